@@ -34,11 +34,15 @@ const FLAGS = [
   ].join()}`,
 ];
 
-/** Starts the browser of a test file. */
-export function startBrowser(): Promise<Browser> {
+/**
+ * Starts the browser of a test file. `keepsPages`: like the browsers of people, it keeps pages that a tab has left for the way back, which
+ * Playwright turns off.
+ */
+export function startBrowser({ keepsPages = false } = {}): Promise<Browser> {
   const executablePath = inject('chromium');
   if (executablePath === null) throw new Error('there is no Chromium');
-  return chromium.launch({ executablePath, args: FLAGS });
+  const ignoreDefaultArgs = keepsPages ? ['--disable-back-forward-cache'] : [];
+  return chromium.launch({ executablePath, args: FLAGS, ignoreDefaultArgs });
 }
 
 /** A page, and what went wrong in it. */

@@ -7,6 +7,8 @@ import { recipients, START_MS, startUp, type Up } from './up.js';
 const LANES = ['main', 'auto', 'north', 'south'] as const;
 const CAMPAIGNS = 5;
 const PROBES = 20;
+/** With every connection held by pages that were left, it took half a minute. */
+const LOADED_MS = 10_000;
 
 describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
   let up: Up;
@@ -122,6 +124,41 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     const all = (await shown()).toReversed();
     const seen = all.slice(0, all.indexOf(newest) + 1);
     expect(seen).toEqual(feed.slice(-seen.length));
+  });
+
+  test('A page that its tab has left holds no stream, is live again on the way back, and asks who is signed in', async () => {
+    const keeping = await startBrowser({ keepsPages: true });
+    onTestFinished(() => keeping.close());
+    const { page, context, expectError } = await visit(keeping, up, { key: await up.key() });
+    expectError(/status of 401/);
+    const live = page.locator('[data-stream=live]');
+    await live.waitFor();
+    const times: number[] = [];
+    // One more than the connections of a browser to a host.
+    for (const at of ['lanes', 'campaigns', 'find', 'new', 'outboxes', 'schedules', 'lanes']) {
+      const startedAt = performance.now();
+      await page.goto(`${up.origin}/console/${at}`, { waitUntil: 'commit' });
+      await live.waitFor();
+      times.push(performance.now() - startedAt);
+    }
+    expect(Math.max(...times)).toBeLessThan(LOADED_MS);
+    await page.evaluate(() => (document.title = 'kept'));
+    const leaveAndReturn = async (): Promise<void> => {
+      await page.goto(`${up.origin}/console/find`, { waitUntil: 'commit' });
+      await live.waitFor();
+      await page.goBack({ waitUntil: 'commit' });
+      // It is the page of before, and not another one from its address.
+      expect(await page.title()).toBe('kept');
+    };
+    await leaveAndReturn();
+    await live.waitFor();
+    const paused = page.getByRole('button', { name: 'Pause updates' });
+    await paused.click();
+    await leaveAndReturn();
+    await page.goForward({ waitUntil: 'commit' });
+    await context.clearCookies();
+    await page.goBack({ waitUntil: 'commit' });
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
   });
 
   describe('while Redis is unavailable', () => {

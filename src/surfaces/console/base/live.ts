@@ -97,11 +97,17 @@ const TIMES = { silenceMs: 3_000, retryMs: [250, 1_000, 2_000, 5_000] } as const
 /** Opens and closes the stream as the session, the screen, and the visibility of the tab require. Call it once. */
 export function startLive(): void {
   let hide: ReturnType<typeof setTimeout> | undefined;
-  document.addEventListener('visibilitychange', () => {
+  const setHidden = (hidden: boolean): void => {
     clearTimeout(hide);
-    if (document.visibilityState === 'visible') isHidden.value = false;
-    else hide = setTimeout(() => (isHidden.value = true), HIDDEN_AFTER_MS);
+    isHidden.value = hidden;
+  };
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible') setHidden(false);
+    else hide = setTimeout(setHidden, HIDDEN_AFTER_MS, true);
   });
+  // A page that is left may be kept for the way back, frozen but with its connections: of those, a browser has six.
+  addEventListener('pagehide', () => setHidden(true));
+  addEventListener('pageshow', () => setHidden(document.visibilityState === 'hidden'));
   const key = computed(() => (mayRun('followLive') ? session.value?.id : undefined));
   let after: string | undefined;
   effect(() => {

@@ -16,7 +16,8 @@ export function App() {
   if (session.value === undefined) return <main>{begunLate.value || texts.loading}</main>;
   if (session.value === null) return <SignIn />;
   return (
-    <LocationProvider scope="/console">
+    // Another session finds nothing that this one has loaded or entered.
+    <LocationProvider key={session.value.id} scope="/console">
       <Header />
       <main id="main" tabIndex={-1} class={staleBecause.value === null ? 'stack' : 'stack old'}>
         <ErrorBoundary>

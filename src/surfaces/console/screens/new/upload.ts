@@ -55,7 +55,14 @@ export function useUpload<Op extends Operation>(operation: Op) {
   const [failure, setFailure] = useState<{ readonly thrown: unknown; readonly text: string } | null>(null);
   const running = useRef<AbortController | null>(null);
   const cancel = (): void => running.current?.abort();
-  useEffect(() => cancel, []);
+  useEffect(() => {
+    // As when a page is closed: one that is kept for the way back would hold the connection.
+    addEventListener('pagehide', cancel);
+    return () => {
+      removeEventListener('pagehide', cancel);
+      cancel();
+    };
+  }, []);
   /** Uploads it, instead of what runs. Null if it fails or is cancelled. */
   const send = async (list: ChosenList, options: Omit<Upload, 'signal'>): Promise<Output<Op> | null> => {
     cancel();

@@ -89,7 +89,9 @@ export const unknownRequest = z
       ),
     reason: z.string().describe('What was seen, in words'),
     isPolled: z.boolean().describe('Whether a report matches it, so that a poll will tell'),
-    resendFrom: time.describe('From when its worker can no longer send it, so that you may resend it'),
+    resendFrom: time.describe(
+      'From when its worker can no longer send it, so that `resend` is possible. Whether the service has accepted it is unknown all the same',
+    ),
   })
   .readonly()
   .meta({ id: 'UnknownRequest' });

@@ -96,7 +96,7 @@ export function campaignStatus({
   };
 }
 
-/** What is known about a request with an unknown outcome. A worker that reported it sends it no more, so it is safe at once. */
+/** What is known about a request with an unknown outcome. A worker that reported it sends it no more, so a resend is possible at once. */
 export function unknownRequest(campaign: string, batch: UnknownBatch): UnknownRequest {
   return {
     request: requestReference(campaign, batch.number),

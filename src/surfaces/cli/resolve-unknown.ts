@@ -2,6 +2,7 @@ import type { Resolution, ResolveOutcome, Volley } from '../../app/volley.js';
 import { formatDuration } from '../../base/duration.js';
 import { moment } from '../../base/moments.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
+import { RESEND_POSSIBLE, RESOLUTIONS } from '../../campaign/resolutions.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { ask } from './ask.js';
 import type { Context } from './context.js';
@@ -12,8 +13,6 @@ type Unknown = CampaignStatus['unknownOutcomes'][number];
 
 /** Numbers shown of each request. */
 const NUMBERS_SHOWN = 3;
-
-const CHOICES = { r: 'resend', a: 'accepted', g: 'abandon' } as const;
 
 /** What an operator did with the requests with an unknown outcome. */
 export interface Walk {
@@ -38,10 +37,9 @@ export async function walkUnknown(
     if (next === undefined) return { settled, skipped: seen.size - settled.length };
     seen.add(next.request);
     for (const line of evidence(next, rows.get(next.request) ?? [], zone, context)) context.note(line);
-    const choice = await choose(context, destination);
-    if (choice === 'q') return { settled, skipped: unknownOutcomes.length };
-    if (choice === 's') continue;
-    const as = CHOICES[choice];
+    const as = await choose(context, next, destination);
+    if (as === 'quit') return { settled, skipped: unknownOutcomes.length };
+    if (as === 'skip') continue;
     settled.push({ as, outcome: await volley.resolve(id, { as, request: next.request }) });
   }
 }
@@ -58,13 +56,14 @@ async function rowsByRequest(volley: Volley, id: string): Promise<Map<string, Re
 }
 
 function evidence(
-  { request, recipientCount, since, reason }: Unknown,
+  { request, recipientCount, since, reason, resendFrom }: Unknown,
   rows: readonly ReportRow[],
   zone: string | null,
   { clock, paintErr }: Context,
 ): string[] {
   const now = clock();
-  const label = (text: string): string => `  ${paintErr('dim', text.padEnd(11))}`;
+  const until = Date.parse(resendFrom);
+  const label = (text: string): string => `  ${paintErr('dim', text.padEnd(RESEND_POSSIBLE.label.length))}  `;
   const more =
     recipientCount > rows.length ? `, and ${counted(recipientCount - rows.length, 'more', 'more')}` : '';
   const [first] = rows;
@@ -78,24 +77,33 @@ function evidence(
       : [`${label('sent')}${moment(sent, now, zone)} (${formatDuration(now - sent)} ago)`]),
     `${label('unknown')}since ${moment(Date.parse(since), now, zone)}`,
     `${label('because')}${oneLine(reason)}`,
+    `${label(RESEND_POSSIBLE.label)}${until <= now ? RESEND_POSSIBLE.now : `${moment(until, now, zone)}: ${RESEND_POSSIBLE.later}`}`,
   ];
 }
 
+/** What can be typed, in the words of the options of `volley resolve`. */
+const ANSWERS = ['resend', 'accepted', 'abandon', 'skip', 'quit'] as const;
+
+/** Asks until the answer is one of {@link ANSWERS}, or the beginning of one only: `a` could be `accepted` or `abandon`. */
 async function choose(
   context: Context,
+  { recipientCount }: Unknown,
   destination: string | null,
-): Promise<keyof typeof CHOICES | 's' | 'q'> {
+): Promise<(typeof ANSWERS)[number]> {
   const { paintErr, note } = context;
-  note(
-    `  ${paintErr('yellow', 'r')} send again${via(destination)} (a second message is possible)  ${paintErr('yellow', 'a')} count as sent, without a delivery report`,
-  );
-  note(
-    `  ${paintErr('yellow', 'g')} give up  ${paintErr('yellow', 's')} skip  ${paintErr('yellow', 'q')} quit`,
-  );
+  const recipients = counted(recipientCount, 'recipient');
+  const says = {
+    resend: `${RESOLUTIONS.resend(recipients)} It goes${via(destination)}.`,
+    accepted: RESOLUTIONS.accepted(recipients),
+    abandon: RESOLUTIONS.abandon(recipients),
+  };
+  for (const [as, text] of Object.entries(says)) note(`  ${paintErr('yellow', as.padEnd(9))} ${text}`);
   for (;;) {
-    const answer = (
-      await ask(context, 'r, a, g, s, or q? ', { consequence: 'the rest was left as it is' })
-    ).toLowerCase();
-    if (answer === 'r' || answer === 'a' || answer === 'g' || answer === 's' || answer === 'q') return answer;
+    const answer = await ask(context, 'resend, accepted, abandon, skip, or quit? ', {
+      consequence: 'the rest was left as it is',
+    });
+    const [meant, other] = ANSWERS.filter((each) => answer !== '' && each.startsWith(answer.toLowerCase()));
+    if (meant !== undefined && other === undefined) return meant;
+    if (other !== undefined) note(`Type more: ${meant} or ${other}?`);
   }
 }

@@ -341,14 +341,17 @@ describe('with a worker', () => {
     expect(sent.exit).toBe(3);
     const { id } = sent.output as Sent;
     const walk = (...replies: readonly string[]) =>
-      onTerminal({ cwd, env: settings }, { 'or q? ': replies }, 'resolve', id);
-    // Anything else is asked again.
-    const first = await walk('x', 'G', 's');
+      onTerminal({ cwd, env: settings }, { 'or quit? ': replies }, 'resolve', id);
+    // Anything else is asked again, and so is the beginning of two answers.
+    const first = await walk('x', 'a', 'AB', 's');
+    expect(first.messages).toContain('Type more: accepted or abandon?');
     expect(first.messages).toContain(numbers[0]);
     expect(first.messages).toContain(numbers[1]);
-    expect(first.messages).toMatch(/sent +.* ago\)\n +unknown +since .*\n +because +\S/);
+    expect(first.messages).toMatch(
+      /sent +.* ago\)\n +unknown +since .*\n +because +\S[\s\S]*?\n +resend possible +now\n/,
+    );
     expect([first.exit, first.stdout]).toEqual([3, `Campaign ${id}: 1 request given up; 1 request left.\n`]);
-    expect(await walk('q')).toMatchObject({
+    expect(await walk('quit')).toMatchObject({
       exit: 3,
       stdout: `Campaign ${id}: nothing resolved; 1 request left.\n`,
     });
@@ -361,7 +364,7 @@ describe('with a worker', () => {
       2,
       expect.stringContaining('Choose how to resolve them'),
     ]);
-    expect(await walk('a')).toMatchObject({
+    expect(await walk('accepted')).toMatchObject({
       exit: 0,
       stdout: `Campaign ${id}: 1 request counted as sent, without a delivery report.\n`,
     });

@@ -11,6 +11,7 @@ export const listTexts = {
     title: 'Find a number',
     about: 'In any spelling. It does not become part of the address of this page.',
     country: 'Country, if it has no plus',
+    countryAbout: 'Default: DEFAULT_COUNTRY.',
     submit: 'Find',
     sent: 'Everything sent to it',
     none: 'No campaign that is kept has this number.',

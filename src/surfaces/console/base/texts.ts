@@ -106,16 +106,9 @@ export const texts = {
     polled: 'A report matches it: Volley asks the service about it.',
     more: (count: number, shown: number) =>
       shown === 0 ? recipientsText(count) : `and ${countText(count)} more`,
-    safeNow: 'now',
     all: 'All of them',
-    questions: {
-      accepted: (count: number) => `${recipientsText(count)} count as sent, without a delivery report.`,
-      abandon: (count: number) =>
-        `${recipientsText(count)} are given up: Volley neither sends the message again nor waits for a report.`,
-      resend: (count: number) =>
-        `The message is sent to ${recipientsText(count)} again. If the first request was accepted after all, they get it twice.`,
-    },
-    resendExpect: (count: number) => `May be sent twice: type ${count}`,
+    allOf: (name: string) => `all of ${name}`,
+    resendExpect: (count: number) => `May arrive twice: type ${count}`,
   },
 
   lane: {

@@ -17,35 +17,29 @@ interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect
   /** In place of what the table of texts says. */
   readonly label?: string | undefined;
   readonly question?: string;
-  /** What a screen reader says besides the label, such as the name of a row. */
-  readonly about?: string;
+  /** What it acts on, such as the name of a row: the title of the dialog says it, and screen readers say it with the label. */
+  readonly about?: ComponentChildren;
 }
+
+/** Whether two commands do the same. */
+const isSame = (one: CommandProps<Name>, other: CommandProps<Name>): boolean =>
+  JSON.stringify([one.command, one.input]) === JSON.stringify([other.command, other.input]);
 
 /**
  * The button of an operation, and the dialog that it opens if something is to be asked. The focus returns to the button. It is not
  * there at all if the key may not run the operation, and disabled while the page does not know the current state.
  */
 export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
-  const { command, input, lane, about, expect, fields = [], shown } = props;
-  const words = COMMAND_TEXTS[command] as CommandTexts<Op> | undefined;
-  const { title } = commandOf(command);
-  const { label = words?.label ?? title.replace(/ .*/, '') } = props;
-  const { tone = words?.tone, question = words?.question } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [isOpen, setOpen] = useState(false);
+  const { command, lane, about, fields = [] } = props;
+  const { label, tone, question } = wordsOf(props);
+  /** What the dialog asks, and then does: the page may be about something else by then, such as a lane that closes meanwhile. */
+  const [opened, setOpened] = useState<CommandProps<Op> | null>(null);
   const [isBusy, setBusy] = useState(false);
   if (!mayRun(command, lane)) return null;
   const asks = question !== undefined || fields.length > 0;
-  const run = async (values: Values): Promise<void> => {
-    // The form has the fields of this operation.
-    const output = await call(command, { ...input, ...values } as Input<Op>);
-    dialog.current?.close();
-    notify(words?.outcome?.(output) ?? texts.done(title), 'good');
-    commandsRun.value += 1;
-  };
   const runAtOnce = async (): Promise<void> => {
     setBusy(true);
-    await run({}).catch((error: unknown) => {
+    await run(props, {}).catch((error: unknown) => {
       if (!(error instanceof ApiError)) throw error;
       notify(error.message, 'bad');
     });
@@ -60,33 +54,62 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
         disabled={isBusy || stale !== null}
         title={stale === null ? undefined : texts.disabled[stale]}
         aria-haspopup={asks ? 'dialog' : undefined}
-        onClick={asks ? () => setOpen(true) : runAtOnce}
+        onClick={asks ? () => setOpened(props) : runAtOnce}
       >
         {asks ? `${label}…` : label}
         {about && <span class="unseen"> {about}</span>}
       </button>
-      {isOpen && (
-        <Dialog
-          title={about === undefined ? label : `${label}: ${about}`}
-          dialog={dialog}
-          onClose={() => setOpen(false)}
-        >
-          <Form
-            {...{ command, fields, shown, tone, expect }}
-            submit={label}
-            onSubmit={run}
-            onCancel={() => dialog.current?.close()}
-          >
-            {question !== undefined && <p>{question}</p>}
-          </Form>
-        </Dialog>
+      {opened && (
+        // While it does the same, its counts follow those of the page.
+        <CommandDialog {...(isSame(opened, props) ? props : opened)} onClose={() => setOpened(null)} />
       )}
     </>
   );
 }
 
+/** What stands on the button of a command, and what its dialog asks. */
+function wordsOf<Op extends Name>({ command, label, tone, question }: CommandProps<Op>) {
+  const words: CommandTexts<Op> = COMMAND_TEXTS[command] ?? {};
+  return {
+    label: label ?? words.label ?? commandOf(command).title.replace(/ .*/, ''),
+    tone: tone ?? words.tone,
+    question: question ?? words.question,
+  };
+}
+
+async function run<Op extends Name>(
+  { command, input }: CommandProps<Op>,
+  values: Values,
+  close?: () => void,
+): Promise<void> {
+  // The form has the fields of this operation.
+  const output = await call(command, { ...input, ...values } as Input<Op>);
+  close?.();
+  notify(COMMAND_TEXTS[command]?.outcome?.(output) ?? texts.done(commandOf(command).title), 'good');
+  commandsRun.value += 1;
+}
+
+function CommandDialog<Op extends Name>(props: CommandProps<Op> & Pick<DialogProps, 'onClose'>) {
+  const { command, about, expect, fields, shown, onClose } = props;
+  const { label, tone, question } = wordsOf(props);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const close = (): void => dialog.current?.close();
+  return (
+    <Dialog title={about === undefined ? label : [label, ': ', about]} dialog={dialog} onClose={onClose}>
+      <Form
+        {...{ command, fields, shown, tone, expect }}
+        submit={label}
+        onSubmit={(values) => run(props, values, close)}
+        onCancel={close}
+      >
+        {question !== undefined && <p>{question}</p>}
+      </Form>
+    </Dialog>
+  );
+}
+
 interface DialogProps {
-  readonly title: string;
+  readonly title: ComponentChildren;
   readonly dialog?: { current: HTMLDialogElement | null };
   onClose(): void;
   readonly children: ComponentChildren;

@@ -1,5 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { call, type Input, type Output } from '../base/api.js';
+import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { session } from '../base/session.js';
@@ -8,7 +9,7 @@ import { countText } from '../base/times.js';
 import { RowStateText } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Form } from '../parts/Form.js';
-import { Section, Title } from '../parts/Section.js';
+import { Alert, Section, Title } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 
@@ -18,36 +19,45 @@ type Asked = Input<'findNumber'>;
 /** Everything about one number: what was sent to it, and why nothing is. */
 export function Find() {
   const [asked, setAsked] = useState<Asked | null>(null);
+  const searches = useRef(0);
+  /** What was found is about the number in the field, so another one clears it. Returns which search this is. */
+  const clear = (): number => {
+    setAsked(null);
+    searches.current += 1;
+    return searches.current;
+  };
   return (
     <>
       <Title text={texts.title} />
-      <section>
+      <section onInput={clear}>
         <Form
           command="findNumber"
           fields={['number', 'country']}
           shown={{
             number: { about: texts.about, inputMode: 'tel' },
-            country: { label: texts.country, about: '', placeholder: 'GB' },
+            country: { label: texts.country, about: texts.countryAbout, options: COUNTRY_OPTIONS },
           }}
           submit={texts.submit}
           onSubmit={async (values) => {
             const input = values as unknown as Asked;
+            const search = clear();
             // Errors stand in the form; what is found is read again after each command.
             await call('findNumber', input);
-            setAsked(input);
+            if (search === searches.current) setAsked(input);
           }}
         />
       </section>
-      {asked !== null && <Found asked={asked} />}
+      {asked !== null && <Found key={JSON.stringify(asked)} asked={asked} />}
     </>
   );
 }
 
 function Found({ asked }: { readonly asked: Asked }) {
-  const { data } = useLoaded(JSON.stringify(asked), (signal) => call('findNumber', asked, { signal }));
-  if (data === null) return null;
+  const { data, error } = useLoaded('', (signal) => call('findNumber', asked, { signal }));
+  if (data === null) return <Alert text={error} />;
   return (
     <>
+      <Alert text={error} />
       <Suppressed {...data} asked={asked} />
       <section>
         <Table
@@ -96,18 +106,21 @@ function Suppressed({ suppressions, asked }: Output<'findNumber'> & { readonly a
             command="removeSuppressions"
             input={{ ...numbers, ...(lane !== null && { lane }) }}
             lane={lane ?? undefined}
-            about={texts.onLane(lane)}
+            about={[<PhoneNumber key="number" number={number} />, ` ${texts.onLane(lane).toLowerCase()}`]}
             fields={['reason']}
           />
         </p>
       ))}
       {!suppressions.some(({ lane }) => lane === null) && (
-        <CommandButton
-          command="addSuppressions"
-          input={{ ...numbers, ...(own && { lane: own }) }}
-          question={texts.suppressQuestion}
-          fields={['reason']}
-        />
+        <p class="row">
+          <CommandButton
+            command="addSuppressions"
+            input={{ ...numbers, ...(own && { lane: own }) }}
+            about={<PhoneNumber number={number} />}
+            question={texts.suppressQuestion}
+            fields={['reason']}
+          />
+        </p>
       )}
     </Section>
   );

@@ -27,8 +27,12 @@ export function Lanes() {
 
 /** One lane: its window, why it waits, and what can be done. */
 export function Lane() {
-  const { params } = useRoute();
-  const name = params['name'] ?? '';
+  const { name = '' } = useRoute().params;
+  // Another lane begins with nothing of this one.
+  return <LaneWith key={name} name={name} />;
+}
+
+function LaneWith({ name }: { readonly name: string }) {
   useLive('lanes', name);
   const lane = liveLanes.value.get(name);
   const ledger = ledgers.value.get(name);
@@ -49,6 +53,7 @@ export function Lane() {
             lane={name}
             input={{ name }}
             label={isClosed ? words.resume(name) : undefined}
+            about={isClosed ? undefined : name}
             fields={isClosed ? undefined : ['reason']}
           />
         </span>

@@ -1,4 +1,5 @@
 import { useEffect } from 'preact/hooks';
+import { RESEND_POSSIBLE, RESOLUTIONS } from '../../../campaign/resolutions.js';
 import type { Schemas } from '../base/api.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
@@ -65,9 +66,15 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
             ),
           ],
           [
-            labelOf('safeToResend'),
+            labelOf(RESEND_POSSIBLE.label),
             ({ resendFrom: at }) =>
-              Date.parse(at) <= now ? words.safeNow : <Time at={at} zone={zone} withSeconds />,
+              Date.parse(at) <= now ? (
+                RESEND_POSSIBLE.now
+              ) : (
+                <span title={RESEND_POSSIBLE.later}>
+                  <Time at={at} zone={zone} withSeconds />
+                </span>
+              ),
           ],
           [
             labelOf('resolveAs'),
@@ -87,7 +94,7 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
 type SettleProps = { status: Schemas['CampaignStatus']; request?: string; count: number };
 
 /** Settles one request, or all of them. */
-function Settle({ status: { id, lane }, request, count }: SettleProps) {
+function Settle({ status: { id, lane, name }, request, count }: SettleProps) {
   const resend = { tone: 'danger', expect: { count, label: words.resendExpect(count) } } as const;
   return (
     <span class="row">
@@ -98,8 +105,8 @@ function Settle({ status: { id, lane }, request, count }: SettleProps) {
           lane={lane}
           input={{ id, as, ...(request && { request }) }}
           label={labelOf(as)}
-          about={request ?? words.all}
-          question={words.questions[as](count)}
+          about={request ?? words.allOf(name)}
+          question={RESOLUTIONS[as](recipientsText(count))}
           {...(as === 'resend' && resend)}
         />
       ))}

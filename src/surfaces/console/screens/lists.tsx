@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Name, Schemas } from '../base/api.js';
+import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
@@ -158,7 +159,14 @@ export const LISTS = {
         input={session.value?.lanes?.[0] ? { numbers: [], lane: session.value.lanes[0] } : { numbers: [] }}
         label={listTexts.suppressions.add}
         fields={['numbers', 'country', 'reason']}
-        shown={{ numbers: { about: listTexts.suppressions.numbersAbout } }}
+        shown={{
+          numbers: { about: listTexts.suppressions.numbersAbout },
+          country: {
+            label: listTexts.find.country,
+            about: listTexts.find.countryAbout,
+            options: COUNTRY_OPTIONS,
+          },
+        }}
       />
     ),
     columns: [
@@ -208,7 +216,7 @@ export const LISTS = {
       <CommandButton
         command="revokeKey"
         input={{ id }}
-        about={name}
+        about={`${name} (${id})`}
         question={listTexts.keys.revokeQuestion(name)}
         fields={['cancelCampaigns']}
         shown={{ cancelCampaigns: { label: listTexts.keys.cancelCampaigns } }}

@@ -23,7 +23,11 @@ export function SendStep(page: Page) {
   const { whole, list, campaign, draft } = page;
   const [idempotencyKey] = useState(newKey);
   const [created, setCreated] = useState<Output<'uploadCampaign'> | null>(null);
-  const { send, failure, ...uploading } = useUpload('uploadCampaign');
+  const { send, failure: last, ...uploading } = useUpload('uploadCampaign');
+  const asked = `${list?.key} ${JSON.stringify(campaign)}`;
+  /** What the last attempt asked for: another campaign may not have its problem. */
+  const [tried, setTried] = useState('');
+  const failure = tried === asked ? last : null;
   const now = useNow();
   const { preview, isCurrent } = whole;
   if (created !== null)
@@ -48,6 +52,7 @@ export function SendStep(page: Page) {
         submit={texts.submit(draft.isLater, recipientCount)}
         isDisabled={!isReady || uploading.progress !== null}
         onSubmit={async () => {
+          setTried(asked);
           const expected = { ...campaign, expect: { digest, recipientCount } };
           setCreated(await send(list, { campaign: expected, idempotencyKey }));
         }}
@@ -128,7 +133,7 @@ function OpenIt({ id, isFocused = false }: { readonly id: string; readonly isFoc
 }
 
 /** Sends the message of the first row to a phone of one's own. */
-function TestSend({ campaign, preview, draft }: CheckedPage) {
+function TestSend({ campaign, preview, draft, whole: { isCurrent } }: CheckedPage) {
   const [id, setId] = useState<string | null>(null);
   const { lane, sender, country } = campaign;
   const given = { lane, sender, country } as Pick<Input<'createCampaign'>, 'lane' | 'sender' | 'country'>;
@@ -151,6 +156,7 @@ function TestSend({ campaign, preview, draft }: CheckedPage) {
       }}
       submit={texts.testSend}
       tone="normal"
+      isDisabled={!isCurrent}
       onSubmit={send}
     >
       {id !== null && (

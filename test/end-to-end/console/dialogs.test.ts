@@ -1,0 +1,136 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { startBrowser, visit } from './browser.js';
+import { chooseList, type Scene, setScene } from './screens.js';
+import { recipients, START_MS, startUp, type Up } from './up.js';
+
+describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
+  let up: Up;
+  let browser: Browser;
+  let scene: Scene;
+  beforeAll(async () => {
+    [up, browser] = await Promise.all([
+      startUp([{ name: 'default' }, { name: 'main' }, { name: 'other' }]),
+      startBrowser(),
+    ]);
+    scene = await setScene(up);
+  }, START_MS);
+  afterAll(async () => {
+    await Promise.all([up?.stop(), browser?.close()]);
+  });
+  const titleOf = (page: Page) => page.getByRole('dialog').getByRole('heading');
+  const laneOf = (name: string) => up.api<{ state: string }>('GET', `/v1/lanes/${name}`);
+
+  test('Find shows nothing about a number once another is in the field, and its dialogs name the number', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/find' });
+    const number = page.getByLabel('Number', { exact: true });
+    const found = page.getByText('Everything sent to it');
+    await number.fill('+447700900001');
+    await page.getByRole('button', { name: 'Find' }).click();
+    await found.waitFor();
+    await page.getByRole('button', { name: /^Lift…/ }).click();
+    expect(await titleOf(page).textContent()).toBe('Lift: +44 77•• •••001 on all lanes');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('r');
+    await number.fill('+447700900002');
+    expect(await found.count()).toBe(0);
+    // An answer that arrives when yet another number is in the field is not shown.
+    let answer = (): void => {};
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/v1/find', async (route) => {
+      await held;
+      await route.continue();
+    });
+    const answered = page.waitForResponse('**/v1/find');
+    await page.getByRole('button', { name: 'Find' }).click();
+    await number.fill('+447700900003');
+    answer();
+    await answered;
+    await expect.poll(() => page.getByRole('button', { name: 'Find' }).isEnabled()).toBe(true);
+    expect(await found.count()).toBe(0);
+    await page.getByRole('button', { name: 'Find' }).click();
+    await page.getByRole('button', { name: /^Suppress…/ }).click();
+    expect(await titleOf(page).textContent()).toBe('Suppress: +447700900003');
+    await page.getByRole('dialog').getByRole('button', { name: 'Suppress' }).click();
+    await page.getByText('This number is suppressed').waitFor();
+    const { suppressions } = await up.api<{ suppressions: object[] }>('POST', '/v1/find', {
+      number: '+447700900003',
+    });
+    expect(suppressions).toHaveLength(1);
+  });
+
+  test('A dialog does what it asked when it was opened, though the lane has closed meanwhile', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/lanes/main' });
+    await page.getByRole('button', { name: /^Hold…/ }).click();
+    await up.api('POST', '/v1/lanes/main/hold', {});
+    await page
+      .getByRole('button', { name: 'Resume lane main…', includeHidden: true })
+      .waitFor({ state: 'attached' });
+    expect(await titleOf(page).textContent()).toBe('Hold: main');
+    await page.getByRole('dialog').getByRole('button', { name: 'Hold' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await laneOf('main')).state).toBe('held');
+  });
+
+  test('A dialog closes when its reader goes back to another lane', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/lanes' });
+    const open = (lane: string) => page.getByRole('link', { name: lane, exact: true }).click();
+    await open('default');
+    await page.getByRole('button', { name: /^Hold…/ }).waitFor();
+    // From lane to lane within the page.
+    await page.evaluate(() => {
+      const link = document.querySelector<HTMLAnchorElement>('main a, header a');
+      if (link === null) throw new Error('there is no link');
+      link.href = '/console/lanes/other';
+      link.click();
+    });
+    await page.getByRole('heading', { level: 1, name: 'other' }).waitFor();
+    await page.getByRole('button', { name: /^Hold…/ }).click();
+    expect(await titleOf(page).textContent()).toBe('Hold: other');
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'default' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
+
+  test('A resend says that the message may arrive twice, and not that it is safe', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.unknown}` });
+    const row = page.getByRole('row', { name: /^1 recipient|^\w+-\d+/ }).first();
+    await row.waitFor();
+    expect(await page.locator('#unknown').textContent()).not.toMatch(/safe/i);
+    await page
+      .locator('#unknown')
+      .getByRole('button', { name: /^Resend…/ })
+      .click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.textContent()).toContain(
+      'The message to 1 recipient is sent again. If the service has accepted it the first time, it arrives twice.',
+    );
+  });
+
+  test('A test message is sent only as the last check has shown it', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    const file = join(up.folder, 'test.csv');
+    writeFileSync(
+      file,
+      `phone\n${recipients(3)
+        .map(({ to }) => to)
+        .join('\n')}\n`,
+    );
+    await chooseList(page, file);
+    await page.getByLabel('Message', { exact: true }).fill('First text');
+    const send = page.getByRole('button', { name: 'Send one' });
+    await expect.poll(() => send.isEnabled()).toBe(true);
+    let check = (): void => {};
+    const held = new Promise<void>((resolve) => (check = resolve));
+    await page.route('**/v1/preview/upload*sentBefore*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.getByLabel('Message', { exact: true }).fill('Second text');
+    await expect.poll(() => send.isEnabled()).toBe(false);
+    check();
+    await expect.poll(() => send.isEnabled()).toBe(true);
+  });
+});

@@ -158,6 +158,11 @@ export const previewCampaign = upload({
     problems: wholeNumber(0, 1_000)
       .default(0)
       .describe('How many invalid rows the response lists as `problems`'),
+    findsCountries: yesOrNo
+      .default(false)
+      .describe(
+        'Whether a column whose name and cells say that it has countries is used if `countryColumn` names none: then `countryColumn` of the response says which',
+      ),
     partial: yesOrNo
       .default(false)
       .describe(

@@ -51,7 +51,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     await tabTo(page, page.locator('input[type=file]'));
     await keyboard.press('Enter');
     await (await chooser).setFiles(MESSY);
-    await fill('Country of national numbers', 'GB');
+    await fill('Country of national numbers', 'United Kingdom');
     await fill('Message', 'Hi {{name}}');
     const skip = page.getByLabel('Leave out invalid rows, and send to the others');
     await tabTo(page, skip);

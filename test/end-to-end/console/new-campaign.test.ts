@@ -45,7 +45,7 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
   test('marks every invalid cell of a list with the words of the server', async () => {
     const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
     await chooseList(page, MESSY);
-    await page.getByLabel('Country of national numbers').fill('GB');
+    await page.getByLabel('Country of national numbers').selectOption('GB');
     await page.getByLabel('Message', { exact: true }).fill('Hi {{name}} in {{city}}');
     await page.getByText('Audience').waitFor();
     await page.getByRole('button', { name: 'Show numbers' }).click();
@@ -67,6 +67,58 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     expect(shown).toEqual(
       problems.map(({ column, message }) => ({ marked: column === null ? columns : [column], message })),
     );
+  });
+
+  test('sends a list with a column of countries, which it finds and shows', async () => {
+    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    const file = join(up.folder, 'countries.csv');
+    writeFileSync(file, 'Handy;Name;Land\n0171 2345678;Änne;Deutschland\n20 12 34 56;Bo;Danmark\n');
+    await chooseList(page, file);
+    await page.getByLabel('Message', { exact: true }).fill('Hi {{Name}}');
+    await expect.poll(() => page.getByLabel('Countries in').inputValue()).toBe('Land');
+    await page.getByText('Germany (+49) 1 · Denmark (+45) 1').waitFor();
+    await page.getByLabel('Type 2 to confirm').fill('2');
+    await page.getByRole('button', { name: 'Send 2 messages' }).click();
+    const open = page.getByRole('link', { name: 'Open that campaign' });
+    const id = (await open.getAttribute('href'))?.split('/').at(-1);
+    const { recipients } = await up.api<{ recipients: { to: string }[] }>(
+      'GET',
+      `/v1/campaigns/${id}/recipients`,
+    );
+    expect(recipients.map(({ to }) => to)).toEqual(['+491712345678', '+4520123456']);
+    // The report is made for Excel, with the columns of the text, and has the name of the campaign.
+    await open.click();
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: '⤓ Report' }).click(),
+    ]);
+    const name = await page.getByRole('heading', { level: 1 }).textContent();
+    expect(download.suggestedFilename()).toBe(`${name?.replace(/[:/]+/g, ' ').replace(/ +/g, ' ')}.csv`);
+    const report = readFileSync(await download.path(), 'utf8');
+    expect(report).toMatch(/^\ufeff"number".*"Name"\r\n"=""\+491712345678""".*"Änne"\r\n/);
+  });
+
+  test('offers a country for national numbers, and the columns of a list of which it cannot tell them', async () => {
+    const { page, expectError } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    expectError(/status of 400/);
+    const file = join(up.folder, 'two-columns.csv');
+    writeFileSync(file, 'a,b,Land\n+4520123456,+4520123457,Danmark\n');
+    await chooseList(page, file);
+    await page.getByText('several columns could contain them ("a", "b"). Choose it below.').waitFor();
+    await page.getByLabel('Numbers in').selectOption('b');
+    await page.getByText('Denmark (+45) 1').waitFor();
+    const national = join(up.folder, 'national.csv');
+    writeFileSync(national, 'phone,Land\n20123456,Danmark\n20123457,\n');
+    await chooseList(page, national);
+    await page.getByLabel('Message', { exact: true }).fill('Hi');
+    await page.getByText('1 invalid row').waitFor();
+    await page.getByLabel('Country of national numbers').selectOption({ label: 'Denmark' });
+    await page.getByText('Denmark (+45) 2').waitFor();
+    await page.getByLabel('Countries in').selectOption({ label: 'no column' });
+    await page.getByText('Denmark (+45) 2').waitFor();
+    await page.getByLabel('Country of national numbers').selectOption('');
+    await page.getByText('2 invalid rows').waitFor();
+    await page.getByText('or choose column "Land" above, which contains countries').first().waitFor();
   });
 
   test('shows a script in a name as text, on the phone and in the tables', async () => {

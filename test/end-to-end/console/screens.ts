@@ -83,7 +83,7 @@ export const screensOf = ({ unknown, scheduled }: Scene, lane: string): readonly
     at: '/new',
     async show(page) {
       await chooseList(page, MESSY);
-      await page.getByLabel('Country of national numbers').fill('GB');
+      await page.getByLabel('Country of national numbers').selectOption('GB');
       await page.getByLabel('Message', { exact: true }).fill('Hi {{name}}, it’s here');
       await page.getByText('Audience').waitFor();
     },

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { COUNTRIES } from '../../../src/campaign/numbering-plan.js';
 import type { Access } from '../../../src/operations/access.js';
 import { OPERATIONS } from '../../../src/operations/index.js';
 import { type DocumentedOperation, digestOf, documented, schemaOf, typedPart } from './document.js';
@@ -42,6 +43,12 @@ test('The table of commands is that of the operations', async () => {
   const rows = documented.map((each) => [each.operation.operationId, commandOf(each)] as const);
   const text = rows.map(([name, command]) => `  ${JSON.stringify(name)}: ${JSON.stringify(command)}`);
   await expect(`{\n${text.join(',\n')}\n}\n`).toMatchFileSnapshot(`${FOLDER}commands.json`);
+});
+
+test('The countries among which people choose are those whose numbers Volley can read', async () => {
+  const codes = [...COUNTRIES.keys()].sort();
+  expect(codes.length).toBeGreaterThan(200);
+  await expect(`${JSON.stringify(codes.join(' '))}\n`).toMatchFileSnapshot(`${FOLDER}countries.json`);
 });
 
 /** Where an operation is, who may run it, what it takes, and how it may end. */

@@ -1,10 +1,7 @@
 import type { Schemas } from './api.js';
+import { countryText } from './countries.js';
 import { counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
-
-const countries = new Intl.DisplayNames('en', { type: 'region' });
-/** `United Kingdom` for GB. */
-const countryText = (code: string): string => (/^[A-Z]{2}$/.test(code) ? countries.of(code) : code) ?? code;
 
 export const newTexts = {
   title: 'New campaign',
@@ -18,7 +15,11 @@ export const newTexts = {
     isWhole ? counted(count, 'row') : `${counted(count, 'row')} in the first 256 kB`,
   toColumn: 'Numbers in',
   ofNational: 'Country of national numbers',
-  countryAbout: 'Two letters, such as GB. Numbers with a plus do not need it.',
+  countryAbout: 'Numbers with a plus do not need it. Default: DEFAULT_COUNTRY.',
+  countryColumn: 'Countries in',
+  countryColumnAbout: 'Codes such as DE, or names. Rows without one have the country beside it.',
+  noColumn: 'no column',
+  unchosen: 'choose',
 
   senderAbout: 'A number, or a name of up to 11 characters. Empty: the installation’s own.',
   name: 'Name of the campaign',
@@ -67,8 +68,14 @@ export const newTexts = {
   inPage: (text: string) =>
     text
       .replace('set `duplicates` to `keep`', 'choose “send all” above')
-      .replace('or set `country`', 'or enter a country above')
+      .replace('or set `country`', 'or choose a country above')
       .replace(', and name it in `countryColumn`', '')
+      .replace(
+        /or set `countryColumn`: (column ".*") contains countries/,
+        'or choose $1 above, which contains countries',
+      )
+      .replace('set `countryColumn`', 'choose that column above')
+      .replace(/ To name it, set `(?:toColumn|countryColumn)`.*$/, ' Choose it below.')
       .replace('set `sender` or SENDER_ADDRESS', 'enter one above')
       .replace(/ To refuse them, set NUMBER_KINDS.*$/, ''),
   show: 'Show numbers',

@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { COUNTRY_OPTIONS } from '../../base/countries.js';
 import { problemOf } from '../../base/loaded.js';
 import { sizeText } from '../../base/times.js';
 import { Alert } from '../../parts/Section.js';
+import { NO_COLUMN } from './draft.js';
 import { Entry, optionsOf } from './Entry.js';
-import { choose } from './list.js';
+import { choose, columnsOf } from './list.js';
 import type { Page } from './page.js';
 
 /** Chooses a list, and says which of its columns has the numbers. */
@@ -15,11 +17,14 @@ export function ListStep(page: Page) {
 
   const take = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
-    change({ toColumn: '', skipInvalid: false, again: false });
+    change({ toColumn: '', countryColumn: '', skipInvalid: false });
     const chosen = await choose(file).catch(problemOf);
     setList(typeof chosen === 'string' ? null : chosen);
     setProblem(typeof chosen === 'string' ? chosen : null);
   };
+  // Of a list that the server cannot read yet, such as one with several columns of numbers.
+  const columns = optionsOf(preview?.columns ?? (list === null ? [] : columnsOf(list.head)));
+  const unchosen = preview === null ? [{ value: '', label: texts.unchosen }] : [];
   const onDrag = (event: DragEvent): void => {
     event.preventDefault();
     setOver(event.type === 'dragover');
@@ -50,18 +55,32 @@ export function ListStep(page: Page) {
           }}
         />
       </label>
-      <Alert text={problem ?? first.error} />
+      <Alert text={problem ?? (first.error && texts.inPage(first.error))} />
       {list?.encoding && <p class="quiet">{texts.encoding(list.encoding)}</p>}
-      {preview && (
+      {list && (
         <div class="row">
           <Entry
             {...page}
             name="toColumn"
-            value={preview.toColumn}
+            value={preview?.toColumn}
             label={texts.toColumn}
-            options={optionsOf(preview.columns)}
+            options={[...unchosen, ...columns]}
           />
-          <Entry {...page} name="country" label={texts.ofNational} about={texts.countryAbout} />
+          <Entry
+            {...page}
+            name="countryColumn"
+            value={preview === null ? '' : (preview.countryColumn ?? NO_COLUMN)}
+            label={texts.countryColumn}
+            about={texts.countryColumnAbout}
+            options={[...unchosen, { value: NO_COLUMN, label: texts.noColumn }, ...columns]}
+          />
+          <Entry
+            {...page}
+            name="country"
+            label={texts.ofNational}
+            about={texts.countryAbout}
+            options={COUNTRY_OPTIONS}
+          />
         </div>
       )}
     </>

@@ -10,12 +10,20 @@ type Campaign = Readonly<Record<string, unknown>>;
 const PROBLEMS = '1000';
 const TYPING_MS = 150;
 
-/** Checks the beginning of a list whenever something changes that matters to it. Null without a list. */
-export function useFirstCheck(list: ChosenList | null, campaign: Campaign): Loaded<Preview | null> {
-  return useLoaded(`${list?.key} ${JSON.stringify(campaign)}`, async (signal) => {
+/**
+ * Checks the beginning of a list whenever something changes that matters to it. Null without a list. `findsCountries`: whether the server looks
+ * for a column with countries.
+ */
+export function useFirstCheck(
+  list: ChosenList | null,
+  campaign: Campaign,
+  findsCountries = false,
+): Loaded<Preview | null> {
+  return useLoaded(`${list?.key} ${JSON.stringify(campaign)} ${findsCountries}`, async (signal) => {
     if (list === null) return null;
     await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
-    const [part, query] = [new Blob([list.head]), { partial: 'true', problems: PROBLEMS }];
+    const part = new Blob([list.head]);
+    const query = { partial: 'true', problems: PROBLEMS, findsCountries: String(findsCountries) };
     const checked = (message: unknown) =>
       upload('previewUpload', part, { campaign: { ...campaign, message }, query, signal });
     // A text that is not finished does not hide what is wrong with the numbers.

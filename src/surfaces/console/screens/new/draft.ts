@@ -1,5 +1,8 @@
 import { readTime } from '../../../../campaign/moment.js';
 
+/** No name of a column. */
+export const NO_COLUMN = ' ';
+
 export const EMPTY = {
   name: '',
   lane: '',
@@ -7,6 +10,8 @@ export const EMPTY = {
   message: '',
   toColumn: '',
   country: '',
+  /** Empty: the one that the server finds; {@link NO_COLUMN}: none. */
+  countryColumn: '',
   duplicates: 'first',
   skipInvalid: false,
   isLater: false,
@@ -19,11 +24,10 @@ export type Draft = Readonly<typeof EMPTY>;
 
 /** The campaign as the API takes it; what is empty has the default of the server. */
 export function campaignOf(draft: Draft): Readonly<Record<string, unknown>> {
-  const { isLater, local, zone, skipInvalid, again, country, ...texts } = draft;
+  const { isLater, local, zone, skipInvalid, again, ...texts } = draft;
   const given = Object.entries(texts).filter(([, value]) => value.trim() !== '');
   return {
     ...Object.fromEntries(given),
-    ...(/^\s*[A-Za-z]{2}\s*$/.test(country) && { country: country.trim().toUpperCase() }),
     ...(skipInvalid && { skipInvalid }),
     ...(again && { again }),
     ...(isLater && { sendAt: local, zone }),

@@ -72,6 +72,30 @@ export function wholeRecords(text: string): string {
   return text.slice(0, end);
 }
 
+const HEADER = /^(?:sep=.[\r\n]+)?((?:"[^"]*"|[^"\r\n])*)/;
+const SEPARATORS = [',', ';', '\t'] as const;
+
+/** The columns of a list, as far as its header says it plainly: to choose from when the server cannot tell which has the numbers. */
+export function columnsOf(text: string): string[] {
+  const header = HEADER.exec(text)?.[1] ?? '';
+  const inQuotes = /("[^"]*")/;
+  const partsBy = (separator: string): string[] =>
+    header
+      .split(inQuotes)
+      .map((part, at) => (at % 2 === 1 ? part : part.replaceAll(separator, '\0')))
+      .join('')
+      .split('\0');
+  const [most = []] = SEPARATORS.map(partsBy).sort((one, other) => other.length - one.length);
+  return most
+    .map((name) =>
+      name
+        .replace(/^\s*"|"\s*$/g, '')
+        .replaceAll('""', '"')
+        .trim(),
+    )
+    .filter((name) => name !== '');
+}
+
 /** A record as a line of CSV. */
 export const csvLine = (fields: readonly string[]): string =>
   `${fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',')}\r\n`;

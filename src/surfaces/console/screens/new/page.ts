@@ -14,13 +14,18 @@ export function usePage() {
   const [draft, setDraft] = useState(EMPTY);
   const [list, setList] = useState<ChosenList | null>(null);
   const lanes = overview.value?.lanes ?? session.value?.lanes ?? [];
-  const change = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
-  /** The draft as the API takes it. */
-  const campaign = campaignOf({ ...draft, lane: draft.lane || (lanes[1] && lanes[0]) || '' });
-  const { sendAt: _sendAt, zone: _zone, ...unscheduled } = campaign;
+  /** `again` is about the campaign as it was. */
+  const change = (changes: Partial<Draft>): void =>
+    setDraft((before) => ({ ...before, again: false, ...changes }));
+  const onLane = { ...draft, lane: draft.lane || (lanes[1] && lanes[0]) || '' };
+  const { sendAt: _sendAt, zone: _zone, ...unscheduled } = campaignOf(onLane);
   /** The check of the beginning, and that of the whole list. */
-  const first = useFirstCheck(list, { sender: 'Sender', ...unscheduled });
-  const columns = first.data?.columns ?? [];
+  const first = useFirstCheck(list, { sender: 'Sender', ...unscheduled }, draft.countryColumn === '');
+  const head = list !== null && first.key?.startsWith(list.key) ? first.data : null;
+  /** The draft as the API takes it, with the column of countries that the first check has found. */
+  const countryColumn = draft.countryColumn || head?.countryColumn || '';
+  const campaign = campaignOf({ ...onLane, countryColumn });
+  const columns = head?.columns ?? [];
   const hasBoth = draft.message.trim() !== '' && columns.length > 0;
   const compiled = compileTemplate(draft.message, columns);
   /** What is wrong with the message, as the server would say it. */
@@ -29,7 +34,7 @@ export function usePage() {
   const whole = useCheck(list, campaign, isReady);
   const isChecked = whole.preview !== null && whole.isCurrent;
   /** What the server knows best about the list as it is, and whether it has read all of it. */
-  const preview = isChecked ? whole.preview : first.data;
+  const preview = isChecked ? whole.preview : head;
   const isWhole = isChecked || list?.isWhole === true;
   return { draft, change, list, setList, lanes, campaign, messageProblem, first, whole, preview, isWhole };
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CAMPAIGN_STATES } from '../campaign/campaign.js';
+import { InputError } from '../campaign/errors.js';
 import { progressSample } from '../campaign/live-views.js';
 import type { TimeRange } from '../campaign/measures.js';
 import { recipientPage, reportRow } from '../campaign/recipient-views.js';
@@ -10,6 +11,8 @@ import {
   WANTED_STATUSES,
 } from '../campaign/reported-status.js';
 import { type CampaignStatus, campaignStatus, unknownRequest } from '../campaign/views.js';
+import { isZone } from '../campaign/zone.js';
+import { excelReport } from '../reporting/excel-report.js';
 import { formatReport } from '../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from './access.js';
 import { filterFlags, filterMembers } from './list-filters.js';
@@ -231,6 +234,8 @@ export const deleteCampaign = call({
   run: async (volley, { id }) => ({ id, ...(await volley.delete(id)) }),
 });
 
+const CSV = 'text/csv; charset=utf-8; header=present';
+
 export const getReport = rows({
   name: 'getReport',
   summary: 'Get the report of a campaign',
@@ -259,9 +264,23 @@ export const getReport = rows({
   },
   input: ofCampaign.extend({
     format: z
-      .enum(['csv', 'ndjson'])
+      .enum(['csv', 'ndjson', 'excel'])
       .default('csv')
-      .describe('CSV with a header line, or one JSON object per line'),
+      .describe(
+        'CSV with a header line, one JSON object per line, or a CSV file that Excel opens with a double click: it has the columns that the text uses, and can be sent as a list again',
+      ),
+    separator: z
+      .enum(['comma', 'semicolon', 'tab'])
+      .optional()
+      .describe(
+        'For `excel`: what separates its cells, which depends on the country of the Excel. Default: `comma`',
+      ),
+    zone: z
+      .string()
+      .max(100)
+      .refine(isZone, 'Use an IANA time zone, such as `Europe/Paris`')
+      .optional()
+      .describe('For `excel`: the IANA time zone of its times, if the campaign has none. Default: `UTC`'),
     status: reportedStatus
       .optional()
       .describe(
@@ -271,12 +290,24 @@ export const getReport = rows({
   }),
   item: reportRow,
   returns: 'The report. As NDJSON, the schema is that of each line.',
-  formats: { csv: 'text/csv; charset=utf-8; header=present', ndjson: 'application/x-ndjson' },
+  formats: { csv: CSV, ndjson: 'application/x-ndjson', excel: CSV },
   outcomes: ['notFound'],
-  run: (volley, { id, status, values }) => volley.report(id, { status, values }),
-  text: (report, { format }) => formatReport(report, format),
+  run(volley, { id, status, values, format, ...ofExcel }) {
+    const [name] = Object.entries(ofExcel).flatMap(([each, value]) => (value === undefined ? [] : each));
+    if (format !== 'excel' && name !== undefined)
+      throw new InputError(`\`${name}\` needs \`format\` to be \`excel\``, { field: name });
+    return volley.report(id, { status, values: values || format === 'excel' });
+  },
+  async *text(report, { id, format, separator = 'comma', zone = 'UTC' }, volley) {
+    if (format !== 'excel') return yield* formatReport(report, format);
+    const { zone: own } = await volley.status(id);
+    yield* excelReport(report, { separator, zone: own ?? zone });
+  },
   version: async (volley, { id, ...options }) => [await volley.reportVersion(id), options],
-  file: ({ id, format }) => `${id}.${format}`,
+  async file(volley, { id, format }) {
+    const { name } = await volley.status(id);
+    return `${name}.${format === 'ndjson' ? format : 'csv'}`;
+  },
 });
 
 export const listRecipients = call({

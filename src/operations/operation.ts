@@ -209,16 +209,16 @@ export interface Rows<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
   readonly item: Item;
   readonly returns: string;
   /** The content types of its formats. */
-  readonly formats: { readonly [Format in 'csv' | 'ndjson']?: string };
+  readonly formats: { readonly [Format in 'csv' | 'ndjson' | 'excel']?: string };
   /** The member with the rows, if over HTTP the list is one JSON object. */
   readonly member?: string;
   run(volley: Volley, input: z.output<Input>, hooks: Hooks): AsyncIterable<z.input<Item>>;
   /** The rows as a text in the format that the input names; by default, a line of JSON for each. */
-  text(rows: AsyncIterable<z.input<Item>>, input: z.output<Input>): AsyncIterable<string>;
+  text(rows: AsyncIterable<z.input<Item>>, input: z.output<Input>, volley: Volley): AsyncIterable<string>;
   /** The version of the list, for clients that have it already. */
   version?(volley: Volley, input: z.output<Input>): Promise<unknown>;
-  /** The name of a file with it. */
-  file?(input: z.output<Input>): string;
+  /** The name of a file with it, in which other people may have written anything. */
+  file?(volley: Volley, input: z.output<Input>): Promise<string>;
 }
 
 /** Why no campaign was created, as the library says it. */

@@ -2,8 +2,8 @@ import type { ReportRow } from '../../campaign/recipient-views.js';
 import { checkRows } from '../../intake/import/check-rows.js';
 import { readCsv } from '../../intake/import/csv/read-csv.js';
 import type { Row } from '../../intake/import/rows.js';
+import type { OtherColumns } from '../../reporting/excel-report.js';
 import type { Context } from './context.js';
-import type { OtherColumns } from './excel-report.js';
 import { openListFile } from './input.js';
 
 /** How to read the list, as `volley send` did. */

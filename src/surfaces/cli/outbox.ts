@@ -18,6 +18,7 @@ import type {
 } from '../../campaign/outbox-views.js';
 import { PUT_OUTCOMES } from '../../campaign/outbox-views.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
+import { stateLabel } from '../../campaign/state-labels.js';
 import { jsonText, printable } from '../../campaign/visible-text.js';
 import { cancelMessage, cancelMessages, getMessage, putMessage } from '../../operations/messages.js';
 import { getOutbox } from '../../operations/outboxes.js';
@@ -28,7 +29,6 @@ import { destinationOf, via } from './destination.js';
 import { badInput, CliError } from './errors.js';
 import { openListFile, readNumbers } from './input.js';
 import { type Setting, withLocalVolley } from './open.js';
-import { stateLabel } from './progress.js';
 import { requireTerminal, runCall } from './run-operation.js';
 import { counted, grouped, oneLine } from './text.js';
 import { windowText } from './window-text.js';

@@ -1,6 +1,7 @@
 import { moment, until } from '../../base/moments.js';
 import type { CampaignCost } from '../../campaign/measures.js';
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../campaign/recipient.js';
+import { STATE_LABELS } from '../../campaign/state-labels.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { pasteable } from './command-name.js';
 import { campaignSentence } from './sentence.js';
@@ -22,24 +23,20 @@ interface Look {
 }
 
 /** Each state has its own colour and glyph, so that the picture is readable without colours. */
-const SHOWN: Readonly<Record<RecipientState, { label: string; glyph: string; ink: Ink }>> = {
-  deliveredToTerminal: { label: 'delivered', glyph: '█', ink: 'green' },
-  deliveredToNetwork: { label: 'on network', glyph: '▓', ink: 'cyan' },
-  sending: { label: 'sending', glyph: '▒', ink: 'yellow' },
-  unknown: { label: 'unknown', glyph: '?', ink: 'magenta' },
-  deliveryImpossible: { label: 'impossible', glyph: '×', ink: 'red' },
-  rejected: { label: 'rejected', glyph: '!', ink: 'red' },
-  abandoned: { label: 'abandoned', glyph: '!', ink: 'red' },
-  unconfirmed: { label: 'unconfirmed', glyph: '~', ink: 'gray' },
-  lapsed: { label: 'lapsed', glyph: '-', ink: 'gray' },
-  cancelled: { label: 'cancelled', glyph: '-', ink: 'gray' },
-  suppressed: { label: 'suppressed', glyph: '-', ink: 'gray' },
-  planned: { label: 'planned', glyph: '░', ink: 'gray' },
+const SHOWN: Readonly<Record<RecipientState, { glyph: string; ink: Ink }>> = {
+  deliveredToTerminal: { glyph: '█', ink: 'green' },
+  deliveredToNetwork: { glyph: '▓', ink: 'cyan' },
+  sending: { glyph: '▒', ink: 'yellow' },
+  unknown: { glyph: '?', ink: 'magenta' },
+  deliveryImpossible: { glyph: '×', ink: 'red' },
+  rejected: { glyph: '!', ink: 'red' },
+  abandoned: { glyph: '!', ink: 'red' },
+  unconfirmed: { glyph: '~', ink: 'gray' },
+  lapsed: { glyph: '-', ink: 'gray' },
+  cancelled: { glyph: '-', ink: 'gray' },
+  suppressed: { glyph: '-', ink: 'gray' },
+  planned: { glyph: '░', ink: 'gray' },
 };
-/** What people read for a state of recipients; other names stay as they are. */
-export function stateLabel(state: string): string {
-  return Object.hasOwn(SHOWN, state) ? SHOWN[state as RecipientState].label : state;
-}
 
 const ORDER = Object.keys(SHOWN) as RecipientState[];
 const ALWAYS_SHOWN: readonly RecipientState[] = [
@@ -200,17 +197,17 @@ function stateLines(recipients: CampaignStatus['counts'], width: number, paint: 
   const digits = grouped(recipients.total).length;
   const room = Math.min(40, width - LABEL_WIDTH - digits - 6);
   return shownOf(recipients).map((state) => {
-    const { label, glyph, ink } = SHOWN[state];
+    const { glyph, ink } = SHOWN[state];
     const count = recipients[state];
     const line = bar(recipients.total === 0 ? 0 : count / recipients.total, room);
-    return `  ${paint(ink, glyph)} ${padded(label, LABEL_WIDTH)} ${grouped(count).padStart(digits)}  ${paint(ink, line)}`.trimEnd();
+    return `  ${paint(ink, glyph)} ${padded(STATE_LABELS[state], LABEL_WIDTH)} ${grouped(count).padStart(digits)}  ${paint(ink, line)}`.trimEnd();
   });
 }
 
 function legend(recipients: CampaignStatus['counts'], paint: Paint): string {
   const entries = shownOf(recipients).map((state) => {
-    const { label, glyph, ink } = SHOWN[state];
-    return `${paint(ink, glyph)} ${label} ${grouped(recipients[state])}`;
+    const { glyph, ink } = SHOWN[state];
+    return `${paint(ink, glyph)} ${STATE_LABELS[state]} ${grouped(recipients[state])}`;
   });
   return `  ${entries.join('  ')}`;
 }
@@ -241,7 +238,7 @@ function quotaText({ quota, zone }: CampaignStatus, now: number): string {
 export function campaignLine(status: CampaignStatus, now: number, howToStart?: string): string {
   const { counts } = status;
   const states = RECIPIENT_STATES.filter((state) => counts[state] > 0).map(
-    (state) => `${SHOWN[state].label} ${grouped(counts[state])}`,
+    (state) => `${STATE_LABELS[state]} ${grouped(counts[state])}`,
   );
   const done = `${grouped(settledOf(status))} of ${grouped(wantedOf(status))} done`;
   return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${done} (${percentOf(status)}); ${states.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;

@@ -1,10 +1,12 @@
 import { machineZone } from '../../base/moments.js';
 import type { ReportRow } from '../../campaign/recipient-views.js';
+import type { Separator } from '../../campaign/separators.js';
+import { excelReport } from '../../reporting/excel-report.js';
 import type { Scene } from './answers/answer.js';
 import { OPERATION_COMMANDS } from './commands/operation-commands.js';
 import type { Answer, Context } from './context.js';
 import { badInput } from './errors.js';
-import { excelReport, type Separator, separatorOf } from './excel-report.js';
+import { separatorOf } from './locale.js';
 import { type ListOptions, originalList } from './original-list.js';
 import { type RowsFormat, runOperation } from './run-operation.js';
 import { counted } from './text.js';
@@ -22,13 +24,14 @@ const COMMAND = OPERATION_COMMANDS.find(({ name }) => name === 'getReport');
 export function report(
   context: Context,
   id: string,
-  { excel, separator, list, country, toColumn, countryColumn, ...plain }: ReportOptions,
+  { separator, list, country, toColumn, countryColumn, ...options }: ReportOptions,
 ): Promise<Answer | undefined> {
+  const { excel = options.format === 'excel' || undefined, ...plain } = options;
   if (COMMAND === undefined) throw new TypeError('There is no command for reports.');
   if (excel !== true) refuseWithout('--excel', { separator, list });
   if (list === undefined) refuseWithout('--list', { country, toColumn, countryColumn });
   if (excel !== true) return runOperation(context, COMMAND, [id, plain]);
-  if (plain.format !== undefined)
+  if (plain.format !== undefined && plain.format !== 'excel')
     throw badInput('--excel and --format do not go together. Leave out one of them.');
   const format = forExcel(context, { separator, list, country, toColumn, countryColumn });
   return runOperation(context, COMMAND, [id, { ...plain, values: true }], format);

@@ -296,7 +296,7 @@ async function writerOf(
         yield row;
       }
     };
-    const written = own === undefined ? text(counting(), input) : own.text(counting(), scene);
+    const written = own === undefined ? text(counting(), input, scene.volley) : own.text(counting(), scene);
     if (file === undefined) {
       const rest = async () => (await after(scene)).json;
       await pipeline(json ? asJson(member, counting(), rest) : written, stdout, { end: false });

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenFile } from '../../operations/operation.js';
 import { Refused } from '../../operations/outcomes.js';
 import { apiKeyOf } from './access.js';
+import { attachment } from './attachment.js';
 import { whileActive } from './body-stream.js';
 import { Problem } from './problem.js';
 import { concurrencyLimit } from './rate-limit.js';
@@ -27,7 +28,7 @@ export function fileSender({ volley, maxDownloadsPerKey = MAX_DOWNLOADS_PER_KEY 
     return reply
       .type(contentType)
       .headers({
-        'content-disposition': `attachment; filename="${name}"`,
+        'content-disposition': attachment(name),
         'x-content-type-options': 'nosniff',
         ...headers,
         ...(length !== null && { 'content-length': String(length) }),

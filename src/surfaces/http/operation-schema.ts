@@ -148,9 +148,9 @@ function responsesOf(operation: Operation): object {
       const { member, item, returns } = operation;
       if (member !== undefined) return { 200: jsonResponse(returns, z.object({ [member]: z.array(item) })) };
       const content = Object.keys(operation.formats).map((format) =>
-        format === 'csv'
-          ? ['text/csv', { schema: z.string() }]
-          : ['application/x-ndjson', { schema: linesOf(item) }],
+        format === 'ndjson'
+          ? ['application/x-ndjson', { schema: linesOf(item) }]
+          : ['text/csv', { schema: z.string() }],
       );
       return { 200: { description: returns, content: Object.fromEntries(content) } };
     }

@@ -14,6 +14,7 @@ import {
 } from '../../operations/operation.js';
 import { Refused } from '../../operations/outcomes.js';
 import { actingFor, callerOf } from './access.js';
+import { attachment } from './attachment.js';
 import { sendStream } from './body-stream.js';
 import { isUnchanged, sendUnchanged } from './conditional.js';
 import { abortOnClose } from './connections.js';
@@ -123,14 +124,14 @@ export const operations: Routes = (app, options, memory) => {
         }
         const format: keyof typeof operation.formats = given.format ?? 'ndjson';
         reply.type(operation.formats[format] ?? 'application/x-ndjson');
-        const file = operation.file?.(input);
-        if (file !== undefined) reply.header('content-disposition', `attachment; filename="${file}"`);
-        if (operation.body === undefined)
-          return sendStream(reply, operation.text(operation.run(acting, input, hooks), input), volley);
+        const file = await operation.file?.(volley, input);
+        if (file !== undefined) reply.header('content-disposition', attachment(file));
+        const send = (rows: ReturnType<typeof operation.run>) =>
+          sendStream(reply, operation.text(rows, input, volley), volley);
+        if (operation.body === undefined) return send(operation.run(acting, input, hooks));
         const onMemory = reservation(request, reply, memory);
         await onMemory(0);
-        const rows = ofWholeBody(operation.run(acting, input, { ...hooks, onMemory }));
-        return sendStream(reply, operation.text(rows, input), volley);
+        return send(ofWholeBody(operation.run(acting, input, { ...hooks, onMemory })));
       }
       case 'upload': {
         const campaign = await reader.read(operation, request, reply);

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { separatorOf } from '../../../src/surfaces/cli/excel-report.js';
+import { separatorOf } from '../../../src/surfaces/cli/locale.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { commandLine } from './command-line.js';
 

@@ -46,6 +46,43 @@ test('A report can be limited to a status', async () => {
   expect((await call('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);
 });
 
+test('A report for Excel has the columns of the text, local times, and no formula, and is named after its campaign', async () => {
+  const list = 'phone,name,code,town\n+447700900123,=1+1,0049,Bath\n+447700900124,"Bo ""B""",1-2,Hull\n';
+  const { json } = await call('POST', '/v1/campaigns', {
+    form: campaignForm(
+      { name: 'Frühling: 20 %', message: 'Hi {{name}} {{code}}', sendAt: '2999-01-01T00:00:00Z' },
+      list,
+    ),
+  });
+  const at = `/v1/campaigns/${(json as { id: string }).id}/report`;
+  const report = await call('GET', `${at}?format=excel&separator=semicolon&zone=America/New_York`);
+  expect(report.status).toBe(200);
+  expect(report.headers.get('content-type')).toContain('text/csv');
+  const named = `filename="Fruhling 20 _.csv"; filename*=UTF-8''Fr%C3%BChling%2020%20%25.csv`;
+  expect(report.headers.get('content-disposition')).toBe(`attachment; ${named}`);
+  const [header, first, second] = String(report.json).replace('\ufeff', '').split('\r\n');
+  expect(header).toContain('"number";"status";"reason";"sent at (America/New_York)"');
+  expect(header).toMatch(/;"line";"name";"code"$/);
+  expect(first).toMatch(/^"=""\+447700900123""";"planned";.*;"'=1\+1";"=""0049"""$/);
+  expect(second).toMatch(/;"Bo ""B""";"=""1-2"""$/);
+  for (const format of ['csv', 'ndjson']) {
+    const plain = await call('GET', `${at}?format=${format}`);
+    expect(plain.headers.get('content-disposition')).toContain(`%2020%20%25.${format}`);
+  }
+  for (const wrong of [
+    'separator=tab',
+    'zone=UTC',
+    'format=excel&separator=pipe',
+    'format=excel&zone=Mars',
+  ]) {
+    const pointer = expect.stringMatching(/\/(?:separator|zone)$/);
+    expect([wrong, await call('GET', `${at}?${wrong}`)]).toMatchObject([
+      wrong,
+      { status: 400, json: { errors: [{ pointer }] } },
+    ]);
+  }
+});
+
 test('A report that fails midway ends as an incomplete response, and the log gives the reason', async () => {
   const other = await call('POST', '/v1/campaigns', {
     form: campaignForm({ message: 'Hello', sendAt: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),

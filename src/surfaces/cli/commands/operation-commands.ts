@@ -169,9 +169,9 @@ export const OPERATION_COMMANDS = [
     arguments: { '<id>': 'the campaign: its id, the beginning of it, its name, or last for the newest one' },
     flags: [
       {
-        flags: '--format <csv|ndjson>',
+        flags: '--format <csv|ndjson|excel>',
         about: 'the format (default: csv)',
-        reads: { as: 'name', names: ['csv', 'ndjson'] },
+        reads: { as: 'name', names: ['csv', 'ndjson', 'excel'] },
       },
       {
         flags: '--status <status>',

@@ -1,5 +1,6 @@
 import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
+import { separatorIn } from '../../../campaign/separators.js';
 import type { Schemas } from '../base/api.js';
 import { liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
@@ -17,10 +18,21 @@ import { Unknown } from './Unknown.js';
 
 const words = texts.campaign;
 
+/** The report as the Excel of this reader opens it. */
+const FOR_EXCEL = new URLSearchParams({
+  format: 'excel',
+  separator: separatorIn(new Intl.NumberFormat(navigator.language)),
+  zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+});
+
 /** One campaign: what it does and why, where its recipients are, and what can be done about it. */
 export function Campaign() {
-  const { params } = useRoute();
-  const id = params['id'] ?? '';
+  const { id = '' } = useRoute().params;
+  // Another campaign begins with nothing of this one.
+  return <CampaignWith key={id} id={id} />;
+}
+
+function CampaignWith({ id }: { readonly id: string }) {
   useLive('campaigns', id);
   const campaign = liveCampaigns.value.get(id);
   if (campaign === null) return <p>{words.missing}</p>;
@@ -53,7 +65,7 @@ export function Campaign() {
 }
 
 function Commands({ status }: { readonly status: Schemas['CampaignStatus'] }) {
-  const { id, lane, state, counts } = status;
+  const { id, lane, state, counts, name } = status;
   const accepted: readonly string[] = CAMPAIGN_STATE[state].commands;
   const common = { input: { id }, lane };
   return (
@@ -66,11 +78,12 @@ function Commands({ status }: { readonly status: Schemas['CampaignStatus'] }) {
         <CommandButton
           {...common}
           command="cancelCampaign"
+          about={name}
           question={words.cancelQuestion(counts.planned, counts.sending)}
         />
       )}
       {mayRun('getReport', lane) && (
-        <a class="button" href={`/v1/campaigns/${id}/report?format=csv`} download>
+        <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
           ⤓ {words.report}
         </a>
       )}

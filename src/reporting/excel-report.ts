@@ -1,46 +1,16 @@
 import { stringify } from 'csv-stringify';
-import type { ReportRow } from '../../campaign/recipient-views.js';
-import { excelCell, spreadsheetSafe } from '../../campaign/spreadsheet.js';
-import { localTime } from '../../campaign/zone.js';
-import { ownColumns } from '../../intake/import/csv/own-files.js';
-import { firstOf } from '../../reporting/report-file.js';
-import { stateLabel } from './progress.js';
+import type { ReportRow } from '../campaign/recipient-views.js';
+import { SEPARATORS, type Separator } from '../campaign/separators.js';
+import { excelCell, spreadsheetSafe } from '../campaign/spreadsheet.js';
+import { stateLabel } from '../campaign/state-labels.js';
+import { localTime } from '../campaign/zone.js';
+import { ownColumns } from '../intake/import/csv/own-files.js';
+import { firstOf } from './report-file.js';
 
 /*
  * A report as a file that Excel opens by a double click, and that Volley reads as a list: UTF-8 with a byte order mark, the separator of
  * the locale, numbers as text, local times, the columns of the list, and nothing that Excel would run or change.
  */
-
-/** A separator, as people name it and as a file has it. */
-export const SEPARATORS = { comma: ',', semicolon: ';', tab: '\t' } as const;
-/** See {@link SEPARATORS}. */
-export type Separator = keyof typeof SEPARATORS;
-
-/** In these countries, lists have semicolons although numbers have a decimal point. */
-const SEMICOLON_COUNTRIES = new Set(['CH', 'LI']);
-
-/**
- * The separator that Excel expects: a semicolon where numbers have a decimal comma. The locale is that of the environment, or, where that
- * names none, as on Windows, that of the system.
- */
-export function separatorOf(env: Readonly<Record<string, string | undefined>>): Separator {
-  const named = env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || '';
-  const tag = named.replace(/[.@].*$/, '').replaceAll('_', '-');
-  const format = numberFormat(tag);
-  const { locale } = format.resolvedOptions();
-  if (SEMICOLON_COUNTRIES.has(new Intl.Locale(locale).region ?? '')) return 'semicolon';
-  const decimal = format.formatToParts(0.5).find(({ type }) => type === 'decimal');
-  return decimal?.value === ',' ? 'semicolon' : 'comma';
-}
-
-function numberFormat(tag: string): Intl.NumberFormat {
-  if (tag === 'C' || tag === 'POSIX') return new Intl.NumberFormat('en-US');
-  try {
-    return new Intl.NumberFormat(tag === '' ? undefined : tag);
-  } catch {
-    return new Intl.NumberFormat();
-  }
-}
 
 /** The columns of the list that the text does not use. */
 export interface OtherColumns {

@@ -59,7 +59,7 @@ async function find<Configuration extends Config | LocalConfig>(
   if (running?.up.mode === 'simulator') {
     const { redis, up } = running;
     const { simulator } = up;
-    const config = { ...simulatedConfig(env, simulator, redis.url), redisUrl: redis.url };
+    const config = { ...simulatedConfig(env, simulator, redis.url, simulator.quota), redisUrl: redis.url };
     return { config, simulator };
   }
   const config = load(env);

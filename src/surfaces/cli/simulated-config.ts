@@ -12,8 +12,16 @@ import {
 import { PROFILES } from '../../base/profiles/index.js';
 import type { SimulatorOptions } from '../../tools/simulator/index.js';
 
-/** The configuration with the simulator instead of the service: the user's lanes and quotas, with invented credentials. */
-export function simulatedConfig(env: Environment, address: SimulatorAddress, redisUrl: string): Config {
+/**
+ * The configuration with the simulator instead of the service: the user's lanes and quotas, with invented credentials. `quota`: the requests per
+ * hour of each lane instead.
+ */
+export function simulatedConfig(
+  env: Environment,
+  address: SimulatorAddress,
+  redisUrl: string,
+  quota?: number | undefined,
+): Config {
   const { callback, ...config } = loadConfig(env, { simulator: address });
   /** The invented user name of each real one. */
   const users = new Map<string, string>();
@@ -26,6 +34,7 @@ export function simulatedConfig(env: Environment, address: SimulatorAddress, red
     redisPrefix: `${config.redisPrefix}-simulator`,
     lanes: config.lanes.map((lane) => ({
       ...lane,
+      hourlyQuota: quota ?? lane.hourlyQuota,
       credentials: invented(lane.name, lane.credentials, accountOf(lane.credentials), users),
     })),
   };

@@ -19,6 +19,8 @@ const simulator = z.object({
   messagingBaseUrl: z.string(),
   accountBaseUrl: z.string(),
   v3: z.object({ messagingBaseUrl: z.string(), tokenUrl: z.string() }),
+  /** The requests per hour of each lane; undefined: as the settings say. */
+  quota: z.number().optional(),
 });
 
 /** The process of `volley up`. */
@@ -33,7 +35,7 @@ const shape = z.union([
 /** A `volley up`, as its file describes it. */
 export type Up = z.output<typeof shape>;
 
-/** The addresses of a running simulator. */
+/** The addresses of a running simulator, and its quota. */
 export type RunningSimulator = z.output<typeof simulator>;
 
 /** The Redis of a `volley up`: the folder of its data, and its process id. */

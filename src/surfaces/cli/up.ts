@@ -14,7 +14,7 @@ import { listenForStop, servingLanes } from '../lifecycle.js';
 import { exampleFile } from './command-name.js';
 import { servingConsole } from './console-link.js';
 import type { Context } from './context.js';
-import { CliError } from './errors.js';
+import { badInput, CliError } from './errors.js';
 import { commandOf } from './find-up.js';
 import { howToTryOrConfigure, isUnconfigured } from './how-to-start.js';
 import { lostRedis } from './lost-redis.js';
@@ -25,6 +25,7 @@ import { publishUp, type RunningSimulator, readUp, removeUp, removeUpsOfDead } f
 
 interface UpOptions {
   simulator?: boolean;
+  quota?: number;
   http: boolean;
   concurrency?: number;
   install?: boolean;
@@ -42,7 +43,9 @@ const ANY_ADDRESS: SimulatorAddress = {
 
 /** `volley up` */
 export async function up(context: Context, options: UpOptions): Promise<undefined> {
-  const { simulator, concurrency, http, install = false } = options;
+  const { simulator, quota, concurrency, http, install = false } = options;
+  if (quota !== undefined && !simulator)
+    throw badInput('--quota needs --simulator. To set the quota of a real key, set HOURLY_QUOTA.');
   const env = loadDotEnv(context.cwd, context.env);
   const isUrlSet = isSecretSet(env, 'REDIS_URL');
   if (simulator && isUrlSet) {
@@ -73,7 +76,7 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
     );
   try {
     if (redisUrl === undefined)
-      await withEmbeddedRedis(context, env, simulator ? undefined : config, install, run);
+      await withEmbeddedRedis(context, env, simulator ? { quota } : config, install, run);
     else {
       await mustAnswer(redisUrl, context);
       await run({ ...config, redisUrl }, 'the Redis at REDIS_URL');
@@ -96,15 +99,18 @@ type Run = (
   more?: { readonly note?: string; readonly lost?: Promise<Error> },
 ) => Promise<void>;
 
-/** `config` is undefined with a simulator, whose address is only known once it runs. */
+/** Instead of a configuration: a simulator, whose address is only known once it runs. */
+type Simulated = { readonly quota: number | undefined };
+const isSimulated = (given: Config | Simulated): given is Simulated => !('redisUrl' in given);
+
 async function withEmbeddedRedis(
   context: Context,
   env: Environment,
-  config: Config | undefined,
+  config: Config | Simulated,
   install: boolean,
   run: Run,
 ): Promise<void> {
-  const mode = config === undefined ? 'simulator' : 'service';
+  const mode = isSimulated(config) ? 'simulator' : 'service';
   let published: { dir: string; pid: number } | undefined;
   const unpublish = async (): Promise<void> => {
     if (published !== undefined) await removeUp(published);
@@ -139,8 +145,8 @@ async function withEmbeddedRedis(
   const ended = server.ended.then(async (end) => lostBecause(await whyEnded(dir, end)));
   try {
     await removeUpsOfDead(dir);
-    if (config === undefined) {
-      await withSimulator(context, env, started, publishRunning, (simulated, note, diskFull) =>
+    if (isSimulated(config)) {
+      await withSimulator(context, env, started, config, publishRunning, (simulated, note, diskFull) =>
         run(simulated, `${where}, a simulator,`, {
           note,
           lost: Promise.race([ended, diskFull.then(() => lostBecause({ cause: 'diskFull' }))]),
@@ -161,11 +167,12 @@ async function withSimulator(
   context: Context,
   env: Environment,
   { dir, url }: Extract<StartedEmbedded, { kind: 'started' }>,
+  { quota }: Simulated,
   publishRunning: (simulator: RunningSimulator) => Promise<void>,
   run: (config: Config, note: string, diskFull: Promise<void>) => Promise<void>,
 ): Promise<void> {
   const { startSimulator } = await import('../../tools/simulator/index.js');
-  const planned = simulatedConfig(env, ANY_ADDRESS, url);
+  const planned = simulatedConfig(env, ANY_ADDRESS, url, quota);
   const options = { ...simulatorLanes(planned), ...(await simulatorRecords(planned)) };
   let onDiskFull = (): void => {};
   const diskFull = new Promise<void>((resolve) => {
@@ -176,8 +183,8 @@ async function withSimulator(
   const before = simulator.summary();
   try {
     const { messagingBaseUrl, accountBaseUrl, v3 } = simulator;
-    const config = simulatedConfig(env, { messagingBaseUrl, accountBaseUrl, v3 }, url);
-    await publishRunning({ messagingBaseUrl, accountBaseUrl, v3 });
+    const config = simulatedConfig(env, { messagingBaseUrl, accountBaseUrl, v3 }, url, quota);
+    await publishRunning({ messagingBaseUrl, accountBaseUrl, v3, ...(quota !== undefined && { quota }) });
     await run(
       config,
       `${context.paintErr('green', 'Messages go to a simulator, not to phones.')} In another terminal: volley send ${exampleFile('spring-sale.csv', context.cwd)} --country GB --sender ACME --message "Hi {{name}}" --wait`,

@@ -9,7 +9,7 @@ import { itemOf, PROBLEMS, problemBody } from './problem.js';
 import { problemResponses } from './routes.js';
 import { MISSING } from './validation.js';
 
-const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota, never sends a message twice, and accounts for every recipient.
+const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota that you set, never sends a message twice, and accounts for every recipient.
 
 Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \`volley keys create\` creates one with some of the scopes \`status\` (states and counts, without numbers and texts), \`metrics\` (only /metrics), \`read\` (everything, including both), \`send\`, \`operate\`, \`inbound\` (only submit replies), and \`admin\` (lanes). Errors are problem documents (RFC 9457, \`application/problem+json\`).`;
 

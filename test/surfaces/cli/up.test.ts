@@ -83,11 +83,20 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
     expect((await commandLine(below).volley('list')).exit).toBe(2);
     up = await commandLine(folder, { HTTP_PORT: '0' }).start(
       /Messages go to a simulator/,
-      'up',
-      '--simulator',
+      ...['up', '--simulator', '--quota', '7'],
     );
     const { output } = await commandLine(below).json('list');
     expect(output).toMatchObject({ campaigns: [{ name: 'list', state: 'completed' }] });
+  });
+
+  test('has the quota of --quota, which commands know as well', async () => {
+    const shell = commandLine(below);
+    expect((await shell.json('lanes')).output).toMatchObject({ lanes: [{ quota: { limit: 7 } }] });
+    const { output } = await shell.json('doctor');
+    const { checks } = output as { checks: readonly { name: string; state: string }[] };
+    expect(checks.filter(({ name, state }) => /^settings/.test(name) && state !== 'ok')).toEqual([]);
+    const { exit, stderr } = await commandLine(folder).volley('up', '--quota', '7');
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('--quota needs --simulator.')]);
   });
 
   test('has a simulator that knows the requests from before its restart', async () => {

@@ -1,13 +1,24 @@
 import { expect, test } from 'vitest';
 import { EMPTY, startOf } from '../../../src/surfaces/console/screens/new/draft.js';
 import { segmentHint } from '../../../src/surfaces/console/screens/new/hints.js';
-import { csvLine, wholeRecords } from '../../../src/surfaces/console/screens/new/list.js';
+import { columnsOf, csvLine, wholeRecords } from '../../../src/surfaces/console/screens/new/list.js';
 
 test('The beginning of a list ends with a complete record', () => {
   expect(wholeRecords('a,b\n1,2\n3,"x\ny')).toBe('a,b\n1,2\n');
   expect(wholeRecords('a,b\r\n1,"2""\r\n"\r\n3')).toBe('a,b\r\n1,"2""\r\n"\r\n');
   expect(wholeRecords('a;b\n5" pipe;2\n3;')).toBe('a;b\n5" pipe;2\n');
   expect(wholeRecords('a,b')).toBe('');
+});
+
+test.each([
+  ['phone,name\n1,2\n', ['phone', 'name']],
+  ['"Tel, mobile";Name;"say ""hi"""\r\n', ['Tel, mobile', 'Name', 'say "hi"']],
+  ['sep=;\r\na;b,c\r\n', ['a', 'b,c']],
+  ['a\tb\t\n', ['a', 'b']],
+  ['phone', ['phone']],
+  ['', []],
+])('The columns of a list that begins with %j are offered', (text, columns) => {
+  expect(columnsOf(text)).toEqual(columns);
 });
 
 test('Values that are saved are quoted where a comma, a quote, or a line break requires it', () => {

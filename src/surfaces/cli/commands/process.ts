@@ -31,11 +31,16 @@ export function addProcessCommands(program: Command, context: Context): void {
       'Runs everything on this machine: workers, the HTTP API, and, unless REDIS_URL is set, a Redis server with its data in .volley/. Other commands find that server from the same folder or below it.',
     )
     .option('--simulator', 'use a simulator instead of the service: needs no account and sends no messages')
+    .option(
+      '--quota <requests>',
+      'with --simulator: the requests per hour of each lane (default: HOURLY_QUOTA)',
+      wholeNumber(1, 1_000_000),
+    )
     .option(...CONCURRENCY, wholeNumber(1, 10_000))
     .option('--no-http', 'without the HTTP API')
     .option('--install', 'as root, install a Redis server if there is none')
     .option('--json', 'print one JSON object when it is ready')
-    .addHelpText('after', examples('up --simulator', 'up'))
+    .addHelpText('after', examples('up --simulator', 'up --simulator --quota 100', 'up'))
     .action(action(context, () => import('../up.js'), 'up'));
 
   program

@@ -72,12 +72,12 @@ export function wholeRecords(text: string): string {
   return text.slice(0, end);
 }
 
-const HEADER = /^(?:sep=.[\r\n]+)?((?:"[^"]*"|[^"\r\n])*)/;
+const HEADER = /^(?:sep=(.)[\r\n]+)?((?:"[^"]*"|[^"\r\n])*)/;
 const SEPARATORS = [',', ';', '\t'] as const;
 
 /** The columns of a list, as far as its header says it plainly: to choose from when the server cannot tell which has the numbers. */
 export function columnsOf(text: string): string[] {
-  const header = HEADER.exec(text)?.[1] ?? '';
+  const [, named, header = ''] = HEADER.exec(text) ?? [];
   const inQuotes = /("[^"]*")/;
   const partsBy = (separator: string): string[] =>
     header
@@ -85,7 +85,8 @@ export function columnsOf(text: string): string[] {
       .map((part, at) => (at % 2 === 1 ? part : part.replaceAll(separator, '\0')))
       .join('')
       .split('\0');
-  const [most = []] = SEPARATORS.map(partsBy).sort((one, other) => other.length - one.length);
+  const separators = named === undefined ? SEPARATORS : [named];
+  const [most = []] = separators.map(partsBy).sort((one, other) => other.length - one.length);
   return most
     .map((name) =>
       name

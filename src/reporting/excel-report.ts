@@ -1,10 +1,10 @@
 import { stringify } from 'csv-stringify';
+import { ownColumns } from '../campaign/own-files.js';
 import type { ReportRow } from '../campaign/recipient-views.js';
 import { SEPARATORS, type Separator } from '../campaign/separators.js';
 import { excelCell, spreadsheetSafe } from '../campaign/spreadsheet.js';
 import { stateLabel } from '../campaign/state-labels.js';
 import { localTime } from '../campaign/zone.js';
-import { ownColumns } from '../intake/import/csv/own-files.js';
 import { firstOf } from './report-file.js';
 
 /*

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, type Readable } from 'node:stream';
+import { fieldReader, numberColumnOf } from '../../../campaign/own-files.js';
 import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
 import { listTurn } from './list-turns.js';
-import { fieldReader, numberColumnOf } from './own-files.js';
 import { CsvRecords, recordsOf } from './records.js';
 import { refuseOtherFormats, utf8Only } from './utf8.js';
 

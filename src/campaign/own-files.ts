@@ -1,4 +1,4 @@
-import { fromExcelCell, fromSpreadsheetSafe } from '../../../campaign/spreadsheet.js';
+import { fromExcelCell, fromSpreadsheetSafe } from './spreadsheet.js';
 
 /*
  * The files that Volley writes about a list, with the columns of the list behind those of the file. They are made for a spreadsheet, and

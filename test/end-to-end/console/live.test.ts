@@ -8,7 +8,7 @@ const LANES = ['main', 'auto', 'north', 'south'] as const;
 const CAMPAIGNS = 5;
 const PROBES = 20;
 /** With every connection held by pages that were left, it took half a minute. */
-const LOADED_MS = 10_000;
+const LOADED_MS = 20_000;
 
 describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
   let up: Up;
@@ -126,7 +126,9 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     expect(seen).toEqual(feed.slice(-seen.length));
   });
 
-  test('A page that its tab has left holds no stream, is live again on the way back, and asks who is signed in', async () => {
+  test('A page that its tab has left holds no stream, is live again on the way back, and asks who is signed in', {
+    timeout: 120_000,
+  }, async () => {
     const keeping = await startBrowser({ keepsPages: true });
     onTestFinished(() => keeping.close());
     const { page, context, expectError } = await visit(keeping, up, { key: await up.key() });

@@ -9,25 +9,22 @@ export interface WishWords {
 
 /**
  * Reads what replies ask for: only one that consists of such a word asks for something, so that "please don't stop" does not. Case,
- * accents, and the punctuation and spaces around a word do not matter. A word of both lists asks to stop.
+ * accents, spaces, and punctuation do not matter, neither around a word nor in it. A word of both lists asks to stop.
  */
 export function wishReader({ stopWords, startWords }: WishWords): (text: string) => Wish | null {
   const wishes = new Map<string, Wish>([
     ...startWords.map((word) => [plain(word), 'start'] as const),
     ...stopWords.map((word) => [plain(word), 'stop'] as const),
   ]);
-  return (text) => (text.length > MAX_LENGTH ? null : (wishes.get(plain(text)) ?? null));
+  return (text) => (text.trim().length > MAX_LENGTH ? null : (wishes.get(plain(text)) ?? null));
 }
 
 /** A longer text is no word. Normalising it would cost time that a flood of replies does not have. */
 const MAX_LENGTH = 200;
 
-/** `« Arrêt ! »` → `arret`, `OPT-OUT` → `opt out`. Also without characters that no phone shows. */
-function plain(text: string): string {
-  return text
+/** Letters and digits alone: `« Arrêt ! »` → `arret`, `OPT-OUT` → `optout`. */
+const plain = (text: string): string =>
+  text
     .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}]/gu, '')
-    .toLowerCase()
-    .replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, '')
-    .replace(/[\s\p{Pd}]+/gu, ' ');
-}
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .toLowerCase();

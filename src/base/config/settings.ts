@@ -191,7 +191,7 @@ export const SECTIONS = {
       )
       .describe(`
         Replies that stop all further messages to their sender, separated by commas. A reply counts if it consists of one of
-        them; case, accents, and the punctuation around it do not matter.`),
+        them; case, accents, spaces, and punctuation do not matter.`),
     START_WORDS: z.prefault(into('replies.startWords', formats.words), 'start,unstop').describe(`
         Replies that lift what a stop word has done, and nothing else.`),
     STOP_SCOPE: z.prefault(into('replies.stopScope', oneOf('lane', 'all')), 'lane').describe(`

@@ -1,6 +1,7 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { InputError } from './errors.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
+import { callableForm } from './number-forms.js';
 import { kindsOfCallingCode, type NumberingPlan, planOfCountry } from './numbering-plan.js';
 import type { InvalidCode } from './preview-views.js';
 
@@ -166,9 +167,10 @@ function readUnusual(tidied: string, context: Context): NumberOutcome {
 }
 
 function judge(reading: Exclude<Reading, string>, { spelling, kinds }: Context): NumberOutcome {
-  const { callingCode, national, isNational } = reading;
+  const { callingCode, isNational } = reading;
   const known = kindsOfCallingCode(callingCode);
-  const number = `+${callingCode}${national}`;
+  const number = callableForm(`+${callingCode}${reading.national}`);
+  const national = number.slice(1 + callingCode.length);
   const taken = { ok: true, number, ...(isNational && { isNational }) } as const;
   if (known.mobile.test(national)) return taken;
   if (known.barred.test(national)) {
@@ -194,7 +196,7 @@ function readsAsItself(callingCode: string, national: string): boolean {
 /** Reads 4479… in a Danish list as +4479…, if that is a known mobile number and 4479… is not a Danish number. */
 function withForgottenPlus(digits: string): NumberOutcome | null {
   if (digits.length < MIN_DIGITS_WITHOUT_PLUS || digits.startsWith('0')) return null;
-  const reading = readInternational(`+${digits}`);
+  const reading = readInternational(callableForm(`+${digits}`));
   if (typeof reading === 'string') return null;
   const isMobile = kindsOfCallingCode(reading.callingCode).mobile.test(reading.national);
   return isMobile ? { ok: true, number: `+${reading.callingCode}${reading.national}` } : null;

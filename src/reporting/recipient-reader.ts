@@ -232,13 +232,13 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     return parseRecords(Object.assign({}, ...hashes));
   };
 
-  /** The positions of a number in a series, in order. */
-  const positionsOf = async (series: Series, number: string): Promise<number[]> => {
+  /** The positions of numbers in a series, in order. */
+  const positionsOf = async (series: Series, wanted: readonly string[]): Promise<number[]> => {
     const positions: number[] = [];
-    const wanted = Number(number);
     const placesIn = (numbers: readonly number[], index: number): void => {
-      for (let place = numbers.indexOf(wanted); place !== -1; place = numbers.indexOf(wanted, place + 1))
-        positions.push(index * SLICE + place);
+      for (const number of wanted.map(Number))
+        for (let place = numbers.indexOf(number); place !== -1; place = numbers.indexOf(number, place + 1))
+          positions.push(index * SLICE + place);
     };
     const total = await countSlices(redis, keys, { lane, campaign, series });
     for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
@@ -246,7 +246,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       const indices = Array.from({ length }, (_, at) => first + at);
       for (const [index, numbers] of await readUnpacked(series, indices, numbersOf)) placesIn(numbers, index);
     }
-    return positions;
+    return positions.sort((one, other) => one - other);
   };
 
   const leftOutAt = async (positions: readonly number[]): Promise<Map<number, LeftOutRow>> => {
@@ -290,11 +290,11 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
         yield* range.records;
       }
     },
-    /** The ordinals of a number: several if the campaign has a text of its own for each of them. */
-    ordinalsOf: (number: string): Promise<number[]> => positionsOf('slices', number),
-    /** The recipients with this number that were suppressed when the list was imported. */
-    suppressedOf: async (number: string): Promise<NamedRecipient[]> =>
-      readNamed(await positionsOf('suppressed', number), 'suppressed', 'withoutValues'),
+    /** The ordinals of a subscriber's numbers: several if the campaign has a text of its own for each of them. */
+    ordinalsOf: (numbers: readonly string[]): Promise<number[]> => positionsOf('slices', numbers),
+    /** The recipients with these numbers that were suppressed when the list was imported. */
+    suppressedOf: async (numbers: readonly string[]): Promise<NamedRecipient[]> =>
+      readNamed(await positionsOf('suppressed', numbers), 'suppressed', 'withoutValues'),
     /** The recipients that were suppressed when the list was imported, at some positions among them. */
     suppressedAt: (
       positions: readonly number[],
@@ -302,9 +302,9 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     ): Promise<NamedRecipient[]> => readNamed(positions, 'suppressed', detail),
     /** The rows that were left out, by their positions among those. */
     leftOutAt,
-    /** The rows with a number that were left out. */
-    leftOutOf: async (number: string): Promise<LeftOutRow[]> => [
-      ...(await leftOutAt(await positionsOf('leftOut', number))).values(),
+    /** The rows with these numbers that were left out. */
+    leftOutOf: async (numbers: readonly string[]): Promise<LeftOutRow[]> => [
+      ...(await leftOutAt(await positionsOf('leftOut', numbers))).values(),
     ],
   };
 }

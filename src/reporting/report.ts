@@ -3,6 +3,7 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { InputError, NotFoundError } from '../campaign/errors.js';
 import { returnedOf } from '../campaign/field-sets.js';
+import { formsOf } from '../campaign/number-forms.js';
 import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/recipient-views.js';
 import {
   LEFT_OUT_STATUSES,
@@ -270,7 +271,7 @@ export async function* findRecipients(
   const { numberReader } = await import('../campaign/number.js');
   const parsed = numberReader(country ?? config.defaultCountry)(text);
   if (!parsed.ok) throw new InputError(parsed.reason, { field: 'number' });
-  const { number } = parsed;
+  const numbers = formsOf(parsed.number);
   const campaigns = async function* (): AsyncGenerator<{ id: string; lane: LaneId }> {
     for await (const campaign of listCampaigns(redis, keys)) {
       signal?.throwIfAborted();
@@ -279,10 +280,10 @@ export async function* findRecipients(
   };
   const findIn = async ({ id, lane }: { id: string; lane: LaneId }): Promise<FoundRecipient[]> => {
     const reader = recipientReader(redis, keys, lane, id);
-    const ordinals = await reader.ordinalsOf(number);
+    const ordinals = await reader.ordinalsOf(numbers);
     const records = await Promise.all(ordinals.slice(0, MAX_FOUND).map((ordinal) => reader.record(ordinal)));
-    const suppressed = records.length > 0 ? [] : await reader.suppressedOf(number);
-    const leftOut = await reader.leftOutOf(number);
+    const suppressed = records.length > 0 ? [] : await reader.suppressedOf(numbers);
+    const leftOut = await reader.leftOutOf(numbers);
     if (records.length + suppressed.length + leftOut.length === 0) return [];
     // Read last, because most campaigns do not have the number.
     const meta = await readMeta(redis, keys, lane, id);

@@ -1,12 +1,13 @@
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
+import { possibleFormsOf } from '../campaign/number-forms.js';
 import { NOT_SENT_STATES } from '../campaign/recipient.js';
 import { messageEntry } from '../engine/inbound/in-flight.js';
 import { countCampaigns } from './fleet-snapshot.js';
 import { recipientReader } from './recipient-reader.js';
 
 /**
- * Finds the messages of a lane to a number, E.164 with its plus, whose requests were claimed at `from` or later, in campaigns that began until
+ * Finds the messages of a lane to the subscriber of a number, E.164 with its plus, whose requests were claimed at `from` or later, in campaigns that began until
  * `begunUntil`; ms by the clock of Redis. It reads the states of all campaigns, and is for what is rare.
  */
 export async function sentSince(
@@ -23,7 +24,7 @@ export async function sentSince(
   const messages: string[] = [];
   for (const campaign of campaigns) {
     const reader = recipientReader(redis, keys, lane, campaign);
-    for await (const record of reader.records(await reader.ordinalsOf(number))) {
+    for await (const record of reader.records(await reader.ordinalsOf(possibleFormsOf(number)))) {
       const claimedAt = record.request?.sentAt ?? record.claimedAt ?? 0;
       if (claimedAt >= from && !NOT_SENT_STATES.includes(record.state))
         messages.push(messageEntry(lane, campaign, record.ordinal));

@@ -56,6 +56,16 @@ describe('Spellings of one number', () => {
     },
   );
 
+  it.each([
+    '+52 1 55 1234 5678',
+    '+5215512345678',
+    '005215512345678',
+    '5215512345678',
+    '+５２１５５１２３４５６７８',
+  ])('include the former %s of a Mexican number, of which today has no 1', (spelling) => {
+    expect(british(spelling)).toEqual({ ok: true, number: '+525512345678' });
+  });
+
   it('may contain (0) even if the country has no trunk prefix', () => {
     expect(danish('+45 (0)20 12 34 56')).toEqual({ ok: true, number: '+4520123456' });
   });

@@ -39,9 +39,10 @@ export interface Done {
   readonly isLeft?: boolean;
 }
 
-/** A number, E.164 with its plus; its keyed digest, and whether that stays as suppression. */
+/** A number, E.164 with its plus, and all that its subscriber has; its keyed digest, and whether that stays as suppression. */
 export interface Forgotten {
   readonly number: string;
+  readonly numbers: readonly [string, ...string[]];
   readonly digest: Buffer;
   readonly isKept: boolean;
 }
@@ -63,10 +64,11 @@ export interface Progress {
 /** Messages of outboxes that wait are cancelled; those that have ended lose number and reference. Of planned ones, their wave has both. */
 async function inOutboxes(
   deps: ElsewhereDeps,
-  { number }: Forgotten,
+  { numbers }: Forgotten,
   progressOf: (place: string) => Progress,
 ): Promise<Done> {
   const { redis, keys, finder, clock, retentionMs } = deps;
+  const isOf = (number: string | undefined): boolean => number !== undefined && numbers.includes(number);
   for (const { name, lane: id } of await indexedOutboxes(redis, keys)) {
     const lane = await finder.withId(id);
     const store = outboxStore(lane, name, { lateMs: 0 });
@@ -78,7 +80,7 @@ async function inOutboxes(
         const stored = raw && unpackMessage(raw);
         if (raw === null || (stored?.kind !== 'cancelled' && stored?.kind !== 'lapsed')) return null;
         // The process that died may have taken it out.
-        if (stored.ended?.number !== number) return stored.ended?.number === '' ? stored.kind : null;
+        if (!isOf(stored.ended?.number)) return stored.ended?.number === '' ? stored.kind : null;
         const nothing = packRecipient({ number: '0', values: [], reference: '' });
         const after = Buffer.concat([raw.subarray(0, endedOffset(raw)), nothing]);
         if (await replaceIn(redis, { target, kind: 'hash', place: message }, raw, after)) return stored.kind;
@@ -88,8 +90,8 @@ async function inOutboxes(
     for await (const some of store.all()) {
       for (const [message, raw] of some) {
         const stored = unpackMessage(raw);
-        if (stored.kind === 'waiting' && stored.number === number) found.cancelling.push(message);
-        else if ('ended' in stored && stored.ended?.number === number) found.erasing.push(message);
+        if (stored.kind === 'waiting' && isOf(stored.number)) found.cancelling.push(message);
+        else if ('ended' in stored && isOf(stored.ended?.number)) found.erasing.push(message);
       }
     }
     const progress = progressOf(`outbox ${id} ${name}`);
@@ -115,7 +117,7 @@ async function inOutboxes(
 /** The rows of stored lists of schedules go, and reasons of occurrences lose the number. */
 async function inSchedules(
   { redis, keys, scheduled, readNumber }: ElsewhereDeps,
-  { number }: Forgotten,
+  { number, numbers }: Forgotten,
 ): Promise<Done> {
   let erased = 0;
   for await (const { ref, definition } of scheduled.list()) {
@@ -133,7 +135,7 @@ async function inSchedules(
     let [rows, recipientCount] = [0, 0];
     const withoutRows = (json: string): string => {
       const all = z.array(z.looseObject({ to: z.unknown() })).parse(JSON.parse(json));
-      const kept = all.filter(({ to }) => readNumber(String(to), country) !== number);
+      const kept = all.filter(({ to }) => !numbers.includes(readNumber(String(to), country) ?? ''));
       [rows, recipientCount] = [all.length - kept.length, kept.length];
       return rows === 0 ? json : JSON.stringify(kept);
     };
@@ -171,10 +173,10 @@ const waitingReports = z.looseObject({
 });
 
 /** Reports that wait for their request lose their entry for the number. */
-async function inReports({ redis, keys, finder }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
-  const digits = number.replace('+', '');
+async function inReports({ redis, keys, finder }: ElsewhereDeps, { numbers }: Forgotten): Promise<Done> {
+  const forms = numbers.map((number) => number.replace('+', ''));
   const without = <Value>(entries: Readonly<Record<string, Value>>): Record<string, Value> =>
-    Object.fromEntries(Object.entries(entries).filter(([of]) => of !== digits));
+    Object.fromEntries(Object.entries(entries).filter(([of]) => !forms.includes(of)));
   let erased = 0;
   for (const lane of await finder.ids()) {
     const target = keys.lane(lane, 'early');
@@ -182,9 +184,9 @@ async function inReports({ redis, keys, finder }: ElsewhereDeps, { number }: For
       const [next, flat] = await redis.hscan(target, cursor, 'COUNT', 100);
       for (let at = 0; at + 1 < flat.length; at += 2) {
         const [place = '', before = ''] = [flat[at], flat[at + 1]];
-        if (!before.includes(digits)) continue;
+        if (!forms.some((digits) => before.includes(digits))) continue;
         const { letters, words, ...rest } = waitingReports.parse(JSON.parse(before));
-        if (!(digits in letters) && !(digits in (words ?? {}))) continue;
+        if (!forms.some((digits) => digits in letters || digits in (words ?? {}))) continue;
         const after = { ...rest, letters: without(letters), ...(words && { words: without(words) }) };
         if (await replaceIn(redis, { target, kind: 'hash', place }, before, JSON.stringify(after)))
           erased += 1;
@@ -197,19 +199,19 @@ async function inReports({ redis, keys, finder }: ElsewhereDeps, { number }: For
 }
 
 /** Messages that people sent to a lane, or that were sent to the number, as far as they are kept. */
-async function inInbound({ redis, keys, finder }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
-  let erased = await redis.zrem(keys.stopsConfirmed, number, number.replace('+', ''));
-  for (const lane of await finder.ids()) erased += await inboundStore(redis, keys, lane).erase(number);
+async function inInbound({ redis, keys, finder }: ElsewhereDeps, { numbers }: Forgotten): Promise<Done> {
+  let erased = await redis.zrem(keys.stopsConfirmed, ...numbers);
+  for (const lane of await finder.ids()) erased += await inboundStore(redis, keys, lane).erase(numbers);
   return { cancelled: 0, erased };
 }
 
 /** The lists of suppressed numbers, and what people wrote about their changes. */
 async function inSuppressions(
   { finder, suppression, clock }: ElsewhereDeps,
-  { number, digest, isKept }: Forgotten,
+  { number, numbers, digest, isKept }: Forgotten,
 ): Promise<Done> {
   const erased = await suppression.forget(
-    number,
+    numbers,
     await finder.ids(),
     isKept ? { digest, at: clock() } : null,
     (text) => withoutNumber(text, number),

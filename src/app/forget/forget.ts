@@ -4,6 +4,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
 import type { ForgottenNumber } from '../../campaign/forgotten.js';
+import { formsOf, subscriberOf } from '../../campaign/number-forms.js';
 import { listCampaigns } from '../../engine/lane/campaigns.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { type NumberDigest, openNumberDigests } from '../../engine/recipients/number-digests.js';
@@ -20,7 +21,8 @@ import {
 import { forgetInCampaign, type InCampaign } from './in-campaign.js';
 
 /*
- * Forgets a number. A request is a hash under the keyed digest of the number:
+ * Forgets a number, and any other that certainly belongs to its subscriber (number-forms.ts). A request is a hash under the keyed digest of
+ * the number:
  *
  *   state, step, cursor          where it is; see STEPS
  *   number                       sealed with the secret of the installation (positions.ts), until the request is done
@@ -170,13 +172,13 @@ export function openForgetting(deps: ForgetDeps) {
   const inCampaign = async (
     id: string,
     request: Request,
-    { number }: Forgotten,
+    { numbers }: Forgotten,
     { lane: laneId, campaign }: { lane: LaneId; campaign: string },
     only: readonly number[] | null,
   ): Promise<InCampaign> => {
     const lane = await finder.withId(laneId);
     const { intend } = progressOf(id, request, placeOf(laneId, campaign));
-    const done = await forgetInCampaign(lane, campaign, number, only, intend);
+    const done = await forgetInCampaign(lane, campaign, numbers, only, intend);
     lane.emit(done.events);
     return done;
   };
@@ -249,7 +251,8 @@ export function openForgetting(deps: ForgetDeps) {
     }
     const number = await positions.reveal('forgotten', request.number);
     if (number === null) throw new Error(`the number of the request ${id} cannot be opened`);
-    const forgotten = { number, digest: digestOf(number), isKept: request.keep === '1' };
+    const numbers = formsOf(number);
+    const forgotten = { number, numbers, digest: digestOf(number), isKept: request.keep === '1' };
     const name = STEPS[request.step] ?? '';
     if (name === 'inCampaigns') {
       await inCampaigns(id, request, forgotten);
@@ -293,14 +296,15 @@ export function openForgetting(deps: ForgetDeps) {
       { country, keepSuppressed = false }: ForgetOptions,
       by: Operator,
     ): Promise<ForgottenNumber> {
-      const number = deps.readNumber(text, country);
-      if (number === null)
+      const spelled = deps.readNumber(text, country);
+      if (spelled === null)
         throw new InputError(
           'this is not a phone number: write it with its calling code, such as +447700900123',
           {
             field: 'number',
           },
         );
+      const number = subscriberOf(spelled);
       const digest = (await openNumberDigests(redis, keys))(number);
       const id = digest.toString('hex');
       const sealed = await positions.conceal('forgotten', number);

@@ -69,17 +69,18 @@ interface Of {
 }
 
 /**
- * Forgets a number, E.164 with its plus, in a campaign. `only`: the ordinals that were open; by default, the campaign is searched. Repeating it
+ * Forgets the numbers of a subscriber, E.164 with their plus, in a campaign. `only`: the ordinals that were open; by default, the campaign is searched. Repeating it
  * is harmless, and counts nothing twice.
  */
 export async function forgetInCampaign(
   lane: LaneStore,
   campaign: string,
-  number: string,
+  numbers: readonly [string, ...string[]],
   only: readonly number[] | null,
   intend: (found: Intent) => Promise<Intent>,
 ): Promise<InCampaign> {
   const { redis, keys, id } = lane;
+  const [number] = numbers;
   const of = { redis, keys, lane: id, campaign };
   const reader = recipientReader(redis, keys, id, campaign);
   const statesOf = (some: readonly number[]) =>
@@ -92,9 +93,9 @@ export async function forgetInCampaign(
     reference: '',
   });
   const isOf = ({ number: own, values }: StoredRecipient): boolean =>
-    own === number || withoutNumber(values[3] ?? '', number) !== (values[3] ?? '');
+    numbers.includes(own) || withoutNumber(values[3] ?? '', number) !== (values[3] ?? '');
   const others: readonly Rewriting[] = [
-    { series: 'suppressed', change: (one) => (one.number === number ? blank(one) : one) },
+    { series: 'suppressed', change: (one) => (numbers.includes(one.number) ? blank(one) : one) },
     {
       series: 'leftOut',
       change: (one) =>
@@ -103,7 +104,7 @@ export async function forgetInCampaign(
   ];
   const searched = await Promise.all(only === null ? others.map((each) => search(of, each)) : []);
 
-  const found = (only ?? (await reader.ordinalsOf(number))).slice(0, ORDINALS_AT_ONCE);
+  const found = (only ?? (await reader.ordinalsOf(numbers))).slice(0, ORDINALS_AT_ONCE);
   const before = await statesOf(found);
   const intent = await intend({
     cancelling: found.filter((_, at) => before[at] === 'planned'),

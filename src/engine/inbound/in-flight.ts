@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { possibleFormsOf } from '../../campaign/number-forms.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { ordinalNumbers, SLICE } from '../recipients/slices.js';
 
 const sendClaim = z.object({ campaign: z.string(), first: z.number(), count: z.number() });
 
-/** Finds the messages to a number, E.164, whose requests workers are sending on these lanes. Each has an entry that identifies it. */
+/** Finds the messages to the subscriber of a number, E.164, whose requests workers are sending on these lanes. Each has an entry that identifies it. */
 export type InFlight = (lanes: readonly LaneId[], number: string) => Promise<ReadonlySet<string>>;
 
 /** Identifies a message by its place in a campaign. */
@@ -24,7 +25,7 @@ export function inFlightMessages(redis: Redis, keys: Keys): InFlight {
       from += some;
     }
   }
-  const inLane = async (lane: LaneId, wanted: number): Promise<string[]> => {
+  const inLane = async (lane: LaneId, wanted: ReadonlySet<number>): Promise<string[]> => {
     const messages: string[] = [];
     const claims = (await redis.hvals(keys.lane(lane, 'claims'))).map((json) =>
       sendClaim.parse(JSON.parse(json)),
@@ -33,7 +34,7 @@ export function inFlightMessages(redis: Redis, keys: Keys): InFlight {
       try {
         for await (const { from, found } of numbersOf(lane, claim))
           for (const [at, number] of found.entries())
-            if (number === wanted) messages.push(messageEntry(lane, claim.campaign, from + at));
+            if (wanted.has(number)) messages.push(messageEntry(lane, claim.campaign, from + at));
       } catch (error) {
         // The worker cannot read its numbers either, and sends nothing.
         if (!(error instanceof DamagedError)) throw error;
@@ -41,6 +42,8 @@ export function inFlightMessages(redis: Redis, keys: Keys): InFlight {
     }
     return messages;
   };
-  return async (lanes, number) =>
-    new Set((await Promise.all(lanes.map((lane) => inLane(lane, Number(number))))).flat());
+  return async (lanes, number) => {
+    const wanted = new Set(possibleFormsOf(number).map(Number));
+    return new Set((await Promise.all(lanes.map((lane) => inLane(lane, wanted)))).flat());
+  };
 }

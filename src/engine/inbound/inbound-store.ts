@@ -193,10 +193,11 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       return position ?? '0-0';
     },
 
-    /** Deletes every message from or to a number, E.164. Returns how many there were. A repeat of one of them stays known as such. */
-    async erase(number: string): Promise<number> {
+    /** Deletes every message from or to these numbers, E.164. Returns how many there were. A repeat of one of them stays known as such. */
+    async erase(numbers: readonly string[]): Promise<number> {
+      const erasing = new Set(numbers.map((number) => number.replace('+', '')));
       const isOf = ({ from, to }: { from: string; to: string }): boolean =>
-        [from, to].some((each) => each.replace('+', '') === number.replace('+', ''));
+        [from, to].some((each) => erasing.has(each.replace('+', '')));
       let erased = 0;
       for (let cursor = '0'; ; ) {
         const [next, flat] = await redis.hscan(inboundPending, cursor, 'COUNT', READ_AT_ONCE);

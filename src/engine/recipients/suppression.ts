@@ -6,6 +6,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { type Actor, actor } from '../../campaign/actor.js';
 import { NotAllowedError } from '../../campaign/errors.js';
+import { possibleFormsOf } from '../../campaign/number-forms.js';
 import { openNumberDigests } from './number-digests.js';
 
 /*
@@ -13,6 +14,8 @@ import { openNumberDigests } from './number-digests.js';
  * number to the operations that added it, so that an operation can be undone without touching what others added:
  *
  *   list: +447700900123 → 3,7          operations: 3 → { actor, at, source, reason, … }
+ *
+ * A list keeps each number as it was added. Whatever asks about a number asks about all that its subscriber may have (number-forms.ts).
  *
  * All lists share a hash tag, so that one script call checks a number on both lists that matter to a lane.
  */
@@ -119,7 +122,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       if (changed === stored) return false;
       const after = JSON.stringify(changed);
       const at = { list: names.list(null), operations: names.operations };
-      if (await rewriteScript.run(redis, at, { operation: id, number: '', before, after })) return true;
+      if (await rewriteScript.run(redis, at, { operation: id, numbers: '', before, after })) return true;
     }
   };
   const read = async (id: string): Promise<FoundOperation | null> => {
@@ -180,8 +183,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     const kept = await redis.hmget(names.digests, ...(await digestsOf(numbers)));
     return kept.some((at) => at !== null);
   };
-  /** A letter for each number: 1 if it is suppressed; '' if none is. */
-  const check = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
+  /** A letter for each of these numbers as they are: 1 if it is suppressed; '' if none is. */
+  const checkForms = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
     const [letters, hasDigests] = await checkScript.run(
       redis,
       { all: names.list(null), lane: names.list(lane), digests: names.digests },
@@ -190,6 +193,19 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     if (!hasDigests) return letters;
     const kept = await redis.hmget(names.digests, ...(await digestsOf(numbers)));
     return kept.map((at, place) => (at !== null || letters.charAt(place) === '1' ? '1' : '0')).join('');
+  };
+  /** A letter for each number: 1 if it is suppressed under one of its forms; '' if none is. */
+  const check = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
+    const forms = numbers.map(possibleFormsOf);
+    const letters = await checkForms(lane, forms.flat());
+    if (letters === '' || letters.length === numbers.length) return letters;
+    let next = 0;
+    return forms
+      .map(({ length }) => {
+        next += length;
+        return letters.slice(next - length, next).includes('1') ? '1' : '0';
+      })
+      .join('');
   };
   const singleChecks = new Map<LaneId, ReturnType<typeof joinCalls<string, string>>>();
   /** Checks one number, together with others that are checked for the lane at the same time. */
@@ -267,37 +283,37 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       perform('add', numbers, operation),
     /** Whether none of the numbers is on a list. */
     async hasNone(list: LaneId | null, numbers: Iterable<string>): Promise<boolean> {
-      for (const batch of batches(numbers)) {
+      for (const batch of batches(allForms(numbers))) {
         if ((await countNew(list, batch)) < batch.length) return false;
         if (list === null && (await isAnyKept(batch))) return false;
       }
       return true;
     },
-    /** Removes numbers from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
+    /** Removes numbers, under all their forms, from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
     async remove(numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> {
       if (operation.list !== null || (await redis.exists(names.digests)) === 0)
-        return perform('remove', batches(numbers), operation);
-      const all = [...numbers];
+        return perform('remove', batches(allForms(numbers)), operation);
+      const all = [...allForms(numbers)];
       for (const batch of batches(all)) await redis.hdel(names.digests, ...(await digestsOf(batch)));
       return perform('remove', batches(all), operation);
     },
     /**
-     * Takes a number off the lists of the installation and of these lanes, and out of what is kept of removals, so that nothing can be undone.
-     * `keptAs`: its keyed digest, which stays suppressed on all lanes from this time on, ms; null: nothing stays. `rewrite` takes it out of the texts of operations.
-     * Returns how many entries it has changed. Repeating it is harmless.
+     * Takes the numbers of a subscriber off the lists of the installation and of these lanes, and out of what is kept of removals, so that nothing
+     * can be undone. `keptAs`: the keyed digest of one of them, which stays suppressed on all lanes from this time on, ms; null: nothing stays. `rewrite` takes them out of the texts
+     * of operations. Returns how many entries it has changed. Repeating it is harmless.
      */
     async forget(
-      number: string,
+      numbers: readonly string[],
       lanes: readonly LaneId[],
       keptAs: { readonly digest: Buffer; readonly at: number } | null,
       rewrite: (text: string) => string,
     ): Promise<number> {
       let changed = 0;
       if (keptAs !== null) await redis.hset(names.digests, keptAs.digest, keptAs.at);
-      for (const list of [null, ...lanes]) changed += await change('remove', list, FORGET, packed([number]));
+      for (const list of [null, ...lanes]) changed += await change('remove', list, FORGET, packed(numbers));
       await redis.unlink(names.removed(FORGET));
       for await (const { id, change: how } of this.operations()) {
-        if (how === 'remove') changed += await redis.hdel(names.removed(id), ...packed([number]));
+        if (how === 'remove') changed += await redis.hdel(names.removed(id), ...packed(numbers));
         const isRewritten = await amend(id, (stored) => {
           const [source, reason] = [rewrite(stored.source), rewrite(stored.reason)];
           const isSame = source === stored.source && reason === stored.reason;
@@ -309,14 +325,14 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added stay. */
     undo,
-    /** Undoes the addition of its only number by a stop word, unless a stop word that arrived after `upTo`, ms, has renewed it. */
+    /** Undoes the addition of its only number, which is that of this subscriber, by a stop word, unless a stop word that arrived after `upTo`, ms, has renewed it. */
     async lift(
       { id, ...operation }: FoundOperation,
       number: string,
       by: Actor,
       times: { readonly at: number; readonly upTo: number },
     ): Promise<boolean> {
-      const numbers = await change('undo-add', operation.list, id, packed([number]), times);
+      const numbers = await change('undo-add', operation.list, id, packed(possibleFormsOf(number)), times);
       if (numbers === -1) return false;
       await amend(id, (stored) => ({ ...stored, undone: { actor: by, at: times.at, numbers } }));
       return true;
@@ -326,11 +342,10 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       const before = await redis.hget(names.operations, id);
       if (before === null) return false;
       const after = JSON.stringify({ ...storedOperation.parse(JSON.parse(before)), receivedAt });
-      const [packedNumber = ''] = packed([number]);
       return rewriteScript.run(
         redis,
         { list: names.list(list), operations: names.operations },
-        { operation: id, number: packedNumber, before, after },
+        { operation: id, numbers: Buffer.concat(packed(possibleFormsOf(number))), before, after },
       );
     },
     operation: read,
@@ -347,21 +362,21 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** The operations that keep a number on a list, the first one first; none if it is not on the list. */
     async operationsOf(number: string, list: LaneId | null): Promise<FoundOperation[]> {
-      const [value] = await redis.hmget(names.list(list), ...packed([number]));
-      const operations = await Promise.all((value?.split(',') ?? []).map(read));
+      const values = await redis.hmget(names.list(list), ...packed(possibleFormsOf(number)));
+      const ids = new Set(values.flatMap((value) => value?.split(',') ?? []));
+      const operations = await Promise.all([...ids].map(read));
       return operations.filter((operation) => operation !== null);
     },
-    /** Whether nothing but this operation, and later ones of its source, suppresses a number for a lane, if anything does. */
+    /** Whether this operation suppresses a number for a lane, and nothing else does but later ones of its source. */
     async isOnlyBy(operation: string, lane: LaneId, number: string): Promise<boolean> {
+      const forms = possibleFormsOf(number);
       const values = await Promise.all(
-        [null, lane].map((list) => redis.hmget(names.list(list), ...packed([number]))),
+        [null, lane].map((list) => redis.hmget(names.list(list), ...packed(forms))),
       );
-      const lists = values.flatMap(([value]) => (value ? [value.split(',')] : []));
-      if (lists.some(([first]) => first !== operation)) return false;
+      const lists = values.flat().flatMap((value) => (value ? [value.split(',')] : []));
+      if (lists.length === 0 || lists.some(([first]) => first !== operation)) return false;
       const all = await Promise.all(lists.flat().map(read));
-      return (
-        all.every((one) => one !== null && one.source === all[0]?.source) && !(await isAnyKept([number]))
-      );
+      return all.every((one) => one !== null && one.source === all[0]?.source) && !(await isAnyKept(forms));
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {
@@ -412,6 +427,11 @@ function packed(numbers: readonly string[]): Buffer[] {
     bytes.writeDoubleBE(Number(number), start);
     return bytes.subarray(start, start + PACKED_BYTES);
   });
+}
+
+/** The numbers that these may be added as. */
+function* allForms(numbers: Iterable<string>): Generator<string> {
+  for (const number of numbers) yield* possibleFormsOf(number);
 }
 
 function* batches(numbers: Iterable<string>): Generator<string[]> {

@@ -9,7 +9,7 @@ import type { SendClaim } from './send-claim.js';
 /** The suppressed numbers of a lane. */
 export interface LaneSuppression {
   areSuppressed(numbers: readonly string[]): Promise<readonly boolean[]>;
-  /** Whether nothing but this operation suppresses a number. */
+  /** Whether this operation suppresses a number, and nothing else does. */
   isOnlyBy(operation: string, number: string): Promise<boolean>;
   /** When a number was last removed, by the clock of Redis, ms; 0: never. */
   lastRemoval(): Promise<number>;
@@ -24,7 +24,7 @@ export function openMessages(
   content: CampaignContent,
   suppression: LaneSuppression,
 ): Messages {
-  /** Which numbers of each batch are suppressed, apart from those whose only operation the campaign confirms. */
+  /** Which numbers of each batch get no message: those that are suppressed; of a campaign that confirms an operation, those that are not by it alone. */
   const suppressedIn = async (
     batches: readonly { readonly meta: CampaignMeta; readonly numbers: readonly string[] }[],
   ): Promise<boolean[][]> => {
@@ -34,12 +34,8 @@ export function openMessages(
     return Promise.all(
       batches.map(async ({ meta: { bypasses }, numbers }) => {
         const suppressed = numbers.map(() => found[next++] === true);
-        if (bypasses === undefined || !suppressed.includes(true)) return suppressed;
-        return Promise.all(
-          numbers.map(
-            async (number, at) => suppressed[at] === true && !(await suppression.isOnlyBy(bypasses, number)),
-          ),
-        );
+        if (bypasses === undefined) return suppressed;
+        return Promise.all(numbers.map(async (number) => !(await suppression.isOnlyBy(bypasses, number))));
       }),
     );
   };

@@ -2,6 +2,7 @@ import { type Limits, NO_LIMITS, refusedText } from '../../campaign/check-limits
 import { type ListKind, rowError } from '../../campaign/error-item.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
 import { type NumberKinds, numberReader } from '../../campaign/number.js';
+import { subscriberOf } from '../../campaign/number-forms.js';
 import type { InvalidCode, InvalidRow } from '../../campaign/preview-views.js';
 import type { Template } from '../../campaign/template.js';
 import { countryColumn, withCountryAdvice } from './country-column.js';
@@ -218,7 +219,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         return { kind: 'invalid', line, column: null, code: 'notAllowed', reason: long.reason, row: fields };
       const { number, isNotMobile } = outcome;
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
-      const earlier = seen.add(number, line, digest, { keepsTexts });
+      const earlier = seen.add(subscriberOf(number), line, digest, { keepsTexts });
       if (earlier === null) {
         const isNational = outcome.isNational === true;
         countries.add({

@@ -2,6 +2,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { campaignIdTime } from '../../campaign/campaign.js';
 import { InputError } from '../../campaign/errors.js';
+import { subscriberOf } from '../../campaign/number-forms.js';
 import type { SentBefore } from '../../campaign/preview-views.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
@@ -90,12 +91,12 @@ export async function earlierNumbers(
   for (const [place, { id, lane }] of found.entries()) {
     const reader = recipientReader(deps.redis, deps.keys, lane, id);
     for await (const some of reader.numbers((state) => COUNTS.includes(state)))
-      for (const number of some) numbers.add(number, place, 0);
+      for (const number of some) numbers.add(subscriberOf(`+${number}`), place, 0);
   }
   return {
     unchecked: null,
     campaigns: found.map(({ id, name, createdAt, invalid }) => ({ id, name, createdAt, invalid })),
-    placeOf: (number) => numbers.lineOf(number),
+    placeOf: (number) => numbers.lineOf(subscriberOf(number)),
   };
 }
 

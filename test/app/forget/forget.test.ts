@@ -284,6 +284,54 @@ test('Without that, a new list may contain the number again, and a new request f
   await expect(own.volley.forget('no number')).rejects.toThrow('this is not a phone number');
 });
 
+test('A number is forgotten with any other that certainly belongs to its subscriber, and found and kept suppressed with it', async () => {
+  const own = installation('forms');
+  const { volley, keys } = own;
+  const [former, current] = ['+551187654321', '+5511987654321'];
+  const put = async (name: string, to: string) => {
+    await enqueue(own, [...others(2), { to, name }]);
+    await volley.outboxes.create({ name, message: 'Hi {{name}}' });
+    await volley.outbox(name).put({ id: 'm', to, name, sendAt: IN_AN_HOUR });
+    const recipients = [...others(1), { to, name }] as never;
+    await volley.schedules.add({
+      ...{ id: name, cron: '0 9 * * 1', zone: 'Europe/London', message: 'Hi {{name}}', recipients },
+    });
+    await volley.inbound.receive({ lane: LANE, messageId: name, from: to, to: '12345', text: 'stop' });
+    const letters = { [to.slice(1)]: 'T' };
+    await redis.hset(keys.lane(LANE, 'early'), name, JSON.stringify({ sender: '', letters, at: 1 }));
+  };
+  await put('first', former);
+  await put('second', current);
+  const find = async (number: string): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { to, status } of volley.find(number)) found.push(`${to} ${status}`);
+    return found;
+  };
+  const both = [`${current} suppressed`, `${former} planned`];
+  expect([await find(former), await find(current)]).toEqual([both, both]);
+  const result = await volley.forget(former, { keepSuppressed: true });
+  expect(result).toMatchObject({ cancelled: 3, suppressed: true });
+  expect((await volley.forget(current)).id).toBe(result.id);
+  await own.resume();
+  expect(await keysWith(redis, own.prefix, { number: current, texts: [] })).toEqual([]);
+  expect(await find(former)).toEqual([]);
+  const { suppressed } = await volley.preview({
+    recipients: [{ to: former }, { to: current }],
+    message: 'Hi',
+  });
+  expect(suppressed).toBe(1);
+});
+
+test('A number that may belong to somebody else is not forgotten', async () => {
+  const own = installation('argentina');
+  const numbers = ['+541123456789', '+5491123456789'] as const;
+  await enqueue(own, [...others(2), ...numbers.map((to) => ({ to, name: 'Zebedea' }))]);
+  expect(await own.volley.forget(numbers[0])).toMatchObject({ cancelled: 1, erased: 1 });
+  const found: string[] = [];
+  for await (const { to } of own.volley.find(numbers[1])) found.push(`${to}`);
+  expect(found).toEqual([numbers[1]]);
+});
+
 /** A connection of a process that is killed when it sends its command number `last`. */
 function dyingAfter(instance: Installation['instance'], last: number): Installation['instance'] {
   let sentCommands = 0;

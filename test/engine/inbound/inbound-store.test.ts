@@ -93,7 +93,7 @@ test('A number is erased from every key, and a repeat of its message is not stor
     return values.some((value) => value?.includes('7700900555'));
   };
   expect(await has()).toBe(true);
-  expect(await store.erase(number)).toBe(2);
+  expect(await store.erase([number])).toBe(2);
   expect(await has()).toBe(false);
   expect(await store.receive(message('f', { from: number }))).toBeUndefined();
   expect((await store.after('0-0', 10)).map(({ id }) => id)).toEqual(['g']);
@@ -136,7 +136,7 @@ test('A flood of messages that lack parts is read in steps, so that it blocks ne
   ];
   expect(await store.takeOverdue(KEPT_MS)).toMatchObject([{ from: '+447700900555' }]);
   expect(scripts.mock.calls.length).toBeGreaterThan(20);
-  expect(await store.erase('+447700900555')).toBe(1);
+  expect(await store.erase(['+447700900555'])).toBe(1);
   expect(scans.mock.calls.length).toBeGreaterThan(5);
   expect(whole).not.toHaveBeenCalled();
 });

@@ -193,7 +193,7 @@ test('Numbers that an API key removes count against its limit for as long as the
 test('A number that stays suppressed by its digest is not suppressed by a later operation alone', async () => {
   const list = open('kept');
   const digest = (await openNumberDigests(redis, keyNames(`${prefix}-kept`)))(number(1));
-  await list.forget(number(1), ['main'], { digest, at: 0 }, (text) => text);
+  await list.forget([number(1)], ['main'], { digest, at: 0 }, (text) => text);
   const { id } = await list.add([number(1), number(2)], { ...SUPPRESSING, list: 'main' });
   expect(await list.isOnlyBy(id, 'main', number(1))).toBe(false);
   expect(await list.isOnlyBy(id, 'main', number(2))).toBe(true);
@@ -228,3 +228,46 @@ test('A stop word that is renewed while its number is being added stays as late 
   expect(stored && (await list.lift(stored, number(1), SHOP, { at: 4_000, upTo: 2_000 }))).toBe(false);
   expect(await list.areSuppressed('main', [number(1)])).toEqual([true]);
 });
+
+test.each([
+  ['+5215512345678', '+525512345678'],
+  ['+551187654321', '+5511987654321'],
+  ['+541123456789', '+5491123456789'],
+])(
+  'A subscriber who has %s and %s is suppressed, found, and taken off under each of them',
+  async (former, current) => {
+    const list = open(`forms-${current}`);
+    const isSuppressed = () => list.areSuppressed('main', [number(1), former, number(2), current]);
+    for (const [added, other] of [
+      [former, current],
+      [current, former],
+    ] as const) {
+      const operation = await list.add([added], { ...SUPPRESSING, receivedAt: 1 });
+      expect(await isSuppressed()).toEqual([false, true, false, true]);
+      // A single number is checked on another path.
+      expect(await list.areSuppressed('main', [other])).toEqual([true]);
+      expect((await list.operationsOf(other, null)).map(({ id }) => id)).toEqual([operation.id]);
+      expect(await list.isOnlyBy(operation.id, 'main', other)).toBe(true);
+      expect(await list.renew(operation, other, 2)).toBe(true);
+      expect(await list.hasNone(null, [other])).toBe(false);
+      expect(await list.undo(operation, SHOP, 3)).toBe(1);
+      expect(await isSuppressed()).toEqual([false, false, false, false]);
+
+      const again = await list.add([added], SUPPRESSING);
+      expect(await list.lift(again, other, SHOP, { at: 4, upTo: 4 })).toBe(true);
+      expect(await isSuppressed()).toEqual([false, false, false, false]);
+
+      await list.add([added], SUPPRESSING);
+      const removal = await list.remove([other], SUPPRESSING);
+      expect([removal.numbers, ...(await isSuppressed())]).toEqual([1, false, false, false, false]);
+      await list.undo(removal, SHOP, 5);
+      expect(await isSuppressed()).toEqual([false, true, false, true]);
+      await list.remove([other], SUPPRESSING);
+      const digest = (await openNumberDigests(redis, keyNames(`${prefix}-forms-${current}`)))(added);
+      await list.forget([added], ['main'], { digest, at: 0 }, (text) => text);
+      expect(await isSuppressed()).toEqual([false, true, false, true]);
+      await list.remove([other], SUPPRESSING);
+      expect(await isSuppressed()).toEqual([false, false, false, false]);
+    }
+  },
+);

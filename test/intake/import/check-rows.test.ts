@@ -268,6 +268,18 @@ describe('Recipients passed by code', () => {
     expect(counts).toEqual({ rows: 4, recipientCount: 1, duplicates: 1, invalid: 2, differentTexts: 1 });
   });
 
+  it('are duplicates if their numbers certainly belong to one subscriber', async () => {
+    const numbers = [
+      ...['+5215512345678', '+525512345678', '+551187654321', '+5511987654321'],
+      ...['+551132654321', '+5511932654321', '+541123456789', '+5491123456789'],
+    ];
+    const { rows } = await check(await rowsOfObjects(numbers.map((to) => ({ to }))));
+    expect(rows.map((row) => (row.kind === 'duplicate' ? row.firstLine : row.number))).toEqual([
+      ...['+525512345678', 1, '+551187654321', 3],
+      ...['+551132654321', '+5511932654321', '+541123456789', '+5491123456789'],
+    ]);
+  });
+
   it('may come from an async generator, which is read no further than needed and then closed', async () => {
     let yielded = 0;
     let ended = false;

@@ -335,3 +335,15 @@ test('If every valid recipient gets the text already, skipped invalid rows do no
   const outcome = await send([], { recipients, sentBefore: 'leaveOut', skipInvalid: true });
   expect(outcome).toMatchObject({ outcome: 'created', recipientCount: 0, duplicates: 1, invalid: 1 });
 });
+
+test('Whoever got the text under a former number is left out under that of today, and the other way round', async () => {
+  const { send } = fixture('forms');
+  const to = (...numbers: string[]) => ({ recipients: numbers.map((number) => ({ to: number })) });
+  await send([], to('+551187654321', '+5511976543210', '+5491123456789'));
+  const outcome = await send([], {
+    ...to('+5511987654321', '+551176543210', '+541123456789'),
+    sentBefore: 'leaveOut',
+  });
+  // Those in Argentina may be two people.
+  expect(outcome).toMatchObject({ outcome: 'created', recipientCount: 1, duplicates: 2 });
+});

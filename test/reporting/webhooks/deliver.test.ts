@@ -490,7 +490,7 @@ test('An endpoint gets each message that people send, in order, and none that wa
   };
   await receive('Hello', '+447700900001');
   await receive('Forget me', '+447700900002');
-  await store.erase('+447700900002');
+  await store.erase(['+447700900002']);
   await turn(id);
   expect(receiver.others.map(({ event }) => event)).toEqual([
     expect.objectContaining({

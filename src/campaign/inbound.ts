@@ -44,6 +44,13 @@ export const lastSent = z
 /** See {@link lastSent}. */
 export type LastSent = z.output<typeof lastSent>;
 
+/** The last message that a subscriber got, and how its campaign spells its number and its sender. */
+export interface LastMessage {
+  readonly number: string;
+  readonly sender: string;
+  readonly message: LastSent;
+}
+
 /** A message that a person sent to one of our numbers. */
 export const inboundMessage = z
   .object({

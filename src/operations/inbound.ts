@@ -21,7 +21,13 @@ export const receiveInbound = call({
   input: z.strictObject({
     lane: laneName.describe('The lane of the number that got the message'),
     messageId: z.string().min(1).max(128).describe("The gateway's id of the message, at most 128 bytes"),
-    from: z.string().min(1).max(100).describe('Who sent it, in any common spelling'),
+    from: z
+      .string()
+      .min(1)
+      .max(100)
+      .describe(
+        'Who sent it, as the gateway writes it: with or without a plus, `tel:`, or 00. Digits without a plus are a number of `country` or an international one; if both exist, the one that got a message from `to`. A message is stored even if this is no phone number',
+      ),
     to: z
       .string()
       .min(1)

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import type { LastSent } from '../campaign/inbound.js';
+import type { LastMessage } from '../campaign/inbound.js';
+import { possibleFormsOf } from '../campaign/number-forms.js';
 import { NOT_SENT_STATES } from '../campaign/recipient.js';
 import { readMeta } from '../engine/lane/campaign-meta.js';
 import { listCampaigns } from '../engine/lane/campaigns.js';
@@ -45,7 +46,7 @@ interface LastSentDeps {
   readonly outboxes: Pick<OutboxResults, 'idsInWave'>;
 }
 
-/** Opens the search for the last message that was sent to a number, E.164 with its plus, from a sender. Null: none of late. */
+/** Opens the search for the last message that was sent to the subscriber of a number, E.164 with its plus, from a sender. Null: none of late. */
 export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
   const readTails = async (lane: LaneId, campaign: string) => {
     const of = { lane, campaign, series: 'slices' } as const;
@@ -101,15 +102,15 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
       const record = await reader.record(at);
       const sentAt = record?.request?.sentAt ?? record?.claimedAt ?? null;
       if (record?.number === number && sentAt !== null && !NOT_SENT_STATES.includes(record.state))
-        return { id, sentAt, ordinal: at, reference: record.reference };
+        return { id, sentAt, ordinal: at, number, reference: record.reference };
       at = at === 0 ? -1 : tails.lastIndexOf(tail, at - 1);
     }
     return null;
   };
 
-  return async (lane: LaneId, number: string, to: string): Promise<LastSent | null> => {
+  return async (lane: LaneId, number: string, to: string): Promise<LastMessage | null> => {
     if (!number.startsWith('+')) return null;
-    const sender = plainSender(to);
+    const [sender, forms] = [plainSender(to), possibleFormsOf(number)];
     const searchedOf = async (id: string): Promise<Searched> => {
       const context = { lane, campaign: id, sender };
       const tails = await cache.fetch(placeOf(lane, id, sender), { context });
@@ -119,8 +120,10 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     let latest: Awaited<ReturnType<typeof sentIn>> = null;
     let [campaigns, searched] = [0, 0];
     for await (const campaign of inBatches(campaignsOf(lane, sender), CAMPAIGNS_AT_ONCE, searchedOf)) {
-      const found = await sentIn(lane, campaign, number);
-      if (found !== null && found.sentAt > (latest?.sentAt ?? 0)) latest = found;
+      for (const form of forms) {
+        const found = await sentIn(lane, campaign, form);
+        if (found !== null && found.sentAt > (latest?.sentAt ?? 0)) latest = found;
+      }
       if (campaign.tails.length > 0) campaigns += 1;
       searched += campaign.tails.length;
       if (campaigns === MAX_CAMPAIGNS || searched >= MAX_RECIPIENTS) break;
@@ -128,12 +131,17 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     if (latest === null) return null;
     const { id, ordinal, reference } = latest;
     const meta = await readMeta(redis, keys, lane, id);
-    const wave = meta && (await outboxes.idsInWave(lane, meta, [ordinal]));
+    if (meta === null) return null;
+    const wave = await outboxes.idsInWave(lane, meta, [ordinal]);
     return {
-      campaign: id,
-      reference: reference || null,
-      outbox: wave?.outbox ?? null,
-      message: wave?.ids.get(ordinal) ?? null,
+      number: latest.number,
+      sender: meta.sender,
+      message: {
+        campaign: id,
+        reference: reference || null,
+        outbox: wave?.outbox ?? null,
+        message: wave?.ids.get(ordinal) ?? null,
+      },
     };
   };
 }

@@ -403,6 +403,12 @@ export function apiKeyService(deps: ApiKeyDeps) {
       },
     };
   };
-  /** Whether a key with this id was revoked. */
-  return Object.assign(managedBy, { isRevoked: (id: string): Promise<boolean> => revoked.has(id) });
+  return Object.assign(managedBy, {
+    /** Whether a key with this id was revoked. */
+    isRevoked: (id: string): Promise<boolean> => revoked.has(id),
+    /** The name and the limits of a key; null if there is none. */
+    async limitsOf(id: string): Promise<Pick<UnsignedKey, 'name' | 'limits'> | null> {
+      return (await read(id))?.key ?? null;
+    },
+  });
 }

@@ -200,7 +200,8 @@ async function inReports({ redis, keys, finder }: ElsewhereDeps, { numbers }: Fo
 
 /** Messages that people sent to a lane, or that were sent to the number, as far as they are kept. */
 async function inInbound({ redis, keys, finder }: ElsewhereDeps, { numbers }: Forgotten): Promise<Done> {
-  let erased = await redis.zrem(keys.stopsConfirmed, ...numbers);
+  let erased = 0;
+  for (const number of numbers) erased += await redis.unlink(keys.stopConfirmed(number));
   for (const lane of await finder.ids()) erased += await inboundStore(redis, keys, lane).erase(numbers);
   return { cancelled: 0, erased };
 }

@@ -19,30 +19,39 @@ import { sentSince } from '../../reporting/sent-since.js';
 import { importDeps, importModules } from './import-deps.js';
 import type { Instance } from './instance.js';
 
-/** A sender with at least so many digits is a phone number, and must be a valid one: a stop word must not be lost to a typing error. */
-const DIGITS_OF_NUMBER = 7;
 const MAX_ID_BYTES = 128;
+/** Who creates confirmations. */
+const REPLIES = { kind: 'library', id: null, name: 'replies' } as const;
 
 /** Opens what receives the messages of people. Confirmations are campaigns, made by the modules that import them. */
 export function openInbound(instance: Instance): InboundService {
-  const { redis, keys, config, finder, suppression, events, trail, outboxes } = instance;
+  const { redis, keys, config, finder, suppression, events, trail, outboxes, apiKeysFor } = instance;
   const { replies, retentionMs } = config;
   const { stopReply: message } = replies;
   // The sender of a stop word is no actor that could be named: the record of each operation names the message instead.
-  const by = trail.operator({ kind: 'library', id: null, name: 'replies' });
-  const confirm = async ({ lane, message: stop, operation }: Confirmed): Promise<string | null> => {
-    const { messageId, from, to } = stop;
+  const by = trail.operator(REPLIES);
+  /** A confirmation is a message of the API key that has submitted the stop word: its limits apply, and its memory. */
+  const payingFor = async (id: string) => {
+    if (id === '') return { by };
+    const key = await apiKeysFor.limitsOf(id);
+    if (key === null) throw new InputError(`API key ${id}, which submitted it, is no longer valid`);
+    const { name, limits } = key;
+    return { by: trail.operator({ ...REPLIES, limits }), paidBy: { kind: 'key' as const, id, name } };
+  };
+  const confirm = async ({ lane, message: stop, last, operation }: Confirmed): Promise<string | null> => {
+    const { messageId, payer } = stop;
     try {
       const [{ importCampaign }] = await importModules();
       const areSuppressed = (id: string, numbers: readonly string[]): Promise<boolean[]> =>
         Promise.all(numbers.map(async (number) => !(await suppression.isOnlyBy(operation, id, number))));
-      const deps = importDeps(instance, finder.named, by);
+      const paying = await payingFor(payer);
+      const deps = { ...importDeps(instance, finder.named, paying.by), ...paying };
       const outcome = await importCampaign(
         { ...deps, bypasses: operation, suppression: { ...suppression, areSuppressed } },
         {
-          recipients: [{ to: from }],
+          recipients: [{ to: last.number }],
           message: message ?? '',
-          sender: to,
+          sender: last.sender,
           lane,
           name: 'Confirmation of a stop word',
           metadata: { suppressionOperation: operation, inboundMessage: messageId },
@@ -52,7 +61,7 @@ export function openInbound(instance: Instance): InboundService {
         },
       );
       if (outcome.outcome !== 'refused') return outcome.id;
-      throw new InputError(outcome.message);
+      throw new InputError(outcome.errors[0]?.message ?? outcome.message);
     } catch (error) {
       // A number that is suppressed matters more than the text that says so.
       const reason = error instanceof Error ? error.message : String(error);
@@ -115,16 +124,16 @@ export function inboundFor(
         });
       if (part !== undefined && !(part.number >= 1 && part.number <= part.total))
         throw new InputError(`part ${part.number} of ${part.total} does not exist`, { field: 'part/number' });
-      const { numberReader } = await import('../../campaign/number.js');
-      const read = numberReader(country ?? config.defaultCountry)(from);
-      if (!read.ok && from.replace(/\D/g, '').length >= DIGITS_OF_NUMBER)
-        throw new InputError(read.reason, { field: 'from' });
+      const { senderNumbers } = await import('../../campaign/reply-sender.js');
+      const numbers = senderNumbers(from, country ?? config.defaultCountry);
       await format.check();
       await by.authorise();
+      // Also a lane that is being removed.
+      const id = await finder.known(lane);
+      const number = await inbound.textedOf(id, numbers, to);
       await inbound.receive(
-        // Also a lane that is being removed.
-        await finder.known(lane),
-        { messageId, from: read.ok ? read.number : from.trim(), to: to.trim(), text, part },
+        id,
+        { messageId, from: number ?? from.trim(), to: to.trim(), text, part },
         payerOf(by.actor, config.keyBytes),
       );
     },

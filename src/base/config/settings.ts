@@ -198,8 +198,8 @@ export const SECTIONS = {
         Whether a stop word counts for the lane of the number that it was sent to, or for all lanes. With "all", an API key
         with the scope "inbound" stops messages of all lanes, even if it is limited to one.`),
     STOP_REPLY: z.optional(into('replies.stopReply', formats.plainText)).describe(`
-        Text that confirms a stop word. Volley sends it from the number that got the stop word, within 5 minutes or not at
-        all, and at most once a day to each number. Default: no confirmation.`),
+        Text that confirms a stop word. Volley sends it from the number that got the stop word, if that has sent its sender a
+        message before, within 5 minutes or not at all, and at most once a day to each number. Default: no confirmation.`),
   },
   Webhooks: {
     WEBHOOK_ALLOW: z.optional(into('webhookAllow', formats.networks)).describe(`

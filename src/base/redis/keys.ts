@@ -32,7 +32,8 @@ export type LaneName = string & { readonly lane?: 'name' };
  * - `callback`, hash: status of the subscription; `reconciler`, string: lease of the process that checks it
  * - `inboundPending`, hash: message of a person → what has arrived of it, until it is logged; `inboundIds`, hash: digest of the service's id
  *   → its message; `inbound`, stream: the log of messages, with these digests; `inboundMessages`, hash: position in it → the message
- *   (engine/inbound/inbound-store.ts)
+ *   (engine/inbound/inbound-store.ts); `confirmed`, sorted set with a lifetime: digests of messages whose stop word was confirmed → when
+ *   they arrived
  * - `keyBytes`, hash: what each API key has stored on the lane, in bytes, what each campaign takes, and from which key, the
  *   numbers by which messages name keys (engine/recipients/key-bytes.lua), and what is stored today (daily.lua)
  * - `campaign:ID`, `campaign:ID:…`: see engine/recipients/campaign-keys.ts
@@ -133,8 +134,8 @@ export function keyNames(prefix: string) {
       lease: (id: string): string => `{${prefix}:forget:all}:lease:${id}`,
       secret: `{${prefix}:forget:all}:secret`,
     },
-    /** Sorted set: numbers whose stop word was confirmed in the last day → when it arrived, ms. */
-    stopsConfirmed: `${prefix}:stopsConfirmed`,
+    /** String with a lifetime of a day: the stop word of a number that is confirmed, as `lane digest`. */
+    stopConfirmed: (number: string): string => `${prefix}:stopConfirmed:${number}`,
     /** Recurring campaigns. They share a hash tag, which no lane has, because no lane's id contains a colon. */
     schedules: {
       /** Sorted set, all scores 0: `id laneId` of each schedule, which is also what identifies it in the other keys. */

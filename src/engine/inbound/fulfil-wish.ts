@@ -41,6 +41,9 @@ export interface WishOptions {
   changed(change: 'added' | 'undone', operation: FoundOperation): Promise<void>;
 }
 
+/** The message with the wish. */
+type Wisher = Pick<PendingMessage, 'messageId' | 'from' | 'at'>;
+
 /** What a wish has changed. */
 export type Fulfilled = Required<Pick<LoggedMessage, 'wish' | 'isNew' | 'inFlight'>> &
   Pick<LoggedMessage, 'op'>;
@@ -70,7 +73,7 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
     return undefined;
   };
 
-  const stop = async (lane: LaneId, { messageId, from: number, at }: PendingMessage): Promise<Fulfilled> => {
+  const stop = async (lane: LaneId, { messageId, from: number, at }: Wisher): Promise<Fulfilled> => {
     const list = scope === 'all' ? null : lane;
     const reason = `stop word in message ${messageId}`;
     const concerned = list === null ? await options.lanes() : [lane];
@@ -108,7 +111,7 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
     return { wish: 'stop', op: operation.id, isNew, inFlight: messages.size };
   };
 
-  const start = async (lane: LaneId, { from: number, at }: PendingMessage): Promise<Fulfilled> => {
+  const start = async (lane: LaneId, { from: number, at }: Wisher): Promise<Fulfilled> => {
     let lifted: FoundOperation | undefined;
     for (const list of [lane, null]) {
       for (const operation of await byReplies(number, list)) {
@@ -127,7 +130,7 @@ export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...opti
     return { wish: 'start', ...(lifted === undefined ? {} : { op: lifted.id }), isNew, inFlight: 0 };
   };
 
-  return async (wish: Wish, lane: LaneId, message: PendingMessage): Promise<Fulfilled> => {
+  return async (wish: Wish, lane: LaneId, message: Wisher): Promise<Fulfilled> => {
     if (!NUMBER.test(message.from)) return { wish, isNew: false, inFlight: 0 };
     return wish === 'stop' ? stop(lane, message) : start(lane, message);
   };

@@ -6,7 +6,8 @@ import { RedisUnavailableError } from '../../base/redis/unavailable.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
-import type { InboundMessage, LastSent } from '../../campaign/inbound.js';
+import type { InboundMessage, LastMessage } from '../../campaign/inbound.js';
+import { callableForm, subscriberOf } from '../../campaign/number-forms.js';
 import { type WishWords, wishReader } from '../../campaign/stop-words.js';
 import { markDue } from '../lane/due.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
@@ -28,7 +29,9 @@ import {
 export interface Confirmed {
   /** The name of the lane. */
   readonly lane: string;
-  readonly message: Pick<PendingMessage, 'messageId' | 'from' | 'to'>;
+  readonly message: Pick<PendingMessage, 'messageId' | 'payer'>;
+  /** What its sender got: the confirmation goes to the same number, from the same sender. */
+  readonly last: Pick<LastMessage, 'number' | 'sender'>;
   /** The suppression operation that the stop word made, the only one that may be bypassed. */
   readonly operation: string;
 }
@@ -48,7 +51,7 @@ interface InboundOptions {
   /** Who changes the suppression lists. */
   readonly by: Operator;
   /** Finds the last message that was sent to a number from a sender; null if there is none, or if it is long ago. */
-  lastSent(lane: LaneId, number: string, sender: string): Promise<LastSent | null>;
+  lastSent(lane: LaneId, number: string, sender: string): Promise<LastMessage | null>;
   /** See `fulfil-wish.ts`. */
   readonly sentSince: WishOptions['sentSince'];
   /** Creates the campaign that confirms a stop, and returns its id; null if it cannot. Undefined: nothing is confirmed. */
@@ -104,6 +107,9 @@ const BUSY_WAITS = 30;
 const LANES_AT_ONCE = 50;
 /** A number gets a confirmation at most once in this time, because machines answer each other. */
 const CONFIRM_EVERY_MS = 86_400_000;
+/** Confirmations of a lane in an hour, so that whoever submits messages cannot use up its quota with them. */
+const MAX_CONFIRMED = 1_000;
+const CONFIRMED_MS = 3_600_000;
 
 /** Receives the messages that people send, does what they ask for, and reads them. */
 export function inboundService(options: InboundOptions) {
@@ -131,11 +137,38 @@ export function inboundService(options: InboundOptions) {
     return store;
   };
 
-  /** Whether this message may cause a confirmation. Asked again about the same message, it says the same. */
-  const mayConfirm = async ({ from, at }: PendingMessage): Promise<boolean> => {
-    await redis.zremrangebyscore(keys.stopsConfirmed, '-inf', at - CONFIRM_EVERY_MS);
-    await redis.zadd(keys.stopsConfirmed, 'NX', at, from);
-    return Number(await redis.zscore(keys.stopsConfirmed, from)) === at;
+  /** Why this message causes no confirmation: '' if that is as it should be, null if it causes one. Asked again, it says the same. */
+  const unconfirmed = async (
+    lane: LaneId,
+    { from, to, at, digests: [digest = ''] }: PendingMessage,
+    last: LastMessage | null,
+  ): Promise<string | null> => {
+    if (last === null) return `Volley knows of no message to it from ${to}`;
+    const key = keys.stopConfirmed(subscriberOf(from));
+    const own = `${lane} ${digest}`;
+    if ((await redis.set(key, own, 'PX', CONFIRM_EVERY_MS, 'NX')) === null && (await redis.get(key)) !== own)
+      return '';
+    const confirmed = keys.lane(lane, 'confirmed');
+    await redis.zremrangebyscore(confirmed, '-inf', at - CONFIRMED_MS);
+    await redis.zadd(confirmed, 'NX', at, digest);
+    await redis.pexpire(confirmed, CONFIRMED_MS);
+    const place = await redis.zrank(confirmed, digest);
+    if (place !== null && place < MAX_CONFIRMED) return null;
+    await redis.zrem(confirmed, digest);
+    return `a lane confirms at most ${MAX_CONFIRMED} stop words an hour`;
+  };
+  const confirmation = async (
+    lane: LaneId,
+    message: PendingMessage,
+    operation: string,
+    last: LastMessage | null,
+  ): Promise<string | null> => {
+    if (options.confirm === undefined) return null;
+    const [name, reason] = [await finder.nameOf(lane), await unconfirmed(lane, message, last)];
+    if (reason === null && last !== null) return options.confirm({ lane: name, message, last, operation });
+    if (reason)
+      events.emit({ type: 'inbound.unconfirmed', lane: name, messageId: message.messageId, reason });
+    return null;
   };
   const act = async (lane: LaneId, message: PendingMessage): Promise<void> => {
     const { messageId, from, to, text, at } = message;
@@ -145,12 +178,10 @@ export function inboundService(options: InboundOptions) {
     const name = await finder.nameOf(lane);
     // Before the confirmation, which it shall not be.
     const last = await options.lastSent(lane, from, to);
-    const mustConfirm =
-      wish === 'stop' && isNew === true && op !== undefined && options.confirm !== undefined;
+    const isStop = wish === 'stop';
     const reply =
-      mustConfirm && (await mayConfirm(message))
-        ? await options.confirm?.({ lane: name, message, operation: op })
-        : null;
+      isStop && isNew === true && op !== undefined ? await confirmation(lane, message, op, last) : null;
+    if (isStop && op === undefined) events.emit({ type: 'inbound.unread', lane: name, messageId });
     const entry: LoggedMessage = {
       id: messageId,
       from,
@@ -159,7 +190,7 @@ export function inboundService(options: InboundOptions) {
       at,
       ...fulfilled,
       ...(reply ? { reply } : {}),
-      ...(last ? { last } : {}),
+      ...(last ? { last: last.message } : {}),
     };
     if ((await storeOf(lane).log(message, entry)) === '') return;
     events.emit({ type: 'inbound.received', lane: name, messageId, wish });
@@ -170,7 +201,8 @@ export function inboundService(options: InboundOptions) {
      * Stores a message, or a part of one, for which `payer` pays. When it resolves, what a complete message asks for is done. A stop word
      * is never refused for want of room.
      */
-    async receive(lane: LaneId, part: ReceivedPart, payer = NO_KEY): Promise<void> {
+    async receive(lane: LaneId, received: ReceivedPart, payer = NO_KEY): Promise<void> {
+      const part = { ...received, from: callableForm(received.from) };
       const isWish = (part.part?.total ?? 1) === 1 && wishOf(part.text) !== null;
       const paying = isWish ? { ...payer, limit: Number.MAX_SAFE_INTEGER } : payer;
       // Before anything is stored: if this process dies, the sweep of the lane finds it. Webhooks look at every lane with data.
@@ -194,6 +226,12 @@ export function inboundService(options: InboundOptions) {
       for (const message of await storeOf(lane).takeOverdue(options.retentionMs))
         await act(lane, message).catch((error: unknown) => errors.push(error));
       if (errors.length > 0) throw errors[0];
+    },
+    /** Which of these numbers, which a sender may mean, got a message that `to` sent; the first one if none did. */
+    async textedOf(lane: LaneId, numbers: readonly string[], to: string): Promise<string | undefined> {
+      if (numbers.length > 1)
+        for (const number of numbers) if ((await options.lastSent(lane, number, to)) !== null) return number;
+      return numbers[0];
     },
     /** The log of a lane. */
     log: storeOf,

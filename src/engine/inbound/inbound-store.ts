@@ -38,6 +38,8 @@ export interface PendingMessage {
   readonly at: number;
   /** Of the ids of its parts. */
   readonly digests: readonly string[];
+  /** The API key that has submitted it; '' if none has. */
+  readonly payer: string;
 }
 
 const loggedMessage = z.object({
@@ -95,6 +97,7 @@ function pendingOf(json: string): PendingMessage {
     messageId: places.find((part) => part !== undefined)?.id ?? '',
     text: places.map((part) => part?.text ?? MISSING_PART).join(''),
     digests: Object.values(parts).map(({ digest }) => digest),
+    payer: Object.values(parts).find(({ payer }) => payer !== '')?.payer ?? '',
   };
 }
 

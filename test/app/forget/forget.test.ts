@@ -127,7 +127,7 @@ async function everything(own: Installation): Promise<string> {
   const letters = { '447700900123': 'T', '447700900124': 'T' };
   await redis.hset(keys.lane(LANE, 'early'), 'early', JSON.stringify({ sender: '', letters, at: 1 }));
 
-  await redis.zadd(keys.stopsConfirmed, 1, ADA.number);
+  await redis.set(keys.stopConfirmed(ADA.number), 'default digest');
   const inbound = inboundStore(redis, keys, LANE);
   const reply = { from: ADA.number, to: '12345', text: 'I am Zebedea' };
   const whole = await inbound.receive({ ...reply, messageId: 'whole' });

@@ -18,7 +18,7 @@ export const HOLDS = [
   'lane:early',
   'lane:outbox:NAME:messages',
   'lane:inboundPending',
-  'stopsConfirmed',
+  'stopConfirmed:ID',
   'lane:inboundMessages',
   'records:ID:request:ID',
   'suppression:lists:LIST',
@@ -102,6 +102,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'forget:all:secret': DIGEST,
   'lane:inbound': DIGEST,
   'lane:inboundIds': DIGEST,
+  'lane:confirmed': DIGEST,
   'webhooks:all:endpoints': PRODUCER,
   'webhooks:all:due': POINTER,
   'webhooks:all:cursors:ID': POINTER,
@@ -171,7 +172,7 @@ export function kindOf(key: string): string {
   const named = plain
     .replace(/^suppression:lists:(all|lane:.*)$/, 'suppression:lists:LIST')
     .replace(
-      /^(suppression:lists:removed|schedules:all:\w+|forget:all:(?:request|lease)|idempotency|swept|token|session|signInLink|apiKeys:shares):.+$/,
+      /^(suppression:lists:removed|schedules:all:\w+|forget:all:(?:request|lease)|idempotency|swept|token|session|signInLink|apiKeys:shares|stopConfirmed):.+$/,
       '$1:ID',
     )
     .replace(/^(schedules:all:(?:ids|due|failing|keyBytes)):ID$/, '$1')

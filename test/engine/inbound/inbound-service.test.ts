@@ -58,6 +58,35 @@ test('A message that cannot be handled does not keep the sweep from the others t
   );
 });
 
+test('Of two stop words of one number that arrive on two lanes in the same millisecond, one is confirmed', async () => {
+  const from = '+447700900190';
+  const confirmed: string[] = [];
+  const last = {
+    number: from,
+    sender: 'ACME',
+    message: { campaign: 'c', reference: null, outbox: null, message: null },
+  };
+  const service = serviceOf({
+    lastSent: async () => last,
+    async confirm({ message: { messageId } }) {
+      confirmed.push(messageId);
+      return 'campaign';
+    },
+  });
+  for (const lane of ['one', 'two']) {
+    await service.log(lane).receive({ ...message(lane, 90), from });
+    const pending = keys.lane(lane, 'inboundPending');
+    for (const [name, json] of Object.entries(await redis.hgetall(pending)))
+      await redis.hset(
+        pending,
+        name,
+        JSON.stringify({ ...JSON.parse(json), at: 1_000_000_000_000, lease: 0 }),
+      );
+  }
+  await Promise.all([service.tend('one'), service.tend('two')]);
+  expect(confirmed).toHaveLength(1);
+});
+
 test('If Redis goes away right after a number was suppressed, the call rejects, and the process goes on', async () => {
   const failures: unknown[] = [];
   const note = (error: unknown): void => void failures.push(error);

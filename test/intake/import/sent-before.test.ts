@@ -336,7 +336,7 @@ test('If every valid recipient gets the text already, skipped invalid rows do no
   expect(outcome).toMatchObject({ outcome: 'created', recipientCount: 0, duplicates: 1, invalid: 1 });
 });
 
-test('Whoever got the text under a former number is left out under that of today, and the other way round', async () => {
+test('A subscriber who got the text under a former number is left out under that of today, and the other way round', async () => {
   const { send } = fixture('forms');
   const to = (...numbers: string[]) => ({ recipients: numbers.map((number) => ({ to: number })) });
   await send([], to('+551187654321', '+5511976543210', '+5491123456789'));

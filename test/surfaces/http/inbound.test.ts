@@ -2,17 +2,19 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { keyNames } from '../../../src/base/redis/keys.js';
 import type { InboundMessage } from '../../../src/campaign/inbound.js';
 import type { SuppressionOperation } from '../../../src/campaign/suppression.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { serveApi } from './api.js';
 
-const { url, prefix } = testRedis('http-inbound');
+const { url, prefix, redis } = testRedis('http-inbound');
+const keys = keyNames(prefix);
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
 const STOP_REPLY = 'You will get no more messages.';
-const { call, key, volley } = await serveApi({ ...settings, STOP_REPLY });
+const { call, key, volley, log } = await serveApi({ ...settings, STOP_REPLY });
 const all = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-all`, STOP_SCOPE: 'all' });
 
 let next = 0;
@@ -31,6 +33,32 @@ const listed = async (messageId: string): Promise<InboundMessage | undefined> =>
   const { messages } = await volley.inbound.list({ limit: 200 });
   return messages.find((each) => each.messageId === messageId);
 };
+
+/** Creates a campaign and lets its message be delivered. */
+async function send(to: string, more: { sender?: string; lane?: string } = {}): Promise<string> {
+  next += 1;
+  const lane = more.lane ?? 'main';
+  const outcome = await volley.enqueue({
+    ...{ recipients: [{ to }], message: `Sale ${next}`, sender: '+447700900999', lane, ...more },
+  });
+  if (outcome.outcome !== 'created') throw new Error('there is no campaign');
+  const sent = {
+    state: 'completed',
+    total: 1,
+    ordinals: 1,
+    cursor: 1,
+    launchAt: 1,
+    endedAt: 1,
+    letters: 'T',
+  };
+  const state = { ...sent, counts: { deliveredToTerminal: 1 }, record: `1,${Date.now()},0,,request` };
+  await redis.hset(keys.lane(lane, 'states'), outcome.id, JSON.stringify(state));
+  return outcome.id;
+}
+const unconfirmed = (messageId: string): unknown =>
+  log
+    .map((line) => JSON.parse(line))
+    .find((line) => line.event === 'inbound.unconfirmed' && line.messageId === messageId)?.reason;
 
 test('A message is stored once, however often it is submitted', async () => {
   const one = message();
@@ -102,13 +130,68 @@ test('The parts of a message are joined before the stop word is read, in any ord
   expect(await listed(`${parts.messageId}-1`)).toMatchObject({ text: 'stop', effect: { wish: 'stop' } });
 });
 
+test.each([
+  ['447720990001', '+447720990001'],
+  ['tel:%2B447720990002', '+447720990002'],
+  ['0044 7720 990003', '+447720990003'],
+  ['+5215512345678', '+525512345678'],
+  ['5215512345679', '+525512345679'],
+  // No plan knows a number of this length.
+  ['+4477209', '+4477209'],
+])('A stop word from %s stops all messages to %s, under every number of its subscriber', async (from, to) => {
+  const stop = message({ from, text: 'STOP ALL' });
+  expect((await post(stop)).status).toBe(200);
+  expect(await listed(stop.messageId)).toMatchObject({ from: to, effect: { wish: 'stop', isNew: true } });
+  expect(
+    (await volley.suppression.operation((await listed(stop.messageId))?.effect?.operation ?? '')).numberCount,
+  ).toBe(1);
+});
+
+test('One stop word suppresses all numbers of its subscriber, and one start word or undo lifts it for all', async () => {
+  const [former, current] = ['+551187654321', '+5511987654321'];
+  const areSuppressed = () => Promise.all([former, current].map((to) => suppressedOn(volley, 'main', to)));
+  await post(message({ from: former, text: 'stop' }));
+  expect(await areSuppressed()).toEqual([true, true]);
+  await post(message({ from: current, text: 'start' }));
+  expect(await areSuppressed()).toEqual([false, false]);
+  const stop = message({ from: current, text: 'stop' });
+  await post(stop);
+  expect(await areSuppressed()).toEqual([true, true]);
+  // The same subscriber again, so the operation is the same.
+  const again = message({ from: former, text: 'stop' });
+  await post(again);
+  const operation = (await listed(stop.messageId))?.effect?.operation ?? '';
+  expect((await listed(again.messageId))?.effect).toMatchObject({ operation, isNew: false });
+  await volley.suppression.undo(operation);
+  expect(await areSuppressed()).toEqual([false, false]);
+});
+
+test('A stop word whose sender is no number is stored, and a warning says that it suppresses nobody', async () => {
+  const stop = message({ from: '07700 900123', text: 'stop' });
+  expect((await post(stop)).status).toBe(200);
+  expect(await listed(stop.messageId)).toMatchObject({ from: '07700 900123', effect: { operation: null } });
+  const events = log.map((line) => JSON.parse(line));
+  expect(
+    events.filter(({ event, messageId }) => event === 'inbound.unread' && messageId === stop.messageId),
+  ).toHaveLength(1);
+});
+
+test('A sender that may mean two numbers is the one that got a message', async () => {
+  const danish = '+4520123456';
+  await send(danish);
+  const stop = message({ from: '4520123456', country: 'US', text: 'stop' });
+  await post(stop);
+  expect(await listed(stop.messageId)).toMatchObject({ from: danish, lastSent: {} });
+});
+
 test('A new stop is confirmed once, from the number that got it, by a campaign whose record names the operation', async () => {
-  const stop = message({ text: 'stop' });
+  const stop = message({ text: 'stop', to: '447700900999' });
+  await send(stop.from);
   await post(stop);
   const effect = (await listed(stop.messageId))?.effect;
   const reply = await volley.status(effect?.reply ?? '');
   expect(reply).toMatchObject({
-    sender: stop.to,
+    sender: '+447700900999',
     lane: 'main',
     counts: { planned: 1, suppressed: 0 },
     idempotencyKey: `stop:main:${stop.messageId}`,
@@ -122,8 +205,78 @@ test('A new stop is confirmed once, from the number that got it, by a campaign w
   }
 });
 
+test('A stop is confirmed under the number that got the message, not under the one that the network reports', async () => {
+  await send('+5511976543210');
+  const stop = message({ from: '+551176543210', text: 'stop' });
+  await post(stop);
+  const reply = (await listed(stop.messageId))?.effect?.reply ?? '';
+  const rows: unknown[] = [];
+  for await (const { to, status } of volley.report(reply)) rows.push([to, status]);
+  expect(rows).toEqual([['+5511976543210', 'planned']]);
+});
+
+test('A stop is confirmed only by a sender that has sent its number a message on this lane', async () => {
+  const never = message({ text: 'stop' });
+  const other = message({ text: 'stop', to: 'BANK' });
+  const elsewhere = message({ text: 'stop', lane: 'other' });
+  for (const { from } of [other, elsewhere]) await send(from);
+  for (const stop of [never, other, elsewhere]) {
+    await post(stop);
+    expect((await listed(stop.messageId))?.effect).toMatchObject({ isNew: true, reply: null });
+    expect(unconfirmed(stop.messageId)).toMatch(/^Volley knows of no message to it from/);
+  }
+});
+
+test('The limits of the key that submits a stop word apply to its confirmation, and its memory pays for both', async () => {
+  const limited = async (limits: object) => {
+    const made = await volley.keys.create({
+      name: 'gateway',
+      scopes: ['inbound'],
+      lanes: ['main'],
+      ...limits,
+    });
+    const stop = message({ text: 'stop' });
+    await send(stop.from);
+    await post(stop, made.key);
+    return { made, stop, reply: (await listed(stop.messageId))?.effect?.reply ?? null };
+  };
+  const denied = await limited({ countries: ['DE'] });
+  expect(denied.reply).toBeNull();
+  expect(unconfirmed(denied.stop.messageId)).toContain('may text only DE');
+  const bytes = async (id: string) => Number(await redis.hget(keys.lane('main', 'keyBytes'), `used:${id}`));
+  const [one, two] = [await bytes(denied.made.id), await limited({ recipientsPerDay: 1 })];
+  expect(two.reply).not.toBeNull();
+  expect(one).toBeGreaterThan(0);
+  expect(await bytes(two.made.id)).toBeGreaterThan(one + 1_000);
+  const further = message({ text: 'stop' });
+  await send(further.from);
+  await post(further, two.made.key);
+  expect((await listed(further.messageId))?.effect?.reply).toBeNull();
+  expect(unconfirmed(further.messageId)).toContain('1 message');
+});
+
+test('A lane confirms at most 1,000 stop words an hour', async () => {
+  const confirmed = keys.lane('other', 'confirmed');
+  const now = Date.now();
+  await redis.zadd(
+    confirmed,
+    ...Array.from({ length: 1_000 }, (_, at) => [now - 60_000, `digest-${at}`]).flat(),
+  );
+  const stop = message({ text: 'stop', lane: 'other' });
+  await send(stop.from, { lane: 'other' });
+  await post(stop);
+  expect((await listed(stop.messageId))?.effect?.reply).toBeNull();
+  expect(unconfirmed(stop.messageId)).toContain('at most 1000');
+  await redis.unlink(confirmed);
+  const later = message({ text: 'stop', lane: 'other' });
+  await send(later.from, { lane: 'other' });
+  await post(later);
+  expect((await listed(later.messageId))?.effect?.reply).not.toBeNull();
+});
+
 test('A number that was forgotten and stays suppressed gets no confirmation', async () => {
   const stop = message({ text: 'stop' });
+  await send(stop.from);
   await volley.forget(stop.from, { keepSuppressed: true });
   await post(stop);
   expect((await listed(stop.messageId))?.effect).toMatchObject({ wish: 'stop', isNew: false, reply: null });
@@ -160,7 +313,6 @@ test.each([
   ['lane', { lane: undefined }],
   ['messageId', { messageId: undefined }],
   ['messageId', { messageId: 'é'.repeat(65) }],
-  ['from', { from: '07700 900123' }],
   ['part/number', { part: { reference: 1, number: 3, total: 2 } }],
   ['part/total', { part: { reference: 1, number: 1, total: 256 } }],
 ])('A message with an invalid %s is refused', async (field, more) => {

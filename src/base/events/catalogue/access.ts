@@ -44,6 +44,12 @@ export const ACCESS_EVENTS = {
     (e) =>
       `lane ${e.lane}: message ${e.messageId} was received${{ stop: ', which is a stop word', start: ', which is a start word', none: '' }[e.wish] ?? ''}`,
   ),
+  'inbound.unread': entry(
+    'warn',
+    { lane: id, messageId: id },
+    (e) =>
+      `lane ${e.lane}: the stop word in message ${e.messageId} suppresses no number, because its sender is none, or is a national number without a country: find it with \`volley inbound list\`, and let the gateway write the calling code or \`country\``,
+  ),
   'inbound.unconfirmed': entry(
     'warn',
     { lane: id, messageId: id, reason: prose },

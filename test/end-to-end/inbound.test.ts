@@ -240,6 +240,8 @@ test('A lane that is stored gets replies, until its removal deletes its subscrip
     await vi.waitFor(() => expect(notified()).toBe(2), 30_000);
     const callback = config.callback && laneCallback(config.callback, 'tenant', 'inbound');
     if (callback === undefined) throw new Error('there is no address');
+    const sent = await launch(`+4477009003${50 + round}`, `Hi ${round}`, { lane: 'tenant' });
+    await vi.waitFor(async () => expect((await volley.status(sent)).counts.planned).toBe(0), 30_000);
     const stop = sms(`t${round}`, { senderAddress: `4477009003${50 + round}`, message: 'stop' });
     expect((await post(stop, `Bearer ${callback.securityToken}`, callback.url)).status).toBe(204);
     const { messages } = await volley.inbound.list({ lanes: ['tenant'] });

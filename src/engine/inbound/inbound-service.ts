@@ -107,7 +107,7 @@ const BUSY_WAITS = 30;
 const LANES_AT_ONCE = 50;
 /** A number gets a confirmation at most once in this time, because machines answer each other. */
 const CONFIRM_EVERY_MS = 86_400_000;
-/** Confirmations of a lane in an hour, so that whoever submits messages cannot use up its quota with them. */
+/** Confirmations of a lane in an hour: who submits messages must not use up its quota with them. */
 const MAX_CONFIRMED = 1_000;
 const CONFIRMED_MS = 3_600_000;
 

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { unlessAborted, within } from '../base/clock.js';
+import { CATALOGUE } from '../base/events/catalogue.js';
 import type { EventOf, EventType, VolleyEvent } from '../base/events/events.js';
+import { createMask } from '../base/events/mask.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { LaneId } from '../base/redis/keys.js';
 import { type RetryOptions, untilAnswered } from '../base/redis/until-answered.js';
@@ -159,7 +161,7 @@ export function createEventFeed({
     publish(event) {
       if (!isBroadcast(event)) return;
       const lane = lanes?.openedIdOf(event.lane) ?? event.lane;
-      const written = log.append(JSON.stringify({ ...event, lane })).catch(() => {});
+      const written = log.append(JSON.stringify({ ...withoutNumbers(event), lane })).catch(() => {});
       writes.add(written);
       written.finally(() => writes.delete(written));
     },
@@ -220,6 +222,18 @@ export function createEventFeed({
       await within(CLOSE_WITHIN_MS, Promise.all(writes)).catch(() => {});
     },
   };
+}
+
+const mask = createMask();
+
+/** Masks phone numbers and secrets in the texts of an event, because its stream cannot be rewritten when a number is forgotten. */
+function withoutNumbers(event: BroadcastEvent): BroadcastEvent {
+  const fields: Readonly<Record<string, { readonly kind: string }>> = CATALOGUE[event.type].fields;
+  const masked = Object.entries(event).map(([name, value]) => [
+    name,
+    fields[name]?.kind === 'prose' && typeof value === 'string' ? mask.prose(value) : value,
+  ]);
+  return Object.fromEntries(masked);
 }
 
 function isBroadcast(event: VolleyEvent): event is BroadcastEvent {

@@ -108,7 +108,8 @@ const mask = createMask();
 /** Masks the phone numbers in the texts of an entry: names that users gave, and errors, which may quote anything. */
 function withoutNumbers({ actor, details, failed, ...entry }: StoredEntry): StoredEntry {
   const shown = Object.entries(details ?? {}).map(
-    ([name, value]) => [name, typeof value === 'string' ? mask.id(value) : value] as const,
+    ([name, value]) =>
+      [name, typeof value === 'string' ? (name === 'source' ? mask.prose : mask.id)(value) : value] as const,
   );
   return {
     ...entry,

@@ -198,6 +198,57 @@ async function inReports({ redis, keys, finder }: ElsewhereDeps, { numbers }: Fo
   return { cancelled: 0, erased };
 }
 
+/** What people and services wrote about a lane, and where. */
+const LANE_TEXTS = {
+  lane: ['held', 'stopped', 'backoffReason', 'tokenReason'],
+  callback: ['detail'],
+  inboundCallback: ['detail'],
+} as const;
+/** What they wrote about a campaign, or about a batch with an unknown outcome: a member of JSON. */
+const STATE_TEXTS = { states: 'pauseReason', unknown: 'reason' } as const;
+
+/** Why lanes are held or stopped, campaigns are paused, and outcomes are unknown. */
+async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+  let erased = 0;
+  /** Again, if another process has changed the text meanwhile. */
+  const rewrite = async (target: string, place: string, change: (text: string) => string): Promise<void> => {
+    for (;;) {
+      const before = await redis.hget(target, place);
+      const after = before === null ? null : change(before);
+      if (before === null || after === null || after === before) return;
+      if (!(await replaceIn(redis, { target, kind: 'hash', place }, before, after))) continue;
+      erased += 1;
+      return;
+    }
+  };
+  for (const lane of await finder.ids()) {
+    for (const [key, fields] of Object.entries(LANE_TEXTS)) {
+      const texts = await redis.hmget(keys.lane(lane, key), ...fields);
+      for (const [at, field] of fields.entries())
+        if (withoutNumber(texts[at] ?? '', number) !== (texts[at] ?? ''))
+          await rewrite(keys.lane(lane, key), field, (text) => withoutNumber(text, number));
+    }
+    for (const [key, member] of Object.entries(STATE_TEXTS)) {
+      const target = keys.lane(lane, key);
+      const blank = (json: string): string => {
+        const stored = z.looseObject({ [member]: z.string().default('') }).parse(JSON.parse(json));
+        const [before, after] = [stored[member] ?? '', withoutNumber(stored[member] ?? '', number)];
+        return before === after ? json : JSON.stringify({ ...stored, [member]: after });
+      };
+      for (let cursor = '0'; ; ) {
+        const [next, flat] = await redis.hscan(target, cursor, 'COUNT', 100);
+        for (let at = 0; at + 1 < flat.length; at += 2) {
+          const [place = '', json = ''] = [flat[at], flat[at + 1]];
+          if (blank(json) !== json) await rewrite(target, place, blank);
+        }
+        cursor = next;
+        if (cursor === '0') break;
+      }
+    }
+  }
+  return { cancelled: 0, erased };
+}
+
 /** Messages that people sent to a lane, or that were sent to the number, as far as they are kept. */
 async function inInbound({ redis, keys, finder }: ElsewhereDeps, { numbers }: Forgotten): Promise<Done> {
   let erased = 0;
@@ -245,4 +296,12 @@ async function inRecords({ redis, keys }: ElsewhereDeps, { number }: Forgotten):
 }
 
 /** By their names, in the order in which a request goes through them, before and after the campaigns. */
-export const ELSEWHERE = { inOutboxes, inSchedules, inReports, inInbound, inSuppressions, inRecords };
+export const ELSEWHERE = {
+  inOutboxes,
+  inSchedules,
+  inReports,
+  inReasons,
+  inInbound,
+  inSuppressions,
+  inRecords,
+};

@@ -60,6 +60,7 @@ const STEPS = [
   'inCampaigns',
   'inOutboxes',
   'inReports',
+  'inReasons',
   'inInbound',
   'inSuppressions',
   'inRecords',

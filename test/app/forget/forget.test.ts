@@ -124,6 +124,19 @@ async function everything(own: Installation): Promise<string> {
   const occurrence = { at: 1, outcome: 'failed', reason: 'line 3: 07700-900123 cannot be used' };
   await redis.zadd(keys.schedules.occurrences(ref), 1, JSON.stringify(occurrence));
 
+  const reason = 'complaint of 07700 900123';
+  await volley.holdLane(LANE, reason);
+  await redis.hset(keys.lane(LANE, 'callback'), 'detail', reason);
+  await redis.hset(
+    keys.lane(LANE, 'unknown'),
+    '7',
+    JSON.stringify({ campaign: refused, first: 0, count: 1, reason, at: 1, turn: 't', since: 1, safeAt: 1 }),
+  );
+  const paused = await enqueue(own, others(2));
+  const pausedState = JSON.parse((await redis.hget(keys.lane(LANE, 'states'), paused)) ?? '');
+  await setState(paused, { ...pausedState, state: 'paused', pauseReason: reason });
+  instance.events.emit({ type: 'lane.stopped', lane: LANE, reason });
+
   const letters = { '447700900123': 'T', '447700900124': 'T' };
   await redis.hset(keys.lane(LANE, 'early'), 'early', JSON.stringify({ sender: '', letters, at: 1 }));
 

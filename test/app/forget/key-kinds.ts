@@ -15,6 +15,9 @@ export const HOLDS = [
   'lane:campaign:ID:recipients',
   'lane:campaign:ID:records:N',
   'lane:states',
+  'lane:lane',
+  'lane:unknown',
+  'lane:callback',
   'lane:early',
   'lane:outbox:NAME:messages',
   'lane:inboundPending',
@@ -35,11 +38,9 @@ const PRODUCER = 'names that the producer chose';
 
 /** Contains no number, and why. */
 export const NEVER: Readonly<Record<string, string>> = {
-  'lane:lane': POINTER,
   'lane:window': POINTER,
   'lane:claims': POINTER,
   'lane:polls': POINTER,
-  'lane:unknown': POINTER,
   'lane:running': POINTER,
   'lane:scheduled': POINTER,
   'lane:lapsing': POINTER,
@@ -54,7 +55,6 @@ export const NEVER: Readonly<Record<string, string>> = {
   'lane:results': POINTER,
   'lane:latestResults': POINTER,
   'lane:waiting': POINTER,
-  'lane:callback': POINTER,
   'lane:reconciler': POINTER,
   'lane:keyBytes': POINTER,
   'lane:campaign:ID:statuses': POINTER,

@@ -143,7 +143,7 @@ export function inboundService(options: InboundOptions) {
     { from, to, at, digests: [digest = ''] }: PendingMessage,
     last: LastMessage | null,
   ): Promise<string | null> => {
-    if (last === null) return `Volley knows of no message to it from ${to}`;
+    if (last === null) return `Volley has sent it no message from ${to} of late`;
     const key = keys.stopConfirmed(subscriberOf(from));
     const own = `${lane} ${digest}`;
     if ((await redis.set(key, own, 'PX', CONFIRM_EVERY_MS, 'NX')) === null && (await redis.get(key)) !== own)

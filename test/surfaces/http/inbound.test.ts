@@ -223,7 +223,7 @@ test('A stop is confirmed only by a sender that has sent its number a message on
   for (const stop of [never, other, elsewhere]) {
     await post(stop);
     expect((await listed(stop.messageId))?.effect).toMatchObject({ isNew: true, reply: null });
-    expect(unconfirmed(stop.messageId)).toMatch(/^Volley knows of no message to it from/);
+    expect(unconfirmed(stop.messageId)).toMatch(/^Volley has sent it no message from/);
   }
 });
 

@@ -58,7 +58,7 @@ async function samplesOf(
   const { window } = lane.rules;
   const seen = new Set<string>();
   const found: { id: string; tenths: number; now: number; earliest: number; latest: number | null }[] = [];
-  const lastSent = await serveVirtually(lane, {
+  const { lastSent } = await serveVirtually(lane, {
     ...{ begin: START + 1_234_567, campaigns, service, everyMs: window / 8, random: seeded(5) },
     async observe(now) {
       const [outlook, view] = [await readLaneOutlook(lane.store, now), await lane.views.look(now)];

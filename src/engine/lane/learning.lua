@@ -16,8 +16,9 @@
   A limit that is too high should cost one 429, not one for each request in flight. So many are in flight only while the window holds
   less than it certainly admits; from there on, requests are sent one at a time. `certain` rests on this: a 429 shows that the service's
   window is full, however it counts. In the k windows after it, the service admits at most k times N, so N is at least their mean.
-  Where one at a time is too slow to fill a window, three are in flight up to what windows have held (`likely`), and each such window
-  allows one more, until the next 429. So a slow service may answer slightly more than one 429 per window, on average.
+  Where one at a time is too slow to fill a window, up to eight more are in flight up to what windows have held (`likely`): as many as fill a
+  window if they are sent evenly, and half as many again. Each window that is still not full allows one more, until the next 429. So a slow
+  service may answer slightly more than one 429 per window, on average.
   A second 429 within a window shows that the limit is far too high: a burst spanned the turn of the service's window, or used up what a
   token bucket had saved. The limit comes down to what a window certainly admits, and is soon raised by more than 1 %.
 
@@ -67,11 +68,12 @@ function LIMIT.at_least(rules, used, span)
 end
 
 -- Notes what a window certainly admits: what it has admitted since the last 429, on average. One that has begun counts in full, because
--- the service's may have turned. A permit returns a little later than after a window.
+-- the service's may have turned; even the first, because what it has admitted so far fits into one window, whichever way it is counted. A
+-- permit returns a little later than after a window.
 function LIMIT.note_certain(lane, rules, now)
   local span = now - lane.admittedFrom
   -- A test goes beyond what was admitted, maybe after the service's window has turned.
-  if lane.trial > 0 or span < rules.window then return end
+  if lane.trial > 0 then return end
   local period = rules.window + lane.latency + lane.bucketMs / 2
   local windows = math.max(1, math.ceil(span / period - POLICY.PERIOD_TOLERANCE))
   local mean = math.floor(lane.admitted / windows)
@@ -84,10 +86,15 @@ function LIMIT.single_from(lane) return math.floor(lane.certain * (1 - POLICY.SI
 -- How many more requests may be in flight, given those in the window and in flight (`own`: those of this process), at most `cap`.
 function LIMIT.in_flight(lane, rules, used, own, cap)
   if rules.quota > 0 then return cap end
-  if lane.learned == 0 then return math.min(cap, 1 + math.floor(lane.admitted / POLICY.START) - own) end
+  if lane.learned == 0 then
+    local part = lane.admitted / POLICY.ENOUGH_TO_LEARN_FROM
+    local some = 1 + math.floor((POLICY.UNPROVEN_IN_FLIGHT - 1) * math.sqrt(part))
+    return math.min(cap, math.min(POLICY.UNKNOWN_IN_FLIGHT, some) - own)
+  end
   local certain = math.floor(math.max(0, LIMIT.single_from(lane) - (used - own)) / POLICY.TAPER)
-  local likely = math.floor(math.max(0, lane.likely - (used - own)) / POLICY.TAPER)
-  return math.min(cap, 1 + lane.extraInFlight + math.max(certain, math.min(POLICY.LIKELY_IN_FLIGHT, likely)) - own)
+  local evenly = math.ceil(POLICY.FASTER_THAN_EVENLY * lane.learned * lane.latency / rules.window)
+  local likely = math.min(POLICY.LIKELY_IN_FLIGHT, evenly, math.max(0, lane.likely - (used - own)))
+  return math.min(cap, 1 + lane.extraInFlight + math.max(certain, likely) - own)
 end
 
 -- Notes how many requests the window holds, with these in flight. Shortly after a 429, most of them were there before.

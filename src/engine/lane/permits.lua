@@ -9,7 +9,8 @@
 local PERMITS = {}
 
 function PERMITS.cap(lane, rules)
-  return LIMIT.is_unproven(lane, rules) and POLICY.UNPROVEN_IN_FLIGHT or rules.inFlight
+  local isLearning = rules.quota == 0 and (lane.learned == 0 or lane.trial > 0)
+  return isLearning and POLICY.UNPROVEN_IN_FLIGHT or rules.inFlight
 end
 
 -- Requests of a kind in flight that this turn started. Those left by the turn before it do not count here, up to the cap:

@@ -27,12 +27,13 @@ local POLICY = {
   BACKOFF_DOUBLINGS = 10,
   -- A backoff is extended by up to this part, so that not all lanes return at once.
   BACKOFF_JITTER = 0.1,
-  -- Requests in flight while the limit is not proven, and the clean windows that prove it. In the first window after its first
-  -- 429 a lane waits for its permits; only the second puts them to the test.
+  -- Requests of a kind in flight while the limit is unknown or on trial, and the clean windows that prove it. In the first window after its
+  -- first 429 a lane waits for its permits; only the second puts them to the test. While the limit is unknown, one request is in flight at
+  -- first, and so many once enough were admitted to learn from.
   UNPROVEN_IN_FLIGHT = 4,
   WINDOWS_TO_PROVE = 2,
-  -- While the limit is unknown, one request is in flight, and one more for each of so many that were admitted since the last 429.
-  START = 8,
+  -- Of both kinds, at most so many while the limit is unknown: the service may refuse them all.
+  UNKNOWN_IN_FLIGHT = 6,
   -- A 429 while the window holds fewer requests may have another cause. So many times the lane tries again within a window, and waits
   -- so many times as long each time.
   ENOUGH_TO_LEARN_FROM = 20,
@@ -53,8 +54,9 @@ local POLICY = {
   -- A burst may end by this part of a window later than the one before.
   PERIOD_TOLERANCE = 0.03,
   TAPER = 4,
-  -- Beside that one, in flight up to what a window likely admits, where one at a time is too slow.
-  LIKELY_IN_FLIGHT = 2,
+  -- Beside that one, up to what a window likely admits: so many times as many as fill a window if they are sent evenly, and at most so many.
+  FASTER_THAN_EVENLY = 1.5,
+  LIKELY_IN_FLIGHT = 8,
   -- A 429 lowers a proven limit by at most this part, and by twice as much for each 429 in a row.
   PROVEN_DECREASE = 0.1,
   -- The longest request timeout and margin that can be configured (config/settings.ts, rules.ts); a timeout is also at most this

@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { QUOTA_MODELS, type QuotaModelName } from '../../../src/tools/simulator/quota-models.js';
 import { laneFixture, START } from './lane-fixture.js';
+import { serveVirtually, type VirtualEnd } from './virtual-lane.js';
 import { type Run, runVirtually } from './virtual-service.js';
 
 /** More for a long run: `ROUNDS=5 npx vitest run test/engine/lane/learning.test.ts`. Each round has other delays. */
@@ -80,6 +81,36 @@ export async function learnsAShortWindow(place: Place, model: QuotaModelName, qu
   expect(sum(run.throttled.slice(2)) / 14, 'mean refusals in later windows').toBeLessThanOrEqual(0.75);
   expect(most(ahead(run)), 'refusals ahead of one per window').toBeLessThanOrEqual(0);
   expect(used(run, quota, 2), 'part of the quota that is used').toBeGreaterThanOrEqual(0.95);
+}
+
+/** A quota so large for its window that only several requests in flight fill it, and a list of seven windows with its polls. */
+export async function fillsAShortWindow({ redis, prefix }: Place, model: QuotaModelName) {
+  const serve = async (name: string, quota: number): Promise<VirtualEnd> => {
+    const lane = laneFixture(redis, prefix, name, {
+      ...SHORT,
+      quota,
+      timeout: 1_000,
+      firstPoll: 1_000,
+      pollAgain: 1_000,
+    });
+    return serveVirtually(lane, {
+      // The service's clock window has just begun.
+      begin: START + 10_100,
+      campaigns: [{ id: 'c', recipients: 1_000 }],
+      service: { latencyMs: 125, deliveryMs: 1_000, lagMs: 0, quota: { model, limit: 300 } },
+      random: seeded(41),
+      everyMs: SHORT.window,
+      observe: async () => {},
+      untilFinal: true,
+    });
+  };
+  const known = await serve(`known-${model}`, 300);
+  const learned = await serve(`unknown-${model}`, 0);
+  expect(known.refused, 'refusals with a known quota').toBe(0);
+  expect(learned.refused, 'refusals in seven windows').toBeLessThanOrEqual(6 + 6);
+  expect(learned.endedAt - known.endedAt, 'ms later than with a known quota').toBeLessThanOrEqual(
+    0.7 * SHORT.window,
+  );
 }
 
 /** The first burst uses up what a token bucket has saved, so that it teaches far too high a limit. */

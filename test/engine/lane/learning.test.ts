@@ -6,6 +6,7 @@ import { START } from './lane-fixture.js';
 import {
   delays,
   emptiesATokenBucket,
+  fillsAShortWindow,
   followsARaisedQuota,
   followsARaisedQuotaSlowly,
   learningLane,
@@ -51,6 +52,11 @@ describe.each(MODELS)('Against a service that counts by %s', (model) => {
     for (const round of rounds) await followsARaisedQuotaSlowly(place, model, round);
   });
 });
+
+test.each(['clock', 'sliding'] as const)(
+  'An unknown quota that only several requests in flight can fill costs less than a window: %s',
+  (model) => fillsAShortWindow(place, model),
+);
 
 test('A token bucket that is emptied slowly refuses no more than one request a window', {
   timeout,

@@ -29,6 +29,15 @@ interface VirtualRun {
   /** Called this often, and at every fifth recipient of a campaign. */
   readonly everyMs: number;
   observe(now: number): Promise<void>;
+  /** Whether it goes on until every report is final, rather than until every message is sent. */
+  readonly untilFinal?: boolean;
+}
+
+/** How a virtual lane ended: when each campaign's last message was claimed, when it all ended, and the requests that the service refused. */
+export interface VirtualEnd {
+  readonly lastSent: ReadonlyMap<string, number>;
+  readonly endedAt: number;
+  readonly refused: number;
 }
 
 interface Step {
@@ -38,14 +47,11 @@ interface Step {
 
 type Kind = 'send' | 'poll';
 
-/**
- * Serves a lane as its workers do, in virtual time: the scripts are the real ones on a real Redis. Ends when every campaign is sent.
- * Returns when the last message of each campaign was claimed.
- */
+/** Serves a lane as its workers do, in virtual time: the scripts are the real ones on a real Redis. Ends when every campaign is sent, or final. */
 export async function serveVirtually(
   lane: ReturnType<typeof laneFixture>,
-  { begin, campaigns, service, random, everyMs, observe }: VirtualRun,
-): Promise<Map<string, number>> {
+  { begin, campaigns, service, random, everyMs, observe, untilFinal = false }: VirtualRun,
+): Promise<VirtualEnd> {
   const { rules } = lane;
   const { quota } = service;
   const model = quota && createQuotaModel(quota.model, quota.limit, rules.window);
@@ -57,7 +63,7 @@ export async function serveVirtually(
   const asked: Record<Kind, number> = { send: Number.POSITIVE_INFINITY, poll: Number.POSITIVE_INFINITY };
   const inFlight: Record<Kind, number> = { send: 0, poll: 0 };
   const calls: Record<Kind, number> = { send: 0, poll: 0 };
-  let now = begin;
+  let [now, refused, open] = [begin, 0, 0];
 
   const at = (time: number, run: () => Promise<void>): void => {
     const place = steps.findIndex((step) => step.at > time);
@@ -106,10 +112,12 @@ export async function serveVirtually(
         lastSent.set(claim.campaign, now);
         answered('send', async (isThrottled) => {
           if (isThrottled) {
+            refused += 1;
             planned.set(claim.campaign, (planned.get(claim.campaign) ?? 0) + claim.count);
             await lane.settlements.send([{ claim, result: 'throttled' }], 0.5, now);
             return;
           }
+          open += 1;
           finalAt.set(requestId, now + about(service.deliveryMs));
           const letters = 'N'.repeat(claim.count);
           const settlement: SendSettlement = { claim, result: 'accepted', letters, requestId };
@@ -127,10 +135,13 @@ export async function serveVirtually(
         const requestId = `${claim.campaign}-${claim.first}`;
         answered('poll', async (isThrottled) => {
           if (isThrottled) {
+            refused += 1;
             await lane.settlements.poll([{ claim, result: 'throttled' }], 0.5, now);
             return;
           }
-          const letters = now >= (finalAt.get(requestId) ?? 0) ? 'T' : 'N';
+          const isFinal = now >= (finalAt.get(requestId) ?? 0);
+          if (isFinal) open -= 1;
+          const letters = isFinal ? 'T' : 'N';
           const settlement: PollSettlement = { claim, result: 'infos', letters, requestId };
           await lane.settlements.poll([settlement], 0.5, now);
         });
@@ -157,11 +168,11 @@ export async function serveVirtually(
   }
   at(begin, sweep);
   at(begin, watch);
-  while ([...planned.values()].some((count) => count > 0)) {
+  while ([...planned.values()].some((count) => count > 0) || (untilFinal && open + inFlight.send > 0)) {
     const step = steps.shift();
     if (step === undefined) throw new Error('the lane has stopped');
     now = Math.max(now, step.at);
     await step.run();
   }
-  return lastSent;
+  return { lastSent, endedAt: now, refused };
 }

@@ -1,5 +1,7 @@
+import { binaryFormat, FORMAT_BYTES } from './file-format.js';
+
 /*
- * Turns a text in Windows-1252 or UTF-16 into UTF-8, and passes on a text in UTF-8 and everything else: for the command line, and for the page
+ * Turns a text in Windows-1252 or UTF-16 into UTF-8, passes on a text in UTF-8, and refuses files that are no text: for the command line, and for the page
  * of the console. Excel for Windows saves "CSV" as Windows-1252, and "Unicode Text" as UTF-16.
  *
  * The first character that is not ASCII decides between UTF-8 and Windows-1252. A text that then mixes both is refused: part of it would
@@ -17,16 +19,13 @@ export class EncodingError extends Error {
   override readonly name = 'EncodingError';
 }
 
-const HEAD_BYTES = 64;
 /** What Windows-1252 has at 0x80 to 0x9f, where Latin-1 has control characters; a space where it defines nothing. */
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
 const SPACE = 0x20;
 const WORD = /[\p{L}\p{M}\p{N}'’.-]*[^\p{ASCII}][\p{L}\p{M}\p{N}'’.-]*/u;
-/** How files begin that contain zero bytes as UTF-16 does, and are no text: a workbook, an old one, and one that is compressed. */
-const OTHER_FORMATS = ['PK\u0003\u0004', '\u00d0\u00cf\u0011\u00e0', '\u001f\u008b'];
 const encoder = new TextEncoder();
 
-/** Passes a text on in UTF-8. `onEncoding` is called once if it was not. Throws a {@link EncodingError} for a text that is damaged. */
+/** Passes a text on in UTF-8. `onEncoding` is called once if it was not. Throws a {@link EncodingError} for a text that is damaged, and for a file that is none. */
 export async function* inUtf8(
   chunks: AsyncIterable<Uint8Array>,
   onEncoding: OnEncoding,
@@ -37,7 +36,7 @@ export async function* inUtf8(
     const bytes = held.length === 0 ? chunk : joined(held, chunk);
     held = new Uint8Array();
     if (decode === undefined) {
-      if (bytes.length < HEAD_BYTES) {
+      if (bytes.length < FORMAT_BYTES) {
         held = bytes.slice();
         continue;
       }
@@ -49,6 +48,8 @@ export async function* inUtf8(
 }
 
 function decoderOf(head: Uint8Array, onEncoding: OnEncoding) {
+  const format = binaryFormat(head);
+  if (format !== undefined) throw new EncodingError(format);
   const utf16 = utf16Of(head);
   if (utf16 === undefined) return from8Bit(onEncoding);
   onEncoding('UTF-16', undefined);
@@ -62,13 +63,12 @@ function decoderOf(head: Uint8Array, onEncoding: OnEncoding) {
   };
 }
 
-function utf16Of(head: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+/** Which UTF-16 a text is in that begins like this; undefined if it is in none. */
+export function utf16Of(head: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   const [first, second] = head;
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   if (first === 0xfe && second === 0xff) return 'utf-16be';
-  const bytes = head.subarray(0, HEAD_BYTES);
-  const beginning = String.fromCharCode(...bytes);
-  if (OTHER_FORMATS.some((start) => beginning.startsWith(start))) return undefined;
+  const bytes = head.subarray(0, FORMAT_BYTES);
   // Latin letters, digits, and delimiters have a zero byte in UTF-16.
   const zeros = (odd: 0 | 1): number => bytes.filter((byte, at) => byte === 0 && at % 2 === odd).length;
   const most = bytes.length / 4;

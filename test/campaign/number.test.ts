@@ -7,7 +7,7 @@ import {
 } from 'libphonenumber-js/max';
 import examples from 'libphonenumber-js/mobile/examples';
 import { describe, expect, it } from 'vitest';
-import { numberReader } from '../../src/campaign/number.js';
+import { normalised, numberReader } from '../../src/campaign/number.js';
 import { spelledNumber } from './spelled-number.js';
 
 const british = numberReader('GB');
@@ -39,6 +39,16 @@ describe('Spellings of one number', () => {
     '٠٧٧٠٠٩٠٠١٢٣',
     '+447700900123',
     '(07700) 900 123',
+    // As libphonenumber writes them in ASCII: plus signs, digits, and punctuation.
+    '\uff0b44 7700 900123',
+    '\uff0b\uff14\uff14\uff17\uff17\uff10\uff10\uff19\uff10\uff10\uff11\uff12\uff13',
+    '+४४ ७७०० ९००१२३',
+    '+44\uff0f7700\uff0d900\uff0e123',
+    '07700/900123',
+    'p:+447700900123',
+    "'p:07700900123",
+    'whatsapp:+447700900123',
+    'tel:07700900123;phone-context=+44',
     // In the scientific notation of spreadsheets, with all of its digits.
     '4.47700900123E+11',
     '4,47700900123e11',
@@ -96,6 +106,31 @@ describe('Spellings of one number', () => {
   });
 });
 
+describe('A plus sign of any script', () => {
+  it('is read as a plus, and no other character is dropped as if it were none', () => {
+    expect(american('\uff0b501 623-6848')).toEqual({ ok: true, number: '+5016236848' });
+    const pluses = Array.from({ length: 0x3_0000 }, (_, unit) => String.fromCodePoint(unit)).filter(
+      (character) => character.normalize('NFKC') === '+' || /[➕⊕⨁]/u.test(character),
+    );
+    expect(pluses.length).toBeGreaterThan(5);
+    for (const plus of pluses) {
+      const read = american(`${plus}501 623-6848`);
+      expect([plus, read.ok ? read.number : '+5016236848']).toEqual([plus, '+5016236848']);
+    }
+  });
+});
+
+describe('The digits of any script', () => {
+  it('have their own values', () => {
+    const digits = Array.from({ length: 0x2_0000 }, (_, unit) => String.fromCodePoint(unit)).filter((one) =>
+      /\p{Nd}/u.test(one),
+    );
+    expect(digits.length).toBeGreaterThan(600);
+    const read = digits.map((digit) => Number(normalised(digit)));
+    expect(read).toEqual(digits.map((_, at) => at % 10));
+  });
+});
+
 describe('A number that is known not to be mobile is accepted and marked:', () => {
   it.each([
     ['+442079460123', 'a landline'],
@@ -134,6 +169,12 @@ describe('A number is refused with advice', () => {
       '07700900123 ext 5',
       '"07700900123 ext 5" has an extension, which cannot receive messages; write the number without it',
     ],
+    ['+449', '"+449" has 1 digit after +44; mobile numbers there have 10'],
+    [
+      '07700900123;ext=5',
+      '"07700900123;ext=5" has an extension, which cannot receive messages; write the number without it',
+    ],
+    ['x', '"x" is not a phone number; write one number such as +447700900123'],
     ['none', '"none" is not a phone number; write one number such as +447700900123'],
     [
       '07700900123, 07700900124',

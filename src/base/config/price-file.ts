@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type { parse } from 'csv-parse/sync';
+import { CsvReader, type CsvRecord, dialectOf } from '../../campaign/csv-records.js';
 import { type PriceList, parsePrice } from '../../campaign/price.js';
 import type { ConfigOptions } from './environment.js';
 import { readProblem } from './file-problem.js';
@@ -98,31 +97,13 @@ function readPriceFile(contents: string, expected: string | undefined) {
 
 const shown = (text = ''): string => JSON.stringify(text.trim().slice(0, 40));
 
-/** The records that are not empty, each with the line where it begins. The parser is loaded when there is a price file. */
-function recordsOf(
-  contents: string,
-  problems: string[],
-): readonly { readonly line: number; readonly fields: readonly string[] }[] {
-  const load: { parse: typeof parse } = createRequire(import.meta.url)('csv-parse/sync');
-  const [header = ''] = contents.split(/\r?\n/, 1);
-  const delimiter = [';', '\t'].find((one) => header.includes(one)) ?? ',';
-  const records: { line: number; fields: readonly string[] }[] = [];
-  let endOfLast = 0;
-  try {
-    load.parse(contents, {
-      bom: true,
-      delimiter,
-      relax_column_count: true,
-      relax_quotes: true,
-      on_record(fields: readonly string[], { lines }) {
-        const within = fields.reduce((sum, field) => sum + field.split('\n').length - 1, 0);
-        if (fields.some((field) => field.trim() !== '')) records.push({ line: lines - within, fields });
-        endOfLast = lines;
-        return null;
-      },
-    });
-  } catch {
-    problems.push(`, line ${endOfLast + 1}: a quoted field is never closed`);
-  }
-  return records;
+/** The records that are not empty, each with the line where it begins. */
+function recordsOf(contents: string, problems: string[]): readonly CsvRecord[] {
+  const dialect = dialectOf(contents);
+  const records = new CsvReader(dialect).read(contents.slice(dialect.skipped.length), true);
+  for (const { line, fault } of records)
+    if (fault !== undefined) problems.push(`, line ${line} ${fault.text(`field ${fault.at + 1}`)}`);
+  return records.filter(
+    ({ fields, fault }) => fault === undefined && fields.some((field) => field.trim() !== ''),
+  );
 }

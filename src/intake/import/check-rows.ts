@@ -8,8 +8,9 @@ import type { Template } from '../../campaign/template.js';
 import { countryColumn, withCountryAdvice } from './country-column.js';
 import { numberColumn } from './number-column.js';
 import { numberCountries } from './number-countries.js';
-import { mapRows, type Row, type Rows } from './rows.js';
+import { mapRows, type Row, type Rows, refuseRepeated } from './rows.js';
 import { SeenRecipients } from './seen-recipients.js';
+import { spannedRows } from './spanned-rows.js';
 
 /** What to do with a row that has the number of an earlier row and a different text. */
 export type Duplicates = 'first' | 'keep' | 'refuse';
@@ -24,8 +25,9 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /** Characters of an invalid number that are kept: enough to recognize it, and no more of a row whose fields are shifted. */
 const MAX_INVALID_NUMBER = 64;
 
-/** The position of the column with the references; -1 if there is none. */
+/** The position of the column with the references; -1 if there is none. Throws a ListError if several could be it. */
 export function referenceColumn(columns: readonly string[]): number {
+  refuseRepeated(columns, [REFERENCE]);
   const exact = columns.indexOf(REFERENCE);
   return exact === -1 ? columns.findIndex((name) => name.toLowerCase() === REFERENCE) : exact;
 }
@@ -116,7 +118,9 @@ export interface CheckedRows {
   /** The name of a column that contains countries and is not used; null if there is none. */
   readonly unusedCountryColumn: string | null;
   /** The countries of the recipients read so far. */
-  readonly countries: Pick<ReturnType<typeof numberCountries>, 'counts' | 'warnings'>;
+  readonly countries: Pick<ReturnType<typeof numberCountries>, 'counts'>;
+  /** Which rows read so far look doubtful, in sentences for people. */
+  warnings(): string[];
   /** Can be read once, in the order of the list. */
   readonly batches: AsyncIterable<readonly CheckedRow[]>;
   /** Covers the batches read so far. */
@@ -252,7 +256,9 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         reference: isUsable ? reference : '',
       };
     };
+    const spanned = spannedRows(readMobile, position);
     const check = (row: Row): CheckedRow => {
+      spanned.add(row);
       const checked = checkRow(row);
       counts[checked.kind] += 1;
       return checked.kind === 'invalid' ? { ...checked, ...nameOf(row, checked.code) } : checked;
@@ -263,6 +269,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       countryColumn: usedColumn?.name ?? null,
       unusedCountryColumn: country === usedColumn ? null : (country?.name ?? null),
       countries,
+      warnings: () => [...spanned.warnings(), ...countries.warnings()],
       batches: mapRows(rows, list.batches, check, () => list.close()),
       counts: () => ({
         rows: counts.recipient + counts.duplicate + counts.invalid,

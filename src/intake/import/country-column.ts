@@ -1,7 +1,7 @@
 import { countryNamed, folded } from '../../campaign/country-names.js';
 import { quotedList } from '../../campaign/nearest.js';
 import { wantedColumn } from './number-column.js';
-import { ListError, type Row } from './rows.js';
+import { ListError, type Row, repeatedName } from './rows.js';
 
 /** Usual names of a column with countries, {@link folded}. */
 const USUAL_NAMES = new Set([
@@ -62,7 +62,9 @@ export function countryColumn(
 ): CountryColumn | null {
   const columnAt = (at: number, isUsed: boolean): CountryColumn => readColumn(columns[at] ?? '', at, isUsed);
   if (wanted !== undefined) return columnAt(wantedColumn(columns, wanted), true);
-  const usual = columns.flatMap((name, at) => (USUAL_NAMES.has(folded(name)) ? [at] : []));
+  const usual = columns.flatMap((name, at) =>
+    USUAL_NAMES.has(folded(repeatedName(name) ?? name)) ? [at] : [],
+  );
   const shares = new Map(usual.map((at) => [at, shareOfCountries(first, at)]));
   const fitting = isDetected ? usual.filter((at) => (shares.get(at) ?? 0) >= MOST) : [];
   const [only, ...others] = fitting.map((at) => columnAt(at, true));

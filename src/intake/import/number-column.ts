@@ -1,6 +1,6 @@
 import { namesMeant, quotedList } from '../../campaign/nearest.js';
 import type { NumberReader } from '../../campaign/number.js';
-import { ListError, type Row, type Rows } from './rows.js';
+import { ListError, type Row, type Rows, repeatedName } from './rows.js';
 
 /** Usual names of the column with the phone numbers, in lower case, letters and digits only. */
 const USUAL_NAMES = new Set([
@@ -70,6 +70,36 @@ function looksLikeNumber(name: string): boolean {
   return /^[+(]?\d[\d\s()./-]*$/.test(text) && text.replace(/\D/g, '').length >= MIN_DIGITS_OF_A_NUMBER;
 }
 
+/** Rows that may be above the header: titles, dates, and notes of a report. */
+const ROWS_ABOVE = 20;
+const ANY_DELIMITER = /[,;\t|]/;
+const SOME_DIGITS = /\d(?:\D{0,3}\d){5}/;
+
+/**
+ * Throws a {@link ListError} if the first line of a file is a title and its header is further down: if a line names a column with phone
+ * numbers, the next one has digits in it, and no line above has a number or such a name.
+ */
+export function refuseTitle(
+  line: number,
+  names: readonly string[],
+  below: readonly Pick<Row, 'line' | 'fields'>[],
+): void {
+  const cellsOf = ({ fields }: Pick<Row, 'fields'>): string[] =>
+    fields.flatMap((field) => field.split(ANY_DELIMITER)).map((cell) => cell.replaceAll('"', '').trim());
+  const isUsual = (cell: string): boolean => USUAL_NAMES.has(plain(cell));
+  if (names.some((name) => isUsual(name) || looksLikeNumber(name))) return;
+  for (const [at, row] of below.slice(0, ROWS_ABOVE).entries()) {
+    const cells = cellsOf(row);
+    if (cells.some(looksLikeNumber)) return;
+    const position = cells.findIndex(isUsual);
+    const next = below[at + 1];
+    if (position === -1 || next === undefined || !SOME_DIGITS.test(cellsOf(next)[position] ?? '')) continue;
+    throw new ListError(
+      `The header must be the first line. Line ${row.line} looks like it (${quotedList(cells.filter(Boolean))}), but line ${line} is above it. Delete everything above line ${row.line}.`,
+    );
+  }
+}
+
 /** Treats the header of a list as its first row if it is a single phone number; returns any other list as it is. */
 export function withOptionalHeader(list: Rows): Rows {
   const [only] = list.columns;
@@ -103,5 +133,5 @@ function containsNumbers(
 }
 
 function plain(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+  return (repeatedName(name) ?? name).toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 }

@@ -14,8 +14,8 @@ export const MAX_LINES_NAMED = 10;
 interface Warned {
   readonly message: string;
   readonly columns: readonly string[];
-  /** The warnings about the countries of the numbers. */
-  readonly countries: readonly string[];
+  /** The warnings about rows of the list. */
+  readonly rows: readonly string[];
   readonly sender: string;
   /** The sender in international format if it is a number in national format (empty if that is not known); else null. */
   readonly senderNumber: string | null;
@@ -43,7 +43,7 @@ export function previewWarnings(seen: Warned): string[] {
   return [
     ...placeholderWarnings(seen),
     ...(seen.message.endsWith('\n') ? ['The text ends with a line break, which is sent too.'] : []),
-    ...seen.countries,
+    ...seen.rows,
     ...textsWarning(seen),
     ...notMobileWarning(seen),
     ...validityWarning(seen),

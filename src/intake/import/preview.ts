@@ -209,7 +209,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         warnings: previewWarnings({
           message: template.text,
           columns: list.columns,
-          countries: list.countries.warnings(),
+          rows: list.warnings(),
           sender,
           senderNumber: nationalSender(sender, country),
           segments,

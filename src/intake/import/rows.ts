@@ -8,6 +8,8 @@ export interface Row {
   readonly row?: number | undefined;
   /** In the order of the columns, exactly as in the file. */
   readonly fields: readonly string[];
+  /** If a field has line breaks: the fields of each line of the row, as if it were a row of its own. */
+  readonly lines?: readonly (readonly string[])[] | undefined;
   /** Why the row as a whole cannot be used; null if it has one field per column. */
   readonly fault: string | null;
   /** The reference of the recipient, if it is not in a column. */
@@ -37,6 +39,7 @@ export function tooLong(field: string): string {
 
 /** A list of rows with named columns. Rows come in batches. */
 export interface Rows {
+  /** Each once: see {@link repeatedName}. */
   readonly columns: readonly string[];
   /** The column with the phone numbers, if the kind of list says which it is. */
   readonly numberColumn?: string | undefined;
@@ -57,14 +60,34 @@ export class ListError extends InputError {
   }
 }
 
+const REPEATED_NAME = /^(?<name>.*) \(column \d+\)$/s;
+
+/** The name of a column that others of a file have as well: `notes` for `notes (column 3)`. Undefined if no other has it. */
+export function repeatedName(column: string): string | undefined {
+  return REPEATED_NAME.exec(column)?.groups?.['name'];
+}
+
+/** Throws a {@link ListError} if columns have the same name and it is one of these, in any case: it is not clear which one is meant. */
+export function refuseRepeated(columns: readonly string[], meaningful: readonly string[]): void {
+  const repeated = columns
+    .map(repeatedName)
+    .find(
+      (name) => name !== undefined && meaningful.some((each) => each.toLowerCase() === name.toLowerCase()),
+    );
+  if (repeated !== undefined)
+    throw new ListError(
+      `Several columns are named ${JSON.stringify(repeated)}. Keep one of them, and rename or delete the others.`,
+    );
+}
+
 /**
  * Maps the rows of batches, the first of which has been read already. Closes the list at its end, and when the loop is left
  * early.
  */
-export async function* mapRows<Result>(
-  first: readonly Row[],
-  rest: AsyncIterable<readonly Row[]>,
-  map: (row: Row) => Result,
+export async function* mapRows<Item, Result>(
+  first: readonly Item[],
+  rest: AsyncIterable<readonly Item[]>,
+  map: (row: Item) => Result,
   close: () => void,
 ): AsyncGenerator<readonly Result[]> {
   try {

@@ -299,7 +299,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
         invalidGroups: collected.groups(list.columns, international, list.unusedCountryColumn),
         countryColumn: list.countryColumn,
         countries: list.countries.counts(),
-        warnings: list.countries.warnings(),
+        warnings: list.warnings(),
       };
     },
 

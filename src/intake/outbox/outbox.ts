@@ -269,7 +269,7 @@ export function operatedOutbox(
       }
       const checked = lineOf(parsed, opened);
       if ('outcome' in checked) {
-        invalidLines.push(checked);
+        invalidLines.push({ ...checked, warnings: [...checked.warnings, ...(parsed.warnings ?? [])] });
         return;
       }
       const { id, message } = checked;
@@ -283,7 +283,7 @@ export function operatedOutbox(
         return;
       }
       bytes += packed.length;
-      batch.push({ ...checked, warnings: warningsOf(parsed.message) });
+      batch.push({ ...checked, warnings: [...(parsed.warnings ?? []), ...warningsOf(parsed.message)] });
     };
     /** Results of messages that are being stored while the next ones are read. */
     let storing: Promise<BulkResult[]> | undefined;

@@ -1,10 +1,13 @@
 import type { Readable } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
+import { quotedList } from '../../campaign/nearest.js';
 import { numberReader } from '../../campaign/number.js';
 import { readCsv } from '../import/csv/read-csv.js';
 import { numberColumn } from '../import/number-column.js';
-import { ListError } from '../import/rows.js';
+import { ListError, type Rows, refuseRepeated } from '../import/rows.js';
+import { spannedRows } from '../import/spanned-rows.js';
 import type { OutboxMessage } from './check-message.js';
+import { MEMBERS } from './unused-values.js';
 
 /** A line of a list: a message, or why it is none. */
 export type MessageLine =
@@ -13,6 +16,8 @@ export type MessageLine =
       readonly message: OutboxMessage;
       /** What the list calls the column of the numbers. */
       readonly toColumn?: string | undefined;
+      /** What is doubtful about its row. */
+      readonly warnings?: readonly string[] | undefined;
     }
   | { readonly line: number; readonly id: string; readonly member: string | null; readonly reason: string };
 
@@ -38,22 +43,35 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 /** Reads messages from a CSV file with a header. Throws a ListError if it is not a usable list. */
 export async function* messagesOfCsv(
   input: string | Readable,
-  { idColumn = 'id', toColumn }: CsvColumns,
+  columns: CsvColumns,
   country: string | undefined,
 ): AsyncGenerator<MessageLine> {
   const rows = await readCsv(input);
-  const { columns } = rows;
+  try {
+    yield* messagesOfRows(rows, columns, country);
+  } finally {
+    rows.close();
+  }
+}
+
+async function* messagesOfRows(
+  { columns, batches }: Rows,
+  { idColumn = 'id', toColumn }: CsvColumns,
+  country: string | undefined,
+): AsyncGenerator<MessageLine> {
   const idAt = columns.indexOf(idColumn);
   if (idAt === -1) {
-    rows.close();
     throw new ListError(
-      `The list has no column ${JSON.stringify(idColumn)} with the ids of the messages. Its columns are ${columns.map((name) => JSON.stringify(name)).join(', ')}.`,
+      `The list has no column ${JSON.stringify(idColumn)} with the ids of the messages. Its columns are ${quotedList(columns)}.`,
     );
   }
+  refuseRepeated(columns, MEMBERS);
+  const read = numberReader(country, 'mobile');
   let toAt: number | undefined;
-  for await (const batch of rows.batches) {
-    toAt ??= numberColumn(columns, batch, numberReader(country, 'mobile'), toColumn);
-    for (const [at, { line, fields, fault }] of batch.entries()) {
+  for await (const batch of batches) {
+    toAt ??= numberColumn(columns, batch, read, toColumn);
+    for (const [at, row] of batch.entries()) {
+      const { line, fields, fault } = row;
       if (at % LINES_PER_TURN === 0) await nextTick();
       const id = fields[idAt] ?? '';
       if (fault !== null) {
@@ -61,7 +79,10 @@ export async function* messagesOfCsv(
         continue;
       }
       const values = Object.fromEntries(columns.map((name, at) => [name, fields[at] ?? '']));
-      yield { line, message: { ...values, id, to: fields[toAt] ?? '' }, toColumn: columns[toAt] };
+      const spanned = spannedRows(read, toAt);
+      spanned.add(row);
+      const message = { ...values, id, to: fields[toAt] ?? '' };
+      yield { line, message, toColumn: columns[toAt], warnings: spanned.warnings() };
     }
   }
 }

@@ -3,7 +3,7 @@ import { placeholdersOf } from '../../campaign/template.js';
 import { type OutboxSettings, ruleOf } from './settings.js';
 
 /** The members of a message that are no values. */
-const MEMBERS = ['id', 'to', 'sendAt', 'version', 'reference'] as const;
+export const MEMBERS = ['id', 'to', 'sendAt', 'version', 'reference'] as const;
 /** How many are named: a message may have thousands. */
 const MAX_NAMED = 20;
 

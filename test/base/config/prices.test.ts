@@ -86,7 +86,16 @@ test.each([
   ['', [', line 1: must be a header with the columns "prefix" and "price"']],
   ['number,cost\n44,1 EUR\n', [', line 1: must be a header with the columns "prefix" and "price"']],
   ['prefix,price\n', [': has no rows below its header; add one such as +44,0.042 EUR']],
-  ['prefix,price\n44,1 EUR\n45,"1 EUR\n46,1 EUR\n', [', line 3: a quoted field is never closed']],
+  [
+    'prefix,price\n44,1 EUR\n45,"1 EUR\n46,1 EUR\n47,"1 EUR"\n',
+    [
+      ', line 3 opens a quote in field 2, and the next quote, on line 5, does not close it; close the quote, or leave it out',
+    ],
+  ],
+  [
+    'prefix,price\n44,1 EUR\n45,"1 EUR\n46,1 EUR\n',
+    [', line 3 opens a quote in field 2, and does not close it; close the quote, or leave it out'],
+  ],
 ])('The price file %j is refused', (file, expected) => {
   expect(problemsOf(file)).toEqual(expected.map((text) => `PRICE_FILE prices.csv${text}`));
 });

@@ -29,7 +29,7 @@ async function check(list: Rows, options: CheckOptions & { text?: string } = {})
   const checked = await checkRows(list, { defaultCountry: 'GB', template: compiled?.template, ...rest });
   const rows: CheckedRow[] = [];
   for await (const batch of checked.batches) rows.push(...batch);
-  return { rows, counts: checked.counts(), column: checked.numberColumn };
+  return { rows, counts: checked.counts(), column: checked.numberColumn, warnings: checked.warnings() };
 }
 
 describe('Checking a list', () => {
@@ -126,6 +126,30 @@ describe('Checking a list', () => {
     expect(rows.map((row) => row.kind)).toEqual(['invalid', 'recipient']);
   });
 
+  it.each([
+    ['phone,name\n07700900123,"Ada\n07700900124,Bo\n07700900125,Cy"\n', 'lines 2 to 4'],
+    ['phone,name,town\n07700900123,"Ada\n07700900124,Bo\n07700900125,Cy",York\n', 'lines 2 to 4'],
+    ['phone;name\n07700900123;"Ada\n07700900124;Bo"\n', 'lines 2 to 3'],
+    ['name,phone\n"Ada,07700900123\nBo",07700900124\n', 'lines 2 to 3'],
+    ['name,phone\nEd,07700900122\n"Ada,07700900123\nBo,07700900124\nCy",12\n', 'lines 3 to 5'],
+  ])('warns about a field that contains what look like rows: %j', async (text, lines) => {
+    const { warnings, counts } = await check(await csv(text));
+    expect(warnings).toEqual([
+      `One row has a field with line breaks that contains what look like other rows: ${lines}. If these are rows of their own, correct the quotes.`,
+    ]);
+    expect(counts.rows).toBeLessThan(3);
+  });
+
+  it('does not warn about addresses, notes, and numbers in other places', async () => {
+    const notes = '"12 High St,\nBath, 07700900124"\n07700900125,"call 07700900126,\n07700 900127 is old"';
+    expect((await check(await csv(`phone,notes\n07700900123,${notes}\n`))).warnings).toEqual([]);
+  });
+
+  it('refuses a reference that could be in either of two columns', async () => {
+    const list = await csv('phone,reference,Reference,reference\n07700900123,1,2,3\n');
+    await expect(check(list)).rejects.toThrow('Several columns are named "reference". Keep one of them');
+  });
+
   it('does not need values that the message does not use', async () => {
     const { counts } = await check(await csv('name,phone\n,07700900123\n'), { text: 'Hi all' });
     expect(counts.recipientCount).toBe(1);
@@ -203,6 +227,13 @@ describe('The column with the phone numbers', () => {
     const text = 'phone,work\n07700900123,07700900124\n';
     expect((await check(await csv(text), { toColumn: 'work' })).column).toBe('work');
     expect((await check(await csv(text), { toColumn: ' WORK' })).column).toBe('work');
+  });
+
+  it('may have the name of another column', async () => {
+    const text = 'phone,name,phone\n,Ada,07700900123\n';
+    expect((await check(await csv(text))).column).toBe('phone (column 3)');
+    const numbers = await csv(text.replace(',Ada', '07700900124,Ada'));
+    await expect(check(numbers)).rejects.toThrow('("phone (column 1)", "phone (column 3)")');
   });
 
   it('is requested in an error that names the columns, if it is not clear', async () => {

@@ -1,5 +1,10 @@
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { type MessageLine, messagesOfNdjson } from '../../../src/intake/outbox/read-messages.js';
+import {
+  type MessageLine,
+  messagesOfCsv,
+  messagesOfNdjson,
+} from '../../../src/intake/outbox/read-messages.js';
 
 const membersOf = (count: number, value = '0') =>
   Array.from({ length: count }, (_, at) => `"m${at}":${value}`).join(',');
@@ -50,4 +55,33 @@ test('Other work of the process runs after each 64 kB of long lines of NDJSON', 
   await read(...Array.from({ length: 50 }, () => line));
   isReading = false;
   expect(turns).toBeGreaterThanOrEqual(49);
+});
+
+async function readRows(text: string): Promise<MessageLine[]> {
+  const found: MessageLine[] = [];
+  for await (const line of messagesOfCsv(Readable.from([Buffer.from(text)]), {}, 'GB')) found.push(line);
+  return found;
+}
+
+test('A quote that is wrong in a CSV makes one message invalid and hides no other', async () => {
+  const rows = await readRows(
+    'id,phone,town\na,07700900121,"Bath\nb,07700900122,Ely\nc,07700900123,"Hull"\n',
+  );
+  expect(rows).toMatchObject([
+    { line: 2, id: 'a', reason: expect.stringContaining('opens a quote in column "town"') },
+    { line: 3, message: { id: 'b' }, warnings: [] },
+    { line: 4, message: { id: 'c' }, warnings: [] },
+  ]);
+});
+
+test('A field of a CSV that contains what look like messages is a warning', async () => {
+  const [only, ...others] = await readRows('id,phone,town\na,07700900121,"Bath\nb,07700900122,Ely"\n');
+  expect(others).toEqual([]);
+  expect(only).toMatchObject({ warnings: [expect.stringContaining('lines 2 to 3')] });
+});
+
+test('A CSV with two columns for a member of a message is refused', async () => {
+  await expect(readRows('id,phone,sendAt,sendAt\na,07700900121,,\n')).rejects.toThrow(
+    'Several columns are named "sendAt"',
+  );
 });

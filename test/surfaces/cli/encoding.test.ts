@@ -64,7 +64,11 @@ test('A UTF-8 file with a damaged character stays as it is, so that its line can
   expect(await read(bytes)).toMatchObject({ notices: [] });
 });
 
-test('A workbook is not taken for UTF-16', async () => {
-  const head = Buffer.from('PK\u0003\u0004\u0014\0\u0006\0\b\0\0\0!\0', 'latin1');
-  expect(await read(Buffer.concat([head, Buffer.alloc(64)]))).toMatchObject({ notices: [] });
+test('A workbook is named, whatever bytes follow its beginning', async () => {
+  const head = Buffer.from(
+    'PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0xxxxxxxxxxxx\x13\0\0\0[Content_Types].xml',
+    'latin1',
+  );
+  const bytes = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+  await expect(read(Buffer.concat([head, bytes]))).rejects.toThrow('This file is an Excel workbook (.xlsx)');
 });

@@ -8,6 +8,8 @@ test('The beginning of a list ends with a complete record', () => {
   expect(wholeRecords('a,b\r\n1,"2""\r\n"\r\n3')).toBe('a,b\r\n1,"2""\r\n"\r\n');
   expect(wholeRecords('a;b\n5" pipe;2\n3;')).toBe('a;b\n5" pipe;2\n');
   expect(wholeRecords('a,b')).toBe('');
+  // A quote that is wrong does not hide the rows below.
+  expect(wholeRecords('a,b\n1,"2\n3,4\n5,"6"\n7,')).toBe('a,b\n1,"2\n3,4\n5,"6"\n');
 });
 
 test.each([

@@ -1,10 +1,12 @@
 import { createReadStream } from 'node:fs';
-import { pipeline, type Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { type CsvRecord, dialectOf } from '../../../campaign/csv-records.js';
 import { fieldReader, numberColumnOf } from '../../../campaign/own-files.js';
+import { refuseTitle } from '../number-column.js';
 import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
 import { listTurn } from './list-turns.js';
-import { CsvRecords, recordsOf } from './records.js';
-import { refuseOtherFormats, utf8Only } from './utf8.js';
+import { recordsOf } from './records.js';
+import { refuseOtherFormats, textOnly } from './utf8.js';
 
 /** The header and the dialect must lie within this many bytes from the start. */
 const HEAD_BYTES = 64 * 1024;
@@ -13,29 +15,13 @@ const CHUNK_BYTES = 32 * 1024;
 /** As many as a spreadsheet can have. */
 const MAX_COLUMNS = 16_384;
 
-/** A tie goes to the comma: a header with one column contains no delimiter at all. */
-const DELIMITERS: readonly string[] = [',', ';', '\t'];
-
-const BYTE_ORDER_MARK = '\ufeff';
-
-/** Excel writes `sep=;` as the first line so that an Excel of another country knows the delimiter. */
-const EXCEL_SEPARATOR_LINE = /^sep=(.)\r?\n/i;
-
-/** How a CSV file is written, detected from its first lines. */
-interface CsvDialect {
-  readonly delimiter: string;
-  /** Bytes before the header: a byte order mark, Excel's `sep=` line. */
-  readonly skipBytes: number;
-  /** Line number of the first byte after those; the first line of a file is 1. */
-  readonly firstLine: number;
-}
-
 /**
  * Opens a CSV file by its path, or a stream of one, and reads its header.
  *
  * Accepts UTF-8 with or without a byte order mark, commas, semicolons, or tabs, any line endings, and RFC 4180 quotes.
- * Blank lines are skipped. Files that
- * Volley wrote about a list (own-files.ts) are read without what makes them safe in a spreadsheet. A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. A quote inside an unquoted field is kept as it is.
+ * Blank lines are skipped. Files that Volley wrote about a list (own-files.ts) are read without what makes them safe in a spreadsheet.
+ * A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. Delimiters behind the last column
+ * mean nothing, and columns of the same name are told apart by their positions.
  * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list. Reading rejects when
  * `signal` is aborted, even while it waits for a slow source.
  */
@@ -45,108 +31,113 @@ export async function readCsv(input: string | Readable, signal?: AbortSignal): P
     const chunks = buffersOf(source, signal);
     const head = await headOf(chunks);
     refuseOtherFormats(head);
-    const { delimiter, skipBytes, firstLine } = dialectOf(head.toString());
-    const parser = new CsvRecords(delimiter, firstLine);
-    // An error of the source reaches the parser, and through its iterator the caller.
-    pipeline(utf8Only(joined(head.subarray(skipBytes), chunks), firstLine), parser, () => {});
-    const batches = recordsOf(parser);
+    const { delimiter, skipped, firstLine } = dialectOf(head.toString());
+    const bytes = joined(head.subarray(Buffer.byteLength(skipped)), chunks);
+    const batches = recordsOf(textOnly(bytes, firstLine), { delimiter, firstLine });
     const first = await batches.next();
-    const [header, ...rows] = first.done === true ? [] : first.value;
+    const [header, ...records] = first.done === true ? [] : first.value;
     if (header === undefined)
       throw new ListError('The file is empty. It needs a header line and at least one row.');
-    const names = columnNames(header);
+    const names = columnNames(header, records);
     const readField = fieldReader(names);
     const columns = readField === undefined ? names : names.map(readField);
+    const rowOf = (record: CsvRecord): Row => rowOfRecord(record, columns, header.fields.length, readField);
     const close = (): void => void source.destroy();
-    const checked = (row: Row): Row => {
-      const read = readField === undefined ? row : { ...row, fields: row.fields.map(readField) };
-      return withFault(requireShortFields(read, columns), columns.length);
+    return {
+      columns,
+      numberColumn: numberColumnOf(columns),
+      batches: mapRows(records, batches, rowOf, close),
+      close,
     };
-    // The parser does not close its source when it is left early.
-    const numberColumn = numberColumnOf(columns);
-    return { columns, numberColumn, batches: mapRows(rows, batches, checked, close), close };
   } catch (error) {
     source.destroy();
     throw asListError(error, input);
   }
 }
 
-/**
- * Throws for a field that is too long. Unlike other faults, it refuses the whole list: it is probably a quote that was opened by
- * mistake and contains many rows, which would be left out together.
- */
-function requireShortFields(row: Row, columns: readonly string[]): Row {
-  for (const [at, field] of row.fields.entries()) {
-    if (field.length <= MAX_FIELD_LENGTH) continue;
-    const column = columns[at];
-    const where = column === undefined ? `field ${at + 1}` : `column ${JSON.stringify(column)}`;
-    throw new ListError(
-      `Line ${row.line}, ${where}: the field ${tooLong(field)}. Shorten it, or close its quote if it contains other rows.`,
-    );
-  }
-  return row;
-}
-
-/** A row with too few or too many fields carries that as its fault. */
-function withFault(row: Row, columns: number): Row {
-  const count = row.fields.length;
-  if (count === columns) return row;
-  const advice = count > columns ? '; put a field that contains the delimiter in quotes' : '';
+/** `width`: how many columns the header has, including those without a name. */
+function rowOfRecord(
+  { line, row, fields: raw, fault, lines }: CsvRecord,
+  columns: readonly string[],
+  width: number,
+  readField: ((field: string) => string) | undefined,
+): Row {
+  const fields = readField === undefined ? raw : raw.map(readField);
+  const named = fields.length > columns.length ? withoutBlankEnd(fields, columns.length) : fields;
+  const problem = fault?.text(fieldName(fault.at, columns)) ?? faultOf(named, columns, width);
   return {
-    ...row,
-    fault: `has ${count} ${count === 1 ? 'field' : 'fields'}, but the header has ${columns}${advice}`,
+    line,
+    row,
+    fields: named,
+    fault: problem === null ? null : `${problem}${spannedLines(line, lines)}`,
+    ...(lines && { lines }),
   };
 }
 
-/** Detects the dialect. `head` is the start of the file, including the whole header. */
-function dialectOf(head: string): CsvDialect {
-  const mark = head.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
-  const text = head.slice(mark.length);
-  const separatorLine = EXCEL_SEPARATOR_LINE.exec(text);
-  const skipped = mark + (separatorLine?.[0] ?? '');
-  return {
-    delimiter: separatorLine?.[1] ?? commonestDelimiter(text),
-    skipBytes: Buffer.byteLength(skipped),
-    firstLine: separatorLine === null ? 1 : 2,
-  };
+/** Which lines a row consists of, if there are several: others may be among them by mistake. */
+function spannedLines(line: number, lines: CsvRecord['lines']): string {
+  return lines === undefined ? '' : `; because of its quotes, it ends on line ${line + lines.length - 1}`;
 }
 
-/** The delimiter that occurs most often in the header, outside quotes. A quote opens only at the start of a field. */
-function commonestDelimiter(text: string): string {
-  const counts = new Map<string, number>(DELIMITERS.map((delimiter) => [delimiter, 0]));
-  let quoted = false;
-  let before = '';
-  for (const char of text.trimStart()) {
-    const opens = before === '' || before === '"' || counts.has(before);
-    if (char === '"' && (quoted || opens)) quoted = !quoted;
-    else if (!quoted && (char === '\n' || char === '\r')) break;
-    else if (!quoted && counts.has(char)) counts.set(char, (counts.get(char) ?? 0) + 1);
-    before = char;
+/** What is wrong with a row as a whole; null if nothing is. */
+function faultOf(fields: readonly string[], columns: readonly string[], width: number): string | null {
+  const count = fields.length;
+  if (count !== columns.length) {
+    if (count <= width && count > columns.length)
+      return `has a value in ${fieldName(count - 1, columns)}, but that column has no name; name it in the header, or delete it`;
+    const advice = count > columns.length ? '; put a field that contains the delimiter in quotes' : '';
+    return `has ${count} ${count === 1 ? 'field' : 'fields'}, but the header has ${columns.length}${advice}`;
   }
-  return DELIMITERS.reduce((best, each) => ((counts.get(each) ?? 0) > (counts.get(best) ?? 0) ? each : best));
+  for (let at = 0; at < count; at++) {
+    const field = fields[at] ?? '';
+    if (field.length > MAX_FIELD_LENGTH)
+      return `has a field in ${fieldName(at, columns)} that ${tooLong(field)}`;
+  }
+  return null;
 }
 
-function columnNames(header: Row): readonly string[] {
-  const names = requireShortFields(header, []).fields.map((name) => name.trim());
-  if (names.length > MAX_COLUMNS) {
+/** Without the blank fields behind the last column: programs write a delimiter at the end of each row. */
+function withoutBlankEnd(fields: readonly string[], count: number): readonly string[] {
+  let end = fields.length;
+  while (end > count && fields[end - 1]?.trim() === '') end -= 1;
+  return fields.slice(0, end);
+}
+
+const fieldName = (at: number, columns: readonly string[]): string =>
+  columns[at] === undefined ? `field ${at + 1}` : `column ${JSON.stringify(columns[at])}`;
+
+/** The names of the columns in a header. `records`: those below it, which may show that it is another line. */
+function columnNames({ line, fields, fault }: CsvRecord, records: readonly CsvRecord[]): readonly string[] {
+  if (fault !== undefined)
+    throw new ListError(`Line ${line}, the header, ${fault.text(`field ${fault.at + 1}`)}.`);
+  const all = fields.map((name) => name.trim());
+  if (all.length > MAX_COLUMNS) {
     throw new ListError(
-      `Line ${header.line}: the header has ${names.length} columns; the maximum is ${MAX_COLUMNS}. Check the delimiter.`,
+      `Line ${line}: the header has ${all.length} columns; the maximum is ${MAX_COLUMNS}. Check the delimiter.`,
     );
   }
+  const long = all.findIndex((name) => name.length > MAX_FIELD_LENGTH);
+  if (long !== -1)
+    throw new ListError(
+      `Line ${line}: the name of column ${long + 1} ${tooLong(all[long] ?? '')}. Check the delimiter.`,
+    );
+  const names = withoutBlankEnd(all, 1);
+  refuseTitle(line, names, records);
   const nameless = names.indexOf('');
   if (nameless !== -1) {
     throw new ListError(
-      `Line ${header.line}: column ${nameless + 1} has no name. Name it or delete the column.`,
+      `Line ${line}, the header: column ${nameless + 1} has no name. Name it or delete the column.`,
     );
   }
-  const seen = new Set<string>();
-  const repeated = names.find((name) => seen.size === seen.add(name).size);
-  if (repeated !== undefined) {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const unique = names.map((name, at) => ((counts.get(name) ?? 0) > 1 ? `${name} (column ${at + 1})` : name));
+  const repeated = unique.find((name, at) => unique.indexOf(name) !== at);
+  if (counts.size < names.length && repeated !== undefined)
     throw new ListError(
-      `Line ${header.line}: two columns are named ${JSON.stringify(repeated)}. Rename one of them.`,
+      `Line ${line}: two columns are named ${JSON.stringify(repeated)}. Rename one of them.`,
     );
-  }
-  return names;
+  return unique;
 }
 
 /** The bytes of the source in chunks, each in a turn of the event loop that no other list uses. */

@@ -1,7 +1,11 @@
 import { isUtf8 } from 'node:buffer';
+import { binaryFormat, textFormat } from '../../../campaign/file-format.js';
+import { utf16Of } from '../../../campaign/list-encoding.js';
 import { ListError } from '../rows.js';
 
 const SAVE_AS_UTF8 = 'Save the file as "CSV UTF-8" and try again';
+const UTF_16 = `This file is UTF-16, not UTF-8. ${SAVE_AS_UTF8}.`;
+const MAX_START = 1_000;
 
 /** A UTF-8 character has at most four bytes, so a chunk can end with at most three bytes of an unfinished one. */
 const MAX_TAIL_BYTES = 3;
@@ -9,17 +13,19 @@ const MAX_TAIL_BYTES = 3;
 const LINE_FEED = 0x0a;
 
 /**
- * Passes the chunks of a file on, and throws a {@link ListError} that names the line of the first byte that is not UTF-8.
+ * Passes the chunks of a file on, and throws a {@link ListError} that names the line of the first byte that is not UTF-8, or is zero.
  * `firstLine` is the line of the first byte. Without this check, a name in Latin-1 or Windows-1252 would arrive on the
  * phone as "S�ren".
  */
-export async function* utf8Only(chunks: AsyncIterable<Buffer>, firstLine: number): AsyncGenerator<Buffer> {
+export async function* textOnly(chunks: AsyncIterable<Buffer>, firstLine: number): AsyncGenerator<Buffer> {
   let line = firstLine;
   let tail: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
     const bytes = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
     const whole = bytes.subarray(0, bytes.length - unfinishedBytes(bytes));
     if (!isUtf8(whole)) throw notUtf8(line, whole);
+    const zero = whole.indexOf(0);
+    if (zero !== -1) throw notText(line + lineFeeds(whole.subarray(0, zero)));
     tail = bytes.subarray(whole.length);
     line += lineFeeds(whole);
     yield whole;
@@ -27,32 +33,14 @@ export async function* utf8Only(chunks: AsyncIterable<Buffer>, firstLine: number
   if (tail.length > 0) throw notUtf8(line, tail);
 }
 
-const WORKBOOK = `This is an Excel workbook, not a CSV file. ${SAVE_AS_UTF8}.`;
-
-/** The first bytes of files that people mistake for CSV. They contain zero bytes, as UTF-16 does, so they come first. */
-const OTHER_FORMATS = [
-  [Buffer.from('PK\u0003\u0004'), WORKBOOK],
-  [Buffer.from([0xd0, 0xcf, 0x11, 0xe0]), WORKBOOK],
-  [Buffer.from([0x1f, 0x8b]), 'This file is compressed with gzip. Decompress it and try again.'],
-  [Buffer.from('%PDF'), 'This is a PDF, not a CSV file. Use a CSV file with a header line.'],
-] as const;
-
-/** Whether a file that begins like this is not a text at all. */
-export function isOtherFormat(head: Buffer): boolean {
-  return OTHER_FORMATS.some(([start]) => head.subarray(0, start.length).equals(start));
-}
-
 /**
- * Throws a {@link ListError} for a file that is not CSV in UTF-8: an Excel workbook, a PDF, gzip, or UTF-16 such as Excel's
- * "Unicode Text". `head` is the start of the file.
+ * Throws a {@link ListError} for a file that is not CSV in UTF-8: a workbook, a PDF, gzip, or UTF-16 such as Excel's "Unicode Text". `head`
+ * is the start of the file.
  */
 export function refuseOtherFormats(head: Buffer): void {
-  for (const [start, message] of OTHER_FORMATS) {
-    if (head.subarray(0, start.length).equals(start)) throw new ListError(message);
-  }
-  const [first, second] = head;
-  const isUtf16 = (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
-  if (isUtf16 || head.includes(0)) throw new ListError(`This file is UTF-16, not UTF-8. ${SAVE_AS_UTF8}.`);
+  const format =
+    binaryFormat(head) ?? (utf16Of(head) && UTF_16) ?? textFormat(head.toString('utf8', 0, MAX_START));
+  if (format !== undefined) throw new ListError(format);
 }
 
 /** How many bytes at the end belong to a character that continues in the next chunk. */
@@ -76,6 +64,12 @@ function notUtf8(firstLine: number, bytes: Buffer): ListError {
     line += 1;
   }
   return new ListError(`Line ${line} is not valid UTF-8. ${SAVE_AS_UTF8}.`);
+}
+
+function notText(line: number): ListError {
+  return new ListError(
+    `Line ${line} contains a zero byte (NUL), which no text does: the file is damaged. Export it again.`,
+  );
 }
 
 function lineFeeds(bytes: Buffer): number {

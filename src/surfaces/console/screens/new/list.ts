@@ -1,3 +1,4 @@
+import { CsvReader, dialectOf } from '../../../../campaign/csv-records.js';
 import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/list-encoding.js';
 
 /*
@@ -61,15 +62,10 @@ async function* chunksOf(file: Blob): AsyncGenerator<Uint8Array> {
 
 /** The text as far as its last complete record: what a preview can be asked about before the rest has been read. */
 export function wholeRecords(text: string): string {
-  let isQuoted = false;
-  let end = 0;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at] ?? '';
-    // A quote opens only at the start of a field; within one, two of them are one.
-    if (character === '"' && (isQuoted || /^$|[",;\t\r\n]/.test(text[at - 1] ?? ''))) isQuoted = !isQuoted;
-    else if (!isQuoted && (character === '\n' || character === '\r')) end = at + 1;
-  }
-  return text.slice(0, end);
+  const dialect = dialectOf(text);
+  const reader = new CsvReader(dialect);
+  reader.read(text.slice(dialect.skipped.length), false);
+  return text.slice(0, text.length - reader.rest.length);
 }
 
 const HEADER = /^(?:sep=(.)[\r\n]+)?((?:"[^"]*"|[^"\r\n])*)/;

@@ -26,6 +26,8 @@ const LIBRARIES = [
 const RULES = [
   'api-key',
   'campaign',
+  'csv-records',
+  'file-format',
   'gsm7',
   'list-encoding',
   'lone-surrogate',

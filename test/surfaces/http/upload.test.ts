@@ -140,10 +140,10 @@ test('Invalid rows of a CSV reject the list by line, column, and reason, or are 
 });
 
 test.each([
-  ['binary data', '\0\0\0', /UTF-16/],
+  ['binary data', '\0\0\0', /zero byte/],
   ['an empty file', '', /The file is empty/],
   ['no rows', 'name,phone\n', /no rows/],
-  ['two columns of one name', 'phone,phone\n1,2\n', /two columns/],
+  ['two columns of one name', 'phone,phone\n1,2\n', /"phone \(column 1\)"/],
   ['no column of numbers', 'name,city\nAnna,Rome\n', /toColumn/],
 ])('A file that is not a list is rejected: %s', async (_name, csv, pattern) => {
   const { status, json } = await upload(campaign({ message: 'Hi' }), csv);
@@ -436,11 +436,11 @@ test('A list is read from the connection no faster than it is imported', {
 });
 
 test('A list that is refused in the middle is answered, and does not end the process', async () => {
-  const long = `"${'x'.repeat(400_000)}",`;
-  const csv = `phone,name\n${long}\n${long}\n`;
+  const rows = '+447700900123,Ada\n'.repeat(20_000);
+  const csv = `phone,name\n${rows}\0\n${rows}`;
   expect(await call('POST', '/v1/preview', { form: campaignForm(campaign(), csv) })).toMatchObject({
     status: 400,
-    json: { detail: expect.stringContaining('the field has 400000 characters') },
+    json: { detail: expect.stringContaining('Line 20002 contains a zero byte') },
   });
   await volley.outboxes.create({ name: 'refused', message: 'Hi' });
   const bulk = await call('POST', '/v1/outboxes/refused/messages', {

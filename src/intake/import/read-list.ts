@@ -21,8 +21,9 @@ import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
 import { rowsOfObjects } from './read-objects.js';
 import { rowsOfResults } from './read-results-of.js';
-import type { Rows } from './rows.js';
+import { mapRows, type Row, type Rows } from './rows.js';
 import type { SentComparison } from './sent-before.js';
+import { unusedMembers, unusedTimes } from './unused-members.js';
 
 /** A list with known columns and the message compiled for them. It can be read once. */
 export interface OpenList {
@@ -64,7 +65,12 @@ export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, '
   // A campaign has a number twice only if its producer chose to keep both texts.
   const usual = toResultsOf === undefined ? (isCsv(recipients) ? 'first' : 'refuse') : 'keep';
   const duplicates = campaign.duplicates ?? usual;
-  const list = await checkRows(rows, {
+  const used = [...template.placeholders, campaign.toColumn, campaign.countryColumn].filter(
+    (name) => name !== undefined,
+  );
+  const isObjects = toResultsOf === undefined && !isCsv(recipients);
+  const members = isObjects ? unusedMembers(rows.columns, used) : undefined;
+  const list = await checkRows(members === undefined ? rows : seenBy(members, rows), {
     // Objects have their number in `to`; in a file the column has to be found.
     toColumn: campaign.toColumn ?? (isCsv(recipients) ? undefined : (rows.numberColumn ?? 'to')),
     countryColumn: campaign.countryColumn,
@@ -75,7 +81,18 @@ export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, '
     duplicates,
     limits,
   });
-  return { list, template, duplicates, prices: config.prices };
+  const unused = (): string[] => members?.warnings() ?? unusedTimes(rows.columns, used);
+  const warnings = (): string[] => [...list.warnings(), ...unused()];
+  return { list: { ...list, warnings }, template, duplicates, prices: config.prices };
+}
+
+/** The same rows, whose members are checked as they are read. */
+function seenBy(members: ReturnType<typeof unusedMembers>, rows: Rows): Rows {
+  const see = (row: Row): Row => {
+    members.see(row);
+    return row;
+  };
+  return { ...rows, batches: mapRows([], rows.batches, see, rows.close) };
 }
 
 /** The rows of a file, or of objects. */

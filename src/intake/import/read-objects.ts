@@ -44,12 +44,14 @@ async function* batchesOf(
   columns: readonly string[],
   close: () => void,
 ): AsyncGenerator<readonly Row[]> {
+  const known = new Set([...columns, 'reference']);
   let line = 0;
   let bytes = 0;
   let batch: Row[] = [];
   const add = (recipient: RecipientInput): boolean => {
     line += 1;
-    const row = rowOf(line, recipient, columns);
+    const late = Object.keys(recipient).filter((name) => !known.has(name) && (recipient[name] ?? '') !== '');
+    const row = rowOf(line, recipient, columns, late);
     batch.push(row);
     bytes += rowBytes(row.fields);
     return batch.length === ROWS_PER_BATCH || bytes >= BATCH_BYTES;
@@ -71,7 +73,12 @@ async function* batchesOf(
   }
 }
 
-function rowOf(line: number, recipient: RecipientInput, columns: readonly string[]): Row {
+function rowOf(
+  line: number,
+  recipient: RecipientInput,
+  columns: readonly string[],
+  late: readonly string[],
+): Row {
   const unusable = new Map<number, string>();
   const fields = columns.map((column, position) => {
     // A column may have the name of something that every object inherits, such as `toString`.
@@ -87,6 +94,7 @@ function rowOf(line: number, recipient: RecipientInput, columns: readonly string
     // Unlike a value of the message, it may be missing from the first recipient.
     ...(isReferenceLate(recipient, columns) ? { reference: String(recipient.reference ?? '') } : {}),
     ...(unusable.size === 0 ? {} : { unusable }),
+    ...(late.length === 0 ? {} : { late }),
   };
 }
 

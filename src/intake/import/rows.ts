@@ -12,6 +12,8 @@ export interface Row {
   readonly lines?: readonly (readonly string[])[] | undefined;
   /** Why the row as a whole cannot be used; null if it has one field per column. */
   readonly fault: string | null;
+  /** Members with a value that are no columns, because the first recipient lacks them. */
+  readonly late?: readonly string[] | undefined;
   /** The reference of the recipient, if it is not in a column. */
   readonly reference?: string | undefined;
   /** Why a field cannot be put into a message, by the position of its column. Most rows have no such field. */

@@ -193,7 +193,9 @@ async function sampleInput(
   for await (const batch of checked.batches) {
     const row = batch.find((candidate) => candidate.kind === 'recipient');
     if (row?.kind !== 'recipient') continue;
-    const values = Object.fromEntries(columns.map((column, index) => [column, row.values[index] ?? '']));
+    const values = Object.fromEntries(
+      compiled.template.placeholders.map((name) => [name, row.values[columns.indexOf(name)] ?? '']),
+    );
     const recipient: RecipientInput = { ...values, to: read.number };
     return {
       ...input,

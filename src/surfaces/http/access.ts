@@ -69,10 +69,11 @@ export type KeyCheck = ReturnType<typeof keyCheck>;
 
 /** Opens the check of API keys and sessions, and the limits of both. */
 export function keyCheck(app: FastifyInstance, { volley, config, maxConnectionsPerKey }: HttpOptions) {
-  const limitRequests = rateLimits(config.http, maxConnectionsPerKey);
+  const limits = rateLimits(config.http, maxConnectionsPerKey);
   const invalidKeys = invalidKeyLimit(volley.keys);
   app.decorateRequest('apiKey', null);
   app.decorateRequest('keyCheck', null);
+  app.decorateRequest('rowsSent', 0);
   /**
    * Tries a secret from an address. Returns what `check` returns; null if the secret is not valid. Throws a Problem, `tooManyRequests`, if the
    * address has tried too many invalid ones and this one may be another.
@@ -93,6 +94,9 @@ export function keyCheck(app: FastifyInstance, { volley, config, maxConnectionsP
   };
   return {
     tried,
+    /** Charges a valid request what it costs. Throws a Problem, `tooManyRequests`, if its key has not so many tokens left. */
+    charge: (request: FastifyRequest, reply: FastifyReply): void =>
+      limits.charge(apiKeyOf(request), request, reply),
     /** Remembers a valid session or key, which then works however many invalid ones its address tries. */
     accepted: invalidKeys.accepted,
     /**
@@ -126,7 +130,7 @@ export function keyCheck(app: FastifyInstance, { volley, config, maxConnectionsP
           },
         );
       }
-      limitRequests(key, request, reply);
+      limits.admit(key, request, reply);
       return key;
     },
   };
@@ -160,6 +164,9 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
     // Event streams check their key themselves.
     if (request.routeOptions.config.limit !== 'stream') endIfRevoked(token, request, reply);
     if (cost !== undefined) await takeTurn(key.id, request, reply);
+  });
+  scope.addHook('preHandler', async (request, reply) => {
+    if (request.routeOptions.config.cost !== undefined) keys.charge(request, reply);
   });
 }
 

@@ -49,10 +49,16 @@ async function* limited(body: Readable, maxBytes: number): AsyncGenerator<Buffer
   }
 }
 
-/** What comes of a list. A list that cannot be used is the body itself, not a member of it. */
-export async function* ofWholeBody<Result>(results: AsyncIterable<Result>): AsyncGenerator<Result> {
+/** What comes of a list, a result for each row. A list that cannot be used is the body itself, not a member of it. */
+export async function* ofWholeBody<Result>(
+  request: FastifyRequest,
+  results: AsyncIterable<Result>,
+): AsyncGenerator<Result> {
   try {
-    yield* results;
+    for await (const result of results) {
+      request.rowsSent += 1;
+      yield result;
+    }
   } catch (error) {
     throw error instanceof ListError ? new Problem('badInput', error.message) : error;
   }

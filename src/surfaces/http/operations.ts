@@ -131,7 +131,7 @@ export const operations: Routes = (app, options, memory) => {
         if (operation.body === undefined) return send(operation.run(acting, input, hooks));
         const onMemory = reservation(request, reply, memory);
         await onMemory(0);
-        return send(ofWholeBody(operation.run(acting, input, { ...hooks, onMemory })));
+        return send(ofWholeBody(request, operation.run(acting, input, { ...hooks, onMemory })));
       }
       case 'upload': {
         const campaign = await reader.read(operation, request, reply);

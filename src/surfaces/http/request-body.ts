@@ -75,6 +75,7 @@ export function parseJsonBodies(app: FastifyInstance): void {
       if (acceptedBody(request) === 'lines') return Readable.from([bytes]);
       const { list, keepsList = false } = request.routeOptions.config;
       const size = await measureJson(bytes, list);
+      request.rowsSent += size.items;
       await request.reserve?.(parsedBytes(bytes.length, size, keepsList));
       const parsed = (text: string): unknown => {
         let value: unknown;

@@ -77,20 +77,39 @@ export async function readUpload<Campaign>(
         : 'The form may have only the parts `campaign` and `recipients`',
     );
   };
-  return { campaign, list: { csv: Readable.from(wholeFile(file, requireEnd), { objectMode: false }) } };
+  return {
+    campaign,
+    list: { csv: Readable.from(wholeFile(request, file, requireEnd), { objectMode: false }) },
+  };
 }
 
 /** The bytes of a file, and after the last of them any error in the rest of the form. */
 async function* wholeFile(
+  request: FastifyRequest,
   file: MultipartFile['file'],
   requireEnd: () => Promise<void>,
 ): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of file) yield chunk;
+    for await (const chunk of file) {
+      request.rowsSent += linesIn(chunk);
+      yield chunk;
+    }
   } catch (error) {
     throw formError(error);
   }
   await requireEnd();
+}
+
+const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d];
+
+/** About how many lines a part of a CSV has, whatever its line ends are. */
+function linesIn(bytes: Buffer): number {
+  let [feeds, returns] = [0, 0];
+  for (const byte of bytes) {
+    if (byte === LINE_FEED) feeds += 1;
+    else if (byte === CARRIAGE_RETURN) returns += 1;
+  }
+  return Math.max(feeds, returns);
 }
 
 /** An error of the parser. Only its limits have a status of their own. */

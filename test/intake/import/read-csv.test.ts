@@ -206,7 +206,7 @@ describe('Delimiters at the ends of lines', () => {
   });
 });
 
-it('Columns of the same name are told apart by their positions', async () => {
+it('Columns of the same name get their positions as a part of it', async () => {
   expect((await read('phone,notes,town,notes\n1,2,3,4\n')).columns).toEqual([
     'phone',
     'notes (column 2)',
@@ -326,7 +326,7 @@ describe('A file is refused if it', () => {
       'Line 2, the header: column 2 has no name. Name it or delete the column.',
     ],
     [
-      'has names that cannot be told apart by their positions',
+      'has a name twice, even with the positions of its columns',
       'a,b, a,a (column 1)\n',
       'Line 1: two columns are named "a (column 1)". Rename one of them.',
     ],

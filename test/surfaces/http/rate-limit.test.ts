@@ -63,6 +63,45 @@ test('A page counts by its size, and a search more than a simple request', async
   expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(200);
 });
 
+test.each([
+  ['a page that is too long', 'GET', '/v1/results?limit=100000', undefined],
+  ['a page with another part that is invalid', 'GET', '/v1/campaigns?limit=200&state=x', undefined],
+  ['a page of no size', 'GET', '/v1/campaigns?limit=0', undefined],
+  ['a page of a size that is no number', 'GET', '/v1/audit?limit=many', undefined],
+  ['a search without a number', 'POST', '/v1/find', {}],
+  ['a change of a suppression list without numbers', 'POST', '/v1/suppressions', {}],
+] as const)(
+  'A request that is refused counts as one, whatever it would have cost: %s',
+  async (_what, method, path, body) => {
+    const { key, call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '100' });
+    const { status, headers } = await call(method, path, { key: await key(), body });
+    expect(status).toBe(400);
+    expect(headers.get('ratelimit-remaining')).toBe('99');
+  },
+);
+
+test('A key that has sent as many rows as it may in a minute can send no more lists, and do everything else', async () => {
+  const { key, call } = await serveApi(settings);
+  const [busy, other] = [await key(), await key()];
+  const list = { json: { message: 'Hi', recipients: Array.from({ length: 200_000 }, () => ({ to: 'x' })) } };
+  const rows = '\n'.repeat(2_900_000);
+  const preview = (as: string, csv: string) =>
+    call('POST', '/v1/preview', { key: as, form: campaignForm({ message: 'Hi' }, csv) });
+  expect((await preview(busy, `to\n+447700900123${rows}`)).status).toBe(200);
+  expect((await call('POST', '/v1/preview', { key: busy, body: list.json })).status).toBe(200);
+  const refused = await preview(busy, 'to\n+447700900123\n');
+  expect(refused).toMatchObject({
+    status: 429,
+    json: {
+      detail: expect.stringMatching(
+        /^The limit is 3,000,000 rows of lists a minute, and this key has sent more\. Retry in \d s\.$/,
+      ),
+    },
+  });
+  expect((await call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
+  expect((await preview(other, 'to\n+447700900123\n')).status).toBe(200);
+});
+
 test('Few lists of a key are read at a time, and those of another key do not wait for them', async () => {
   const { key, call, volley } = await serveApi(settings);
   const [busy, other] = [await key(), await key()];

@@ -21,7 +21,7 @@ const MAX_COLUMNS = 16_384;
  * Accepts UTF-8 with or without a byte order mark, commas, semicolons, or tabs, any line endings, and RFC 4180 quotes.
  * Blank lines are skipped. Files that Volley wrote about a list (own-files.ts) are read without what makes them safe in a spreadsheet.
  * A field may have up to {@link MAX_FIELD_LENGTH} characters. Column names are trimmed; fields are not. Delimiters behind the last column
- * mean nothing, and columns of the same name are told apart by their positions.
+ * mean nothing, and columns of the same name get their positions as a part of it.
  * Throws a {@link ListError}, here or while the batches are read, for a file that is not such a list. Reading rejects when
  * `signal` is aborted, even while it waits for a slow source.
  */

@@ -261,7 +261,10 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       spanned.add(row);
       const checked = checkRow(row);
       counts[checked.kind] += 1;
-      return checked.kind === 'invalid' ? { ...checked, ...nameOf(row, checked.code) } : checked;
+      if (checked.kind !== 'invalid') return checked;
+      const { line, column, code, reason, row: values } = checked;
+      const { rowNumber, number, reference } = nameOf(row, code);
+      return { kind: 'invalid', line, column, code, reason, row: values, rowNumber, number, reference };
     };
     return {
       columns: list.columns,

@@ -19,20 +19,25 @@ const MAX_VALUE = 64;
 /** Characters of values that all problems show together: a row may have a million. */
 const MAX_VALUES = 1_000_000;
 
+/** What is counted of an invalid row. */
+type CountedRow = Pick<InvalidRow, 'code' | 'column' | 'line' | 'rowNumber' | 'row'>;
+
 /** Collects the invalid rows of a list while it is read: all of them are counted, and a few are kept. `maxProblems`: so many in full. */
 export function invalidRows(maxProblems = 0) {
   const groups = new Map<string, { -readonly [Key in keyof InvalidGroup]: InvalidGroup[Key] }>();
   const errors: ErrorItem[] = [];
   const problems: Preview['problems'][number][] = [];
-  const withoutCountry: InvalidRow[] = [];
+  const withoutCountry: (readonly string[])[] = [];
   let characters = 0;
   return {
-    add(row: InvalidRow, columns: readonly string[]): void {
-      const { code, column, line, message, rowNumber = line } = row;
+    /** `inFull`: the row as callers see it, which takes ten times as long as counting it. */
+    add(counted: CountedRow, columns: readonly string[], inFull: () => InvalidRow): void {
+      const { code, column, line, row, rowNumber = line } = counted;
       if (problems.length < maxProblems) {
-        const value = column === null ? null : (row.row[columns.indexOf(column)] ?? '').slice(0, MAX_VALUE);
-        characters += row.row.reduce((sum, { length }) => sum + length, 0);
-        const values = characters > MAX_VALUES ? null : row.row;
+        const { message } = inFull();
+        const value = column === null ? null : (row[columns.indexOf(column)] ?? '').slice(0, MAX_VALUE);
+        characters += row.reduce((sum, { length }) => sum + length, 0);
+        const values = characters > MAX_VALUES ? null : row;
         problems.push({ code, line, row: rowNumber, column, value, values, message });
       }
       const name = `${code} ${column}`;
@@ -48,9 +53,10 @@ export function invalidRows(maxProblems = 0) {
       group.count += 1;
       if (group.lines.length < MAX_NAMED) group.lines = [...group.lines, line];
       if (code === 'noCountry' && withoutCountry.length < MAX_TRIED) withoutCountry.push(row);
+      if (errors.length >= MAX_LISTED) return;
       if (UNIFORM_CODES.includes(code) && group.count > MAX_NAMED) return;
-      const { row: _values, rowNumber: _row, ...error } = row;
-      if (errors.length < MAX_LISTED) errors.push(error);
+      const { row: _values, rowNumber: _row, ...error } = inFull();
+      errors.push(error);
     },
     /** What is wrong with the first of the rows. */
     errors: (): readonly ErrorItem[] => errors,
@@ -66,7 +72,7 @@ export function invalidRows(maxProblems = 0) {
     ): InvalidGroup[] {
       return [...groups.values()].map((group) => {
         if (group.code !== 'noCountry') return group;
-        const numbers = withoutCountry.map(({ row }) => row[columns.indexOf(group.column ?? '')] ?? '');
+        const numbers = withoutCountry.map((row) => row[columns.indexOf(group.column ?? '')] ?? '');
         const country = countryColumn === null ? likelyCountry(numbers, international) : null;
         return { ...group, country, countryColumn };
       });

@@ -6,7 +6,7 @@ import type { ListKind } from '../../campaign/error-item.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneOutlook } from '../../campaign/estimate.js';
 import { COMPARED_MEMBERS, storedFieldsOf } from '../../campaign/field-sets.js';
-import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
+import type { InvalidRow, Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import type { PriceList } from '../../campaign/price.js';
 import type { ResultsOf } from '../../campaign/results-of.js';
 import { compileTemplate, type Template } from '../../campaign/template.js';
@@ -237,10 +237,11 @@ export async function readList(
     for (const row of rows) {
       if (row.kind === 'invalid') {
         const { kind, line, number, reference, code } = row;
-        const shown = invalidRowOf(row, listKind(campaign));
-        preview.addInvalid(shown, list.columns);
-        options.onInvalid?.(shown, list.columns);
-        leftOut.push({ kind, line, number, reference, code, column: positionOf(row.column, list.columns) });
+        const inFull = (): InvalidRow => invalidRowOf(row, listKind(campaign));
+        preview.addInvalid(row, list.columns, inFull);
+        options.onInvalid?.(inFull(), list.columns);
+        if (options.onLeftOut !== undefined)
+          leftOut.push({ kind, line, number, reference, code, column: positionOf(row.column, list.columns) });
         continue;
       }
       if (typeof row.firstLine === 'number') preview.addRepeated(repeatOf(row, row.firstLine));

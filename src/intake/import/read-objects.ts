@@ -50,8 +50,7 @@ async function* batchesOf(
   let batch: Row[] = [];
   const add = (recipient: RecipientInput): boolean => {
     line += 1;
-    const late = Object.keys(recipient).filter((name) => !known.has(name) && (recipient[name] ?? '') !== '');
-    const row = rowOf(line, recipient, columns, late);
+    const row = rowOf(line, recipient, columns, lateMembers(recipient, known));
     batch.push(row);
     bytes += rowBytes(row.fields);
     return batch.length === ROWS_PER_BATCH || bytes >= BATCH_BYTES;
@@ -77,14 +76,17 @@ function rowOf(
   line: number,
   recipient: RecipientInput,
   columns: readonly string[],
-  late: readonly string[],
+  late: readonly string[] | undefined,
 ): Row {
-  const unusable = new Map<number, string>();
+  let unusable: Map<number, string> | undefined;
   const fields = columns.map((column, position) => {
     // A column may have the name of something that every object inherits, such as `toString`.
     const value = Object.hasOwn(recipient, column) ? recipient[column] : undefined;
     const reason = unusableBecause(value);
-    if (reason !== null) unusable.set(position, reason);
+    if (reason !== null) {
+      unusable ??= new Map();
+      unusable.set(position, reason);
+    }
     return String(value ?? '');
   });
   return {
@@ -93,9 +95,20 @@ function rowOf(
     fault: null,
     // Unlike a value of the message, it may be missing from the first recipient.
     ...(isReferenceLate(recipient, columns) ? { reference: String(recipient.reference ?? '') } : {}),
-    ...(unusable.size === 0 ? {} : { unusable }),
-    ...(late.length === 0 ? {} : { late }),
+    ...(unusable && { unusable }),
+    ...(late && { late }),
   };
+}
+
+/** The members with a value that are not known; undefined if there are none. */
+function lateMembers(recipient: RecipientInput, known: ReadonlySet<string>): string[] | undefined {
+  let late: string[] | undefined;
+  for (const name in recipient) {
+    if (known.has(name) || !Object.hasOwn(recipient, name) || (recipient[name] ?? '') === '') continue;
+    late ??= [];
+    late.push(name);
+  }
+  return late;
 }
 
 function isReferenceLate(recipient: RecipientInput, columns: readonly string[]): boolean {

@@ -288,7 +288,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const done = await perform('add', named, {}, (made) => suppression.addBatches(numbers(), made));
       const { rows, duplicates, recipientCount } = list.counts();
       const collected = invalidRows();
-      for (const row of invalid) collected.add(row, list.columns);
+      for (const row of invalid) collected.add(row, list.columns, () => row);
       return {
         operation: done.operation,
         added: done.numberCount,

@@ -146,7 +146,7 @@ export function importFile(context: Context, file: string, options: ImportOption
     };
     if (invalid.length === 0) return { json: { ...json, invalid: [] }, lines: stored };
     const collected = invalidRows();
-    for (const row of invalid) collected.add(row, []);
+    for (const row of invalid) collected.add(row, [], () => row);
     const errors = collected.errors();
     throw badInput(
       [

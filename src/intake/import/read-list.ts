@@ -9,7 +9,7 @@ import { COMPARED_MEMBERS, storedFieldsOf } from '../../campaign/field-sets.js';
 import type { InvalidRow, Preview, RepeatedRow } from '../../campaign/preview-views.js';
 import type { PriceList } from '../../campaign/price.js';
 import type { ResultsOf } from '../../campaign/results-of.js';
-import { compileTemplate, type Template } from '../../campaign/template.js';
+import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/template.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LeftOutRow } from '../../engine/recipients/left-out.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
@@ -65,7 +65,9 @@ export async function openList(deps: ListDeps, campaign: Omit<CheckedCampaign, '
   // A campaign has a number twice only if its producer chose to keep both texts.
   const usual = toResultsOf === undefined ? (isCsv(recipients) ? 'first' : 'refuse') : 'keep';
   const duplicates = campaign.duplicates ?? usual;
-  const used = [...template.placeholders, campaign.toColumn, campaign.countryColumn].filter(
+  // A name in other braces has a warning of its own.
+  const meant = likelyPlaceholders(template.text, rows.columns).map((likely) => likely.meant);
+  const used = [...template.placeholders, ...meant, campaign.toColumn, campaign.countryColumn].filter(
     (name) => name !== undefined,
   );
   const isObjects = toResultsOf === undefined && !isCsv(recipients);

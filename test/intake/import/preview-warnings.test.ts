@@ -77,8 +77,9 @@ test('Braces and brackets that name no column are text', async () => {
 });
 
 test('Messages with more than six segments are counted in a warning', async () => {
-  expect(await warningsOf({ message: 'x'.repeat(6 * 153) })).toEqual([]);
-  expect(await warningsOf({ recipients: people(2), message: 'x'.repeat(6 * 153 + 1) })).toEqual([
+  const recipients = [{ to: mobile(1) }, { to: mobile(2) }];
+  expect(await warningsOf({ recipients, message: 'x'.repeat(6 * 153) })).toEqual([]);
+  expect(await warningsOf({ recipients, message: 'x'.repeat(6 * 153 + 1) })).toEqual([
     '2 messages have more than 6 segments (up to 7). Every segment is billed, and some networks do not deliver messages that long.',
   ]);
 });

@@ -155,19 +155,6 @@ export class Checker {
     if (age > UNCONFIRMED_MS) throw new Violation(14, `${number} gets a request ${age} ms after its stop`);
   }
 
-  /**
-   * Called when the service refuses a request because of its content. Where the service honours correlators, earlier
-   * attempts with the same correlator cannot have been accepted either.
-   */
-  refused({ campaign, recipients, correlator }: Attempt): void {
-    for (const number of correlator === undefined ? [] : recipients) {
-      for (const before of this.#attempts.get(this.#world.recipientOf(campaign, number)) ?? []) {
-        const age = this.#world.clock.now - before.at;
-        if (before.correlator === correlator && age < this.#remembersFor(campaign)) before.isClosed = true;
-      }
-    }
-  }
-
   /** Called when the service answers a request that was sent at that time with success. */
   answered(name: string, sentAt: number): void {
     this.#resumption.answered(name, sentAt);

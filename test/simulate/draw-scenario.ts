@@ -9,6 +9,7 @@ import {
   configOf,
   FAULTS,
   type Fault,
+  type KnownAnswer,
   type LanePlan,
   type OutboxPlan,
   type RefusalPlan,
@@ -18,6 +19,9 @@ import {
   type TimeoutPlan,
 } from './scenario.js';
 import { START } from './server.js';
+
+/** What services answer that refuse a correlator which they know, instead of repeating their first response. */
+const KNOWN_ANSWERS: readonly KnownAnswer[] = ['SVC0005', 400, 403, 409, 422, 429];
 
 /** Clocks that stand still while a machine is suspended. At least one of them shows how long that was. */
 const STANDING = [['monotonic'], ['monotonic', 'uptime'], ['monotonic', 'clock']] as const;
@@ -75,9 +79,17 @@ export function drawScenario(streams: Streams): Scenario {
   const remembersForMs = faults.has('clock')
     ? 24 * 3_600_000
     : changing.pick([4, 4, 12]) * Math.max(timeoutMs, changed?.requestTimeoutMs ?? 0);
-  const lanes = Array.from({ length: count }, (_, at) =>
-    drawLane(streams(`scenario: lane${at}`), at, isFairness, blocked && at === 0, remembersForMs),
-  );
+  const lanes = Array.from({ length: count }, (_, at): LanePlan => {
+    const lane = drawLane(
+      streams(`scenario: lane${at}`),
+      at,
+      isFairness,
+      blocked && at === 0,
+      remembersForMs,
+    );
+    const knowing = streams(`scenario: known correlators of lane${at}`);
+    return { ...lane, knows: knowing.chance(0.4) ? undefined : knowing.pick(KNOWN_ANSWERS) };
+  });
   const isShared = notifications?.isAmbiguous === true;
   if (isShared && !isQuiet) faults.add('service');
   const ranges = new Map<string, number>();

@@ -57,6 +57,31 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a refused repeat counts as a refusal of the recipients',
+    from: 475,
+    invariant: 4,
+    why: 'the service refused only the correlator, which it knew: it has accepted the first request',
+    lua: [
+      {
+        file: 'engine/sending/settle-send.lua',
+        from: "if claim.again == 'underCorrelator' or (claim.again and claim.count == 1) then",
+        to: "if claim.again == 'underCorrelator' then claim.again = nil end if false then",
+      },
+    ],
+  },
+  {
+    name: 'a repeat that is not accepted is sent again as if it were new',
+    invariant: 4,
+    why: 'it is cancelled or lapses, although the service has accepted its first request',
+    lua: [
+      {
+        file: 'engine/sending/settle-send.lua',
+        from: "if claim.again == 'underCorrelator' then\n    return remain_unknown_after_repeat",
+        to: "if claim.again == 'underCorrelator' then claim.again = nil elseif false then\n    return remain_unknown_after_repeat",
+      },
+    ],
+  },
+  {
     name: 'a correlator names the claim instead of the batch',
     from: 30,
     invariant: 2,

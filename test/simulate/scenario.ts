@@ -48,9 +48,14 @@ export interface LanePlan {
   /** Lifetime of an access token, ms; 0: the token does not state its expiry, and the service answers 401 once it has expired. */
   readonly tokenLifeMs: number;
   readonly isPasswordWrong: boolean;
+  /** With what a service that deduplicates answers a correlator that it knows; default: its first response. */
+  readonly knows?: KnownAnswer | undefined;
   /** Whether the service does not answer this lane until all other lanes have ended. */
   readonly isBlocked: boolean;
 }
+
+/** An error in place of the first response. */
+export type KnownAnswer = 'SVC0005' | 400 | 403 | 409 | 422 | 429;
 
 /** How the service notifies. */
 export interface NotificationPlan {

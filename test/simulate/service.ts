@@ -45,6 +45,11 @@ const failure = (cause: Failure['cause'], code: string, left: boolean): Failure 
   left,
 });
 
+/** The error of a service that knows the correlator, and does not repeat its first response. */
+const DUPLICATE = JSON.stringify({
+  requestError: { serviceException: { messageId: 'SVC0005', text: 'duplicate correlator', variables: [] } },
+});
+
 /** The failure of a request whose send deadline has passed. */
 const TOO_LATE = failure('timeout', 'ERR_LATE', false);
 
@@ -110,8 +115,6 @@ export class Service {
         attempt.arrivesBy = Math.min(attempt.arrivesBy, this.#world.clock.now);
         // Never set it back to false: an operator may have closed the attempt in the meantime.
         if (isNotAccepted(outcome)) attempt.isClosed = true;
-        // A service that had accepted an earlier attempt with this correlator would have repeated its response.
-        if (outcome.kind === 'refused') this.#world.checker.refused(attempt);
         this.#traceOutcome(process, 'send', outcome.kind, request.recipients.join(' '));
         return outcome;
       },
@@ -247,6 +250,11 @@ export class Service {
     const { bad } = this.#world.campaign(campaign);
     if (recipients.some((number) => bad.has(ordinalOf(number)))) return reply(400, 'a bad number');
     const known = this.#remembered(clientCorrelator ?? '');
+    const { knows } = this.#plan;
+    if (known !== undefined && knows !== undefined) {
+      this.#world.count(`correlators refused with ${knows}`);
+      return knows === 'SVC0005' ? reply(400, DUPLICATE) : failed(knows);
+    }
     const accepted: AcceptedRequest = known ?? {
       id: `r${this.#plan.settings.name}-${this.#requests.size + 1}`,
       at: clock.now,

@@ -8,6 +8,7 @@ local POLL_EFFECTS = {
   throttled = { ledger = 'spend', gate = 'throttled', request = 'dueNow', event = 'throttled' },
   unauthorised = { ledger = 'spend', gate = 'answered', request = 'dueNow', event = 'unauthorised' },
   stopped = { ledger = 'spend', gate = 'stopped', request = 'dueNow', event = 'requestStopped' },
+  accused = { ledger = 'spend', gate = 'accused', request = 'dueLater', event = 'unanswered' },
   unanswered = { ledger = 'spendLonger', gate = 'failed', request = 'dueLater', event = 'unanswered' },
   notSent = { ledger = 'none', gate = 'failed', request = 'dueLater', event = 'notSent' },
   released = { ledger = 'none', gate = 'unused', request = 'dueNow' },

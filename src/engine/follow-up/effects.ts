@@ -21,7 +21,8 @@ interface PollEffect {
 
 /**
  * What each outcome of a poll does. The scripts use the same table: follow-up/effects.lua is generated from it. Beside the outcomes
- * of the client, it has `released`, for a poll that its worker did not make, and `gone`, for a request that was removed.
+ * of the client, it has `accused`, where the service blames the account, `released`, for a poll that its worker did not make, and
+ * `gone`, for a request that was removed.
  */
 export const POLL_EFFECTS = {
   infos: { ledger: 'spend', gate: 'proven', request: 'report', event: null },
@@ -29,6 +30,7 @@ export const POLL_EFFECTS = {
   throttled: { ledger: 'spend', gate: 'throttled', request: 'dueNow', event: 'throttled' },
   unauthorised: { ledger: 'spend', gate: 'answered', request: 'dueNow', event: 'unauthorised' },
   stopped: { ledger: 'spend', gate: 'stopped', request: 'dueNow', event: 'requestStopped' },
+  accused: { ledger: 'spend', gate: 'accused', request: 'dueLater', event: 'unanswered' },
   unanswered: { ledger: 'spendLonger', gate: 'failed', request: 'dueLater', event: 'unanswered' },
   notSent: { ledger: 'none', gate: 'failed', request: 'dueLater', event: 'notSent' },
   released: { ledger: 'none', gate: 'unused', request: 'dueNow', event: null },

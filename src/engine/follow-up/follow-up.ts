@@ -146,7 +146,12 @@ function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollO
     case 'unauthorised':
       return { claim, result: 'unauthorised', reason: outcome.reason };
     case 'stopped':
-      return { claim, result: 'stopped', reason: outcome.reason };
+      return {
+        claim,
+        result: outcome.isAccount ? 'accused' : 'stopped',
+        requestId,
+        reason: outcome.reason,
+      };
     case 'notSent':
       return { claim, result: 'notSent', reason: outcome.reason };
     case 'unanswered':

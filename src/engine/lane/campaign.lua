@@ -69,6 +69,7 @@
 ---@field parent? string of the half of a refused batch: first ordinal and count of the whole
 ---@field again? string set if an earlier request may have been accepted: `underCorrelator`, each batch goes again whole and unchanged, under the correlator of that request; `byOperator`, it goes again by an operator's command
 ---@field firstAt? number with `again`: when the first such request was claimed, ms; the service remembers its correlator for a limited time
+---@field accused? boolean the service blamed the account for it: it goes behind all others
 ---@field size? number it has several batches of so many recipients (campaign_cut), each of which goes again whole and unchanged
 ---@field notAfter? number of a wave: when it lapses, ms
 
@@ -279,10 +280,19 @@ local function campaign_release(c, from, range)
 end
 
 -- Where the released range is that goes next. Of a wave whose outbox has other settings now, only what may have been accepted goes again.
-local function campaign_released_at(c, now)
-  if not (now and c.replaced) then return 1 end
+-- What is accused goes when nothing else can.
+local function campaign_released_at(c, lane, now)
+  local isReplaced, accusedAt = now and c.replaced, nil
   for at, range in ipairs(c.released) do
-    if range.again then return at end
+    if range.accused then
+      accusedAt = accusedAt or at
+    elseif range.again or not isReplaced then
+      return at
+    end
+  end
+  if accusedAt and not isReplaced then
+    if c.outbox then WAVE.advance(c) end
+    if c.cursor >= c.ordinals or (c.outbox and not WAVE.may_claim(c, lane, now)) then return accusedAt end
   end
   return #c.released + 1
 end
@@ -290,7 +300,7 @@ end
 -- Takes the next range of at most `most` recipients; nil if there is none. It stays within one slice. `now`: nil for placeholder
 -- claims. What is too late for a wave is left for lapse-wave.
 local function campaign_next(c, most, lane, now)
-  local at = campaign_released_at(c, now)
+  local at = campaign_released_at(c, lane, now)
   local range = c.released[at]
   if range then
     if now and range.notAfter and range.notAfter <= now then return nil end

@@ -39,6 +39,7 @@ export const RELEASED = luaList(
     parent: z.string().optional(),
     again: z.string().optional(),
     firstAt: count.optional(),
+    accused: z.boolean().optional(),
     size: count.optional(),
     notAfter: count.optional(),
   }),

@@ -72,6 +72,21 @@ function GATE.stopped(lane, epoch, reason)
   return true
 end
 
+-- Whether the service has blamed the account for a request to other recipients before, and has accepted none since.
+function GATE.is_accused(lane, claim)
+  local campaign, first, count = string.match(lane.accused, '^(.*):(%d+):(%d+)$')
+  if not campaign then return false end
+  first = tonumber(first)
+  return campaign ~= claim.campaign or first >= claim.first + (claim.count or 1) or claim.first >= first + tonumber(count)
+end
+
+-- The service blames the account for a request. A single recipient may be the cause, so the lane stops when others get the same.
+function GATE.accused(lane, claim, reason)
+  if claim.epoch < lane.openedEpoch then return end
+  if GATE.is_accused(lane, claim) then return GATE.stopped(lane, claim.epoch, reason) end
+  lane.accused = string.format('%s:%d:%d', claim.campaign, claim.first, claim.count or 1)
+end
+
 -- A request failed or got no response.
 function GATE.failed(lane, rules, claim, reason, jitter, now)
   if claim.epoch < lane.epoch then return end
@@ -92,7 +107,7 @@ end
 function GATE.resume(lane)
   if lane.stopped ~= '' then lane.onTrial = 1 end
   lane.held, lane.stopped, lane.backingOff, lane.backoffReason, lane.backoffUntil = '', '', '', '', 0
-  lane.heldByTenant, lane.haltedAt = 0, 0
+  lane.heldByTenant, lane.haltedAt, lane.accused = 0, 0, ''
   -- There may be no worker.
   lane.awaitsFrom = lane.time
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0

@@ -50,6 +50,8 @@ local LANE_NUMBERS = {
 local LANE_TEXTS = {
   -- gate.lua: why the lane backs off, as a code and in words, why the lane is stopped or held
   'backingOff', 'backoffReason', 'stopped', 'held',
+  -- the last request for which the service blamed the account, as campaign:first:count, until it accepts one
+  'accused',
   -- command-lane.lua: why the lane has no token, '' if it needs none or has one
   'tokenReason',
   -- claim.lua: the turns that serve the lane
@@ -108,7 +110,7 @@ local LANE_TEXTS = {
 ---@field reason string
 ---@field safeAt number from when on its worker can no longer send it, ms
 ---@field since number since when it is unknown, ms
----@field isSuppressed? boolean its recipients were suppressed before it was sent again
+---@field notAgain? string why the lane's policy does not send it again
 ---@field matched? string the request that a notification has matched to it
 
 local function lane_read(laneKey)

@@ -25,7 +25,9 @@
 ---@field byNotification? boolean
 ---@field digest? string
 ---@field hashes? string
----@field isSuppressed? boolean not sent: its recipients were suppressed before they were sent again
+---@field isText? boolean the service refuses the text
+---@field isKnown? boolean the service knows the correlator, so it has received an earlier request
+---@field notAgain? string see Batch (record.lua)
 
 -- Whether notifications have arrived recently. Then requests are polled later and less often, only in case some are lost.
 local function notifications_are_heard(callbackKey, rules, now)
@@ -72,10 +74,14 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
   if gate == 'throttled' then
     return GATE.throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
   end
-  if gate == 'accepted' then LIMIT.accepted(lane, rules, claim) end
+  if gate == 'accepted' then
+    lane.accused = ''
+    LIMIT.accepted(lane, rules, claim)
+  end
   LIMIT.note_admitted(lane, rules)
   if GATE.answered(lane, rules, claim, now) then context.events[#context.events + 1] = { type = 'reopened', epoch = lane.epoch } end
   if gate == 'stopped' then GATE.stopped(lane, claim.epoch, reason) end
+  if gate == 'accused' then GATE.accused(lane, claim, reason) end
 end
 
 -- Applies a result to the ledger. A request without an answer counts longer, as far as the ring reaches.

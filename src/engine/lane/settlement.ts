@@ -1,7 +1,7 @@
 import type { PlacedWord } from '../recipients/status-words.js';
 import type { ScriptEvent } from './script-events.js';
 
-/** One letter per recipient of the batch: N, T, or I as reported, S if suppressed, - if unchanged (states.lua). */
+/** One letter per recipient of the batch: N, T, or I as reported, R if refused, S if suppressed, - if unchanged (states.lua). */
 export type Letters = string;
 
 /** The result of a settle script. `settled`: settlements that took effect; the others had been made before. */
@@ -20,7 +20,7 @@ export interface Settlement {
     readonly count?: number;
   };
   readonly result: string;
-  /** With `accepted`, `unknown`, `partlySuppressed`, and `infos`: one letter per recipient. */
+  /** With `accepted`, `unknown`, `unclear`, `partlySuppressed`, `refused`, and `infos`: one letter per recipient. */
   readonly letters?: Letters;
   /** The service's own words for the statuses of some recipients. */
   readonly words?: readonly PlacedWord[] | undefined;
@@ -30,8 +30,12 @@ export interface Settlement {
   readonly retryAfterMs?: number;
   /** The claim's worker never settled it. */
   readonly overdue?: boolean;
-  /** With `unknown`: a repeat under the same correlator would get the same response. */
+  /** With `unknown` and `unclear`: a repeat under the same correlator would get the same response. */
   readonly isFinal?: boolean;
+  /** With `unclear`: the service knows the correlator, so it has received an earlier request. */
+  readonly isKnown?: boolean;
+  /** With `refused`: the service refuses the text. */
+  readonly isText?: boolean;
   /** The settlement of a send comes from a poll that confirmed a notification; the response to the send is not known. */
   readonly byNotification?: boolean;
 }

@@ -62,6 +62,8 @@ function settlementEntry(settlement: Settlement, notify: boolean): object {
     retryAfterMs,
     overdue: settlement.overdue === true ? true : undefined,
     isFinal: settlement.isFinal === true ? true : undefined,
+    isText: settlement.isText === true ? true : undefined,
+    isKnown: settlement.isKnown === true ? true : undefined,
     byNotification: settlement.byNotification === true ? true : undefined,
     digest: field,
     hashes,

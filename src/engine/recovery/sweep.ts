@@ -272,8 +272,8 @@ export async function sinceSweep(
 }
 
 const claim = claimShape.omit({ again: true });
-/** `isSuppressed`: the batch was to be sent again, but all its recipients are suppressed by now. */
-const unknown = claim.extend({ isSuppressed: z.boolean().default(false) });
+/** `notAgain`: why the lane's policy does not send the batch again, such as that all its recipients are suppressed by now. */
+const unknown = claim.extend({ notAgain: z.string().optional() });
 const ids = luaList(z.string());
 const findings = z.object({
   overdueSends: luaList(claim),
@@ -350,12 +350,15 @@ export async function sweepLane(
   const { unknownOutcome } = lane.settings;
   if (swept.resolvable.length > 0 && unknownOutcome.action !== 'hold') {
     const reason = `${unknownOutcome.action === 'abandon' ? 'abandoned' : 'sent again'} by the lane's policy`;
-    const others = swept.resolvable.filter(({ isSuppressed }) => !isSuppressed);
-    lane.emit((await resolveBatches(lane, unknownOutcome.action, reason, others)).events);
-    // Suppressed recipients are never sent to. Each resend would return them, and the campaign would never end.
-    const suppressed = swept.resolvable.filter(({ isSuppressed }) => isSuppressed);
-    const suppressedReason = "suppressed before it was sent again by the lane's policy";
-    lane.emit((await resolveBatches(lane, 'abandon', suppressedReason, suppressed)).events);
+    for (const why of new Set(swept.resolvable.map(({ notAgain }) => notAgain))) {
+      const batches = swept.resolvable.filter(({ notAgain }) => notAgain === why);
+      const { events } =
+        why === undefined
+          ? await resolveBatches(lane, unknownOutcome.action, reason, batches)
+          : // Each resend would return these, and the campaign would never end.
+            await resolveBatches(lane, 'abandon', `given up by the lane's policy: ${why}`, batches);
+      lane.emit(events);
+    }
   }
   if (swept.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane.id)) ?? []);
   if (swept.inbound) await options.tendInbound?.(lane.id);

@@ -7,10 +7,12 @@ local SEND_EFFECTS = {
   throttled = { ledger = 'spend', gate = 'throttled', recipients = 'release', event = 'throttled' },
   unauthorised = { ledger = 'spend', gate = 'answered', recipients = 'release', event = 'unauthorised' },
   stopped = { ledger = 'spend', gate = 'stopped', recipients = 'release', event = 'requestStopped' },
+  accused = { ledger = 'spend', gate = 'accused', recipients = 'accuse' },
   refused = { ledger = 'spend', gate = 'proven', recipients = 'refuse', event = 'refused' },
   unknown = { ledger = 'spendLonger', gate = 'failed', recipients = 'unknown', event = 'unknown' },
+  unclear = { ledger = 'spend', gate = 'answered', recipients = 'unknown', event = 'unknown' },
   notSent = { ledger = 'none', gate = 'failed', recipients = 'release', event = 'notSent' },
-  released = { ledger = 'none', gate = 'unused', recipients = 'release' },
+  released = { ledger = 'none', gate = 'unused', recipients = 'putBack' },
   suppressed = { ledger = 'none', gate = 'unused', recipients = 'suppress' },
   partlySuppressed = { ledger = 'none', gate = 'unused', recipients = 'divide' },
 }

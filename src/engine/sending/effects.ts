@@ -3,20 +3,33 @@ export type LedgerEffect = 'none' | 'spend' | 'spendLonger';
 
 /**
  * What an outcome does to the gate (gate.lua). `accepted`, `proven`, and `answered` may reopen the lane; `accepted` and `proven` also
- * end its trial, and `accepted` may raise a learned limit. `unused`: the request was not made, so another one may probe.
+ * end its trial, and `accepted` may raise a learned limit. `accused` stops it if the request before for which the service blamed the
+ * account had other recipients. `unused`: the request was not made, so another one may probe.
  */
-export type GateEffect = 'accepted' | 'proven' | 'answered' | 'throttled' | 'stopped' | 'failed' | 'unused';
+export type GateEffect =
+  | 'accepted'
+  | 'proven'
+  | 'answered'
+  | 'throttled'
+  | 'accused'
+  | 'stopped'
+  | 'failed'
+  | 'unused';
 
 /** What an outcome does to the recipients of a batch. */
 type RecipientEffect =
   /** They move to the states of their letters. */
   | 'accept'
-  /** They will be sent again. */
+  /** They will be sent again: their worker did not try. */
+  | 'putBack'
+  /** They will be sent again, unless this was a repeat under a correlator: it says nothing about the first request, so they become `unknown`. */
   | 'release'
-  /** The batch is halved until the bad recipient is alone, which becomes `rejected`. */
+  /** The batch is halved until the bad recipient is alone, which becomes `rejected`. Those of a repeat become `unknown`, too. */
   | 'refuse'
   /** They become `unknown`, unless a repeat under the same correlator is safe. */
   | 'unknown'
+  /** They will be sent again, behind all others, or halved if they were accused before. */
+  | 'accuse'
   /** They become `suppressed`. */
   | 'suppress'
   /** The batch will be sent again without the recipients that are suppressed by now. */
@@ -33,18 +46,21 @@ interface SendEffect {
 
 /**
  * What each outcome of a send does. The scripts use the same table: sending/effects.lua is generated from it. Beside the outcomes
- * of the client (client/outcome.ts), it has those of a batch that was not sent: `released` by its worker, `suppressed` as a
- * whole, or `partlySuppressed` after an earlier request that may have been accepted.
+ * of the client (client/outcome.ts), it has `unclear`, for an unknown outcome that the service answers again to every repeat,
+ * `accused`, where it blames the account (which one recipient may also cause), and those of a batch that was not sent: `released` by its worker, `suppressed` as a whole, or `partlySuppressed` after an earlier
+ * request that may have been accepted.
  */
 export const SEND_EFFECTS = {
   accepted: { ledger: 'spend', gate: 'accepted', recipients: 'accept', event: null },
   throttled: { ledger: 'spend', gate: 'throttled', recipients: 'release', event: 'throttled' },
   unauthorised: { ledger: 'spend', gate: 'answered', recipients: 'release', event: 'unauthorised' },
   stopped: { ledger: 'spend', gate: 'stopped', recipients: 'release', event: 'requestStopped' },
+  accused: { ledger: 'spend', gate: 'accused', recipients: 'accuse', event: null },
   refused: { ledger: 'spend', gate: 'proven', recipients: 'refuse', event: 'refused' },
   unknown: { ledger: 'spendLonger', gate: 'failed', recipients: 'unknown', event: 'unknown' },
+  unclear: { ledger: 'spend', gate: 'answered', recipients: 'unknown', event: 'unknown' },
   notSent: { ledger: 'none', gate: 'failed', recipients: 'release', event: 'notSent' },
-  released: { ledger: 'none', gate: 'unused', recipients: 'release', event: null },
+  released: { ledger: 'none', gate: 'unused', recipients: 'putBack', event: null },
   suppressed: { ledger: 'none', gate: 'unused', recipients: 'suppress', event: null },
   partlySuppressed: { ledger: 'none', gate: 'unused', recipients: 'divide', event: null },
 } as const satisfies Record<string, SendEffect>;

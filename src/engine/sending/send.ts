@@ -163,25 +163,46 @@ function settlementOf(
     case 'unauthorised':
       return { claim, result: 'unauthorised', reason: outcome.reason };
     case 'stopped':
-      return { claim, result: 'stopped', reason: outcome.reason };
+      return stoppedSettlement(claim, letters, outcome);
     case 'refused':
-      return { claim, result: 'refused', reason: outcome.reason };
+      return {
+        claim,
+        result: 'refused',
+        letters: refusedLetters(message, outcome),
+        reason: outcome.reason,
+        ...(outcome.isText ? { isText: true } : {}),
+      };
     case 'notSent':
       return { claim, result: 'notSent', reason: outcome.reason };
     case 'unknown':
+      if (outcome.isFinal) return unclear(claim, letters, outcome.reason, outcome.isKnown);
       return {
         claim,
         result: 'unknown',
         letters,
         reason: outcome.reason,
         // A service that deduplicates may answer each repeat with its first response.
-        ...(outcome.isFinal || (outcome.isAnswered && claim.again === 'underCorrelator')
-          ? { isFinal: true }
-          : {}),
+        ...(outcome.isAnswered && claim.again === 'underCorrelator' ? { isFinal: true } : {}),
       };
     default:
       return outcome satisfies never;
   }
+}
+
+/** What a response means that would be the same for every repeat. */
+function unclear(claim: SendClaim, letters: string, reason: string, isKnown = false): SendSettlement {
+  return { claim, result: 'unclear', letters, reason, isFinal: true, ...(isKnown ? { isKnown } : {}) };
+}
+
+/** A response to a repeat says nothing about other requests: the service may refuse nothing but the correlator. */
+function stoppedSettlement(
+  claim: SendClaim,
+  letters: string,
+  { reason, isAccount, isConflict }: SendOutcome & { kind: 'stopped' },
+): SendSettlement {
+  if (claim.again === 'underCorrelator') return unclear(claim, letters, reason);
+  if (claim.again !== undefined && isConflict) return unclear(claim, letters, reason, true);
+  return { claim, result: isAccount ? 'accused' : 'stopped', reason };
 }
 
 /** What is unusual about an accepted request, for its recipients' lines in the report. */
@@ -203,6 +224,15 @@ function acceptedWords(message: Message, { words }: SendOutcome & { kind: 'accep
     return word === undefined ? undefined : storedWord(word);
   });
   return placedWords(ofPlace.length, (place) => ofPlace[place]);
+}
+
+/** `R` for the recipients that the service names as the reason of its refusal. */
+function refusedLetters(message: Message, { recipients = [] }: SendOutcome & { kind: 'refused' }): string {
+  let next = 0;
+  return message.suppressed
+    .map((isSuppressed) => !isSuppressed && recipients.includes(message.recipients[next++] ?? ''))
+    .map((isRefused) => (isRefused ? 'R' : '-'))
+    .join('');
 }
 
 /** Without a request id, recipients without a final status cannot be followed up: they become `unconfirmed`. */

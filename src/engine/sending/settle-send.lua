@@ -20,9 +20,9 @@
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
         settlements  JSON: [{ number, turn, campaign, first, count, result, letters, words, requestId, reason, retryAfterMs, overdue,
-                  isFinal, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
+                  isFinal, isText, isKnown, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
                   0 and word; overdue: its worker never settled it; isFinal: a repeat would get the
-                  same response; digest, hashes: of the request id
+                  same response; isText: the service refuses the text; isKnown: it knows the correlator; digest, hashes: of the request id
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
@@ -39,12 +39,20 @@ local claims, fields = settle_claims(claimsKey, settlements)
 local inFlight = redis.call('HLEN', claimsKey) + redis.call('HLEN', pollsKey)
 LEDGER.expire(windowKey, lane, rules, now)
 
+-- Whether a response says what became of a batch with an unknown outcome, although its claim was settled before. Of a repeat, only an
+-- acceptance does.
+local function is_evidence(batch, settlement)
+  if settlement.result == 'unknown' or settlement.result == 'unclear' then return false end
+  return not batch.again or SEND_EFFECTS[settlement.result].recipients == 'accept'
+end
+
 local settled, resolved, stillUnknown = {}, {}, {}
 for i, settlement in ipairs(settlements) do
   local claim, list = claims[i], settled
-  if not claim and settlement.result ~= 'unknown' then
+  if not claim then
     local raw = redis.call('HGET', unknownKey, fields[i])
     claim, list = raw and cjson.decode(raw) or false, resolved
+    if claim and not is_evidence(claim, settlement) then claim = false end
   end
   if claim and not settlement_is_of(settlement, claim) then claim = false end
   if claim then
@@ -86,10 +94,7 @@ local function release_range(c, claim, statusesKey, range)
   for _, run in ipairs(statuses_unknown_runs(c, statusesKey, range.first, range.count)) do
     statuses_write(c, statusesKey, run.first, string.rep('\0', run.count))
     local part = range
-    if run.count < range.count then
-      part = range_part(range, run.first, run.count)
-      part.again = range.again and 'byOperator'
-    end
+    if run.count < range.count then part = range_part(range, run.first, run.count) end
     campaign_release(c, 'unknown', part)
   end
 end
@@ -119,7 +124,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
     turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
-    again = claim.again, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, isSuppressed = settlement.isSuppressed,
+    again = claim.again, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, notAgain = settlement.notAgain,
     notAfter = claim.notAfter,
   })
   events[#events + 1] = {
@@ -128,8 +133,19 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   }
 end
 
-local function all_unknown(claim, reason)
-  return { letters = string.rep(RECIPIENT_LETTER.unknown, claim.count), reason = reason }
+local function all_unknown(claim, reason, notAgain)
+  return { letters = string.rep(RECIPIENT_LETTER.unknown, claim.count), reason = reason, notAgain = notAgain }
+end
+
+-- The service did not accept a repeat. This says nothing about the first request, which it may have accepted: some services refuse a
+-- correlator that they know. So the batch is not sent again in any form, and stays unknown with what the service answered.
+local function remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey, notAgain)
+  local answer = settlement.reason
+  if settlement.result == 'throttled' then
+    answer = 'the service answered 429' .. (answer ~= '' and ': ' .. answer or '')
+  end
+  local reason = 'an earlier request may have been accepted, and its repeat was not: ' .. answer
+  remain_unknown(id, c, claim, all_unknown(claim, reason, notAgain), statusesKey, recordsKey)
 end
 
 -- What each result does to the recipients of a batch.
@@ -158,8 +174,8 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
   c.remembered = (c.remembered or 0) + 1
 end
 
--- The batch was not accepted this time. If an earlier request may have been accepted, and it is not sent again, its outcome is unknown.
-function RECIPIENTS.release(id, c, claim, _, statusesKey, recordsKey)
+-- If an earlier request may have been accepted, and the batch is not sent again, its outcome is unknown.
+function RECIPIENTS.putBack(id, c, claim, _, statusesKey, recordsKey)
   if not claim.again or c.remainder == 'planned' then
     local range = { first = claim.first, count = claim.count, parent = claim.parent, again = claim.again }
     return release_range(c, claim, statusesKey, range)
@@ -167,17 +183,62 @@ function RECIPIENTS.release(id, c, claim, _, statusesKey, recordsKey)
   remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statusesKey, recordsKey)
 end
 
+function RECIPIENTS.release(id, c, claim, settlement, statusesKey, recordsKey)
+  if claim.again == 'underCorrelator' then
+    return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey)
+  end
+  RECIPIENTS.putBack(id, c, claim, settlement, statusesKey, recordsKey)
+end
+
+-- Pauses a campaign that the service refuses.
+local function refusals_pause(id, c, reason)
+  campaign_pause(lane, c, reason, now)
+  redis.call('ZREM', runningKey, id)
+  events[#events + 1] = { type = 'refusals', campaign = id }
+end
+
+-- The service names the recipients that it refuses. The others are sent again without them.
+local function reject_named(id, c, claim, settlement, statusesKey, recordsKey)
+  local letters, rejected, from = settlement.letters, RECIPIENT_LETTER.rejected, 1
+  for at = 2, claim.count + 1 do
+    if string.sub(letters, at, at) ~= string.sub(letters, from, from) then
+      local first, count = claim.first + from - 1, at - from
+      if string.sub(letters, from, from) == rejected then
+        campaign_move(c, 'sending', 'rejected', count, first)
+        statuses_write(c, statusesKey, first, string.rep(rejected, count))
+        record_write(c, recordsKey, first, count, claim.at, now, settlement.reason, '')
+        for ordinal = first, first + count - 1 do
+          events[#events + 1] = { type = 'rejected', campaign = id, ordinal = ordinal, reason = settlement.reason }
+        end
+      else
+        release_range(c, claim, statusesKey, { first = first, count = count })
+      end
+      from = at
+    end
+  end
+end
+
+-- What an operator or the lane's policy sends again may be halved, but a recipient that is refused then may have the first message. The
+-- policy does not send it once more.
 function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
+  if claim.again == 'underCorrelator' or (claim.again and claim.count == 1) then
+    local notAgain = claim.again == 'byOperator' and 'refused when it was sent again' or nil
+    return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey, notAgain)
+  end
   c.refusals = c.refusals + 1
   note_half(c, claim, false)
-  if claim.count > 1 then
+  local isPart = string.find(settlement.letters, RECIPIENT_LETTER.rejected, 1, true) and not claim.again and not claim.isLate
+  -- Batches of a campaign have one text. If the service has accepted none, halves would be refused, too.
+  local isAllText = settlement.isText and claim.count > 1 and c.accepted == 0 and not claim.again and not lane_is_recovering(lane)
+  if isAllText then
+    release_range(c, claim, statusesKey, { first = claim.first, count = claim.count, parent = claim.parent })
+    if c.state == 'running' then refusals_pause(id, c, 'the service refuses the text: ' .. settlement.reason) end
+  elseif isPart then
+    reject_named(id, c, claim, settlement, statusesKey, recordsKey)
+  elseif claim.count > 1 then
     local half, parent = math.floor(claim.count / 2), string.format('%d:%d', claim.first, claim.count)
-    -- The halves are new, unless Redis has lost data since the first request: this may be its response again, and the halves may have
-    -- been sent since.
-    local isOld = claim.again == 'underCorrelator' and lane.lostAt > 0 and lane.lostAt >= batch_first_at(claim)
-    local again = isOld and 'underCorrelator' or nil
-    release_range(c, claim, statusesKey, { first = claim.first, count = half, parent = parent, again = again })
-    release_range(c, claim, statusesKey, { first = claim.first + half, count = claim.count - half, parent = parent, again = again })
+    release_range(c, claim, statusesKey, { first = claim.first, count = half, parent = parent, again = claim.again })
+    release_range(c, claim, statusesKey, { first = claim.first + half, count = claim.count - half, parent = parent, again = claim.again })
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipientCount = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
@@ -187,10 +248,19 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
   events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
   -- Not while placeholder claims may have to be made for it.
   if c.accepted == 0 and c.refusals >= POLICY.REFUSALS_TO_PAUSE and c.state == 'running' and not lane_is_recovering(lane) then
-    campaign_pause(lane, c, 'the service refuses every request; check sender and text: ' .. settlement.reason, now)
-    redis.call('ZREM', runningKey, id)
-    events[#events + 1] = { type = 'refusals', campaign = id }
+    refusals_pause(id, c, 'the service refuses every request; check sender and text: ' .. settlement.reason)
   end
+end
+
+-- The service blames the account. Others are sent first: if they get the same, the lane stops (GATE.accused). If they are accepted, the cause
+-- is in this batch.
+function RECIPIENTS.accuse(id, c, claim, settlement, statusesKey, recordsKey)
+  if claim.again or claim.isLate or GATE.is_accused(lane, claim) then
+    return RECIPIENTS.release(id, c, claim, settlement, statusesKey, recordsKey)
+  end
+  if claim.accused then return RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey) end
+  release_range(c, claim, statusesKey, { first = claim.first, count = claim.count, parent = claim.parent, accused = true })
+  events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
 end
 
 -- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
@@ -198,8 +268,12 @@ end
 -- no `firstAt` if its batches are not known; if it was to be sent by an operator's command, its parts may have been sent. What is too
 -- late for a wave would be set aside, and come here again.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
+  if settlement.result == 'unclear' and claim.again == 'underCorrelator' and not settlement.isKnown then
+    return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey)
+  end
   local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
     and not (claim.placeholder and claim.again == 'byOperator') and not (claim.notAfter and claim.notAfter <= now)
+  if settlement.isKnown then settlement.notAgain = 'the service knows its correlator' end
   local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
     return release_range(c, claim, statusesKey, {
@@ -212,8 +286,7 @@ end
 function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
   local reason = 'suppressed before it was sent'
   if claim.again then
-    local settlement = all_unknown(claim, reason .. ' again; an earlier request may have been accepted')
-    settlement.isSuppressed = true
+    local settlement = all_unknown(claim, reason .. ' again; an earlier request may have been accepted', reason .. ' again')
     return remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   end
   apply(c, claim, string.rep(RECIPIENT_LETTER.suppressed, claim.count), statusesKey)

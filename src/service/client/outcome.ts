@@ -7,9 +7,11 @@ import {
   isEmptyOrObject,
   readDeliveryInfoList,
   readOutboundRequest,
+  readRequestError,
   retryAfterMs,
 } from './read-response.js';
 import { failureReason, messageIn, quoteOf, reasonOf } from './reason.js';
+import { type ErrorMeaning, errorMeaning } from './request-error.js';
 import { statusWord } from './status-word.js';
 
 /**
@@ -32,17 +34,23 @@ export type SendOutcome =
   | { kind: 'throttled'; retryAfterMs: number | null; message?: string }
   /** Rejected: the key is missing or invalid (401); a newer token may be valid. */
   | { kind: 'unauthorised'; reason: string; message?: string }
-  /** Rejected, and so would be every other request: wrong key or wrong address. */
-  | { kind: 'stopped'; reason: string }
-  /** Rejected: something in this request is wrong (400, 413, 422). */
-  | { kind: 'refused'; reason: string }
+  /**
+   * Rejected, and so would be every other request: wrong key or wrong address. `isAccount`: an error code says so, but it may still
+   * concern only this request. `isConflict`: 409, with which some services answer a correlator that they know.
+   */
+  | { kind: 'stopped'; reason: string; isAccount?: true; isConflict?: true }
+  /**
+   * Rejected: something in this request is wrong (400, 413, 422, or an error code). `isText`: its text. `recipients`: those that the
+   * service names.
+   */
+  | { kind: 'refused'; reason: string; isText?: true; recipients?: readonly string[] }
   /** Not one byte left, for certain. */
   | { kind: 'notSent'; reason: string }
   /**
    * It may or may not have been accepted. Must not be sent again automatically, except under its correlator. `isFinal`: a repeat
-   * would get the same response. `isAnswered`: there was a response, such as a 500.
+   * would get the same response. `isAnswered`: there was a response, such as a 500. `isKnown`: the service knows the correlator.
    */
-  | { kind: 'unknown'; reason: string; isFinal?: true; isAnswered?: true };
+  | { kind: 'unknown'; reason: string; isFinal?: true; isAnswered?: true; isKnown?: true };
 
 /** How a poll for delivery infos ended. */
 export type PollOutcome =
@@ -61,7 +69,7 @@ export type PollOutcome =
   | { kind: 'missing'; message?: string }
   | { kind: 'throttled'; retryAfterMs: number | null; message?: string }
   | { kind: 'unauthorised'; reason: string; message?: string }
-  | { kind: 'stopped'; reason: string }
+  | { kind: 'stopped'; reason: string; isAccount?: true }
   | { kind: 'notSent'; reason: string }
   | { kind: 'unanswered'; reason: string };
 
@@ -78,7 +86,7 @@ type Sent = { readonly recipients: readonly string[]; readonly clientCorrelator?
 /** Characters of a correlator that are reported. */
 const MAX_CORRELATOR = 100;
 
-/** The outcome of a send, for every status and every failure. */
+/** The outcome of a send, for every status, every error code, and every failure. */
 export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): SendOutcome {
   if (exchange.kind === 'failure') {
     return failed(exchange, (why) => ({
@@ -88,8 +96,11 @@ export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): S
   }
   const { status } = exchange;
   if (status >= 200 && status < 300) return sendSuccess(exchange, sent, reading);
+  const meaning = errorMeaning(exchange.body);
+  if (meaning === 'known') return known(exchange, reading);
   if (status === 429) return throttled(exchange, reading);
   if (status === 401) return unauthorised(exchange, reading);
+  if (meaning !== undefined && isDecided(status)) return sendError(meaning, exchange, sent, reading);
   if (
     status === 400 &&
     sent.recipients.length > 1 &&
@@ -97,12 +108,57 @@ export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): S
   )
     return { kind: 'unknown', reason: explainBadRequest(exchange, reading), isFinal: true };
   if (isRefusal(status)) return { kind: 'refused', reason: explain(exchange, reading) };
-  if (status >= 300 && status < 500 && status !== 408)
-    return { kind: 'stopped', reason: explain(exchange, reading) };
+  if (isDecided(status)) {
+    const reason = explain(exchange, reading);
+    return { kind: 'stopped', reason, ...(status === 409 ? { isConflict: true } : {}) };
+  }
   return { kind: 'unknown', reason: explain(exchange, reading), isAnswered: true };
 }
 
-/** The outcome of a poll, for every status and every failure. */
+/** What an error code says of a send. */
+function sendError(
+  meaning: Exclude<ErrorMeaning, 'known'>,
+  reply: Reply,
+  { recipients }: Sent,
+  reading: Reading,
+): SendOutcome {
+  const reason = (why: string): string =>
+    reasonOf(`The service answered ${reply.status}: ${why}.`, reply.body, reading.secrets);
+  switch (meaning) {
+    case 'unknown':
+      return { kind: 'unknown', reason: reason('it may have accepted the request'), isAnswered: true };
+    case 'recipient': {
+      const named = readRequestError(reply.body ?? '')?.variables.map(numberOf) ?? [];
+      const refused = recipients.filter((number) => named.includes(number));
+      const isPart = refused.length > 0 && refused.length < recipients.length;
+      return {
+        kind: 'refused',
+        reason: reason('it refuses a recipient'),
+        ...(isPart ? { recipients: refused } : {}),
+      };
+    }
+    case 'text':
+      return { kind: 'refused', reason: reason('it refuses the text'), isText: true };
+    case 'size':
+      return { kind: 'refused', reason: reason('it refuses so many recipients in one request') };
+    case 'account':
+      return { kind: 'stopped', reason: reason('it refuses the account or the sender'), isAccount: true };
+    case 'stopped':
+      return { kind: 'stopped', reason: explain(reply, reading) };
+    case 'throttled':
+      return throttled(reply, reading);
+    default:
+      return meaning satisfies never;
+  }
+}
+
+/** The service has received a request with this correlator: the first one of a repeat, or one of which Volley knows nothing. */
+function known({ body }: Reply, { secrets }: Reading): SendOutcome {
+  const reason = reasonOf('the service knows this correlator, so it has an earlier request', body, secrets);
+  return { kind: 'unknown', reason, isFinal: true, isAnswered: true, isKnown: true };
+}
+
+/** The outcome of a poll, for every status, every error code, and every failure. */
 export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
   if (exchange.kind === 'failure') {
     return failed(exchange, (reason) => ({ kind: 'unanswered', reason }));
@@ -111,12 +167,34 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
   if (status >= 200 && status < 300) return pollSuccess(exchange, reading);
   if (status === 429) return throttled(exchange, reading);
   if (status === 401) return unauthorised(exchange, reading);
+  const meaning = isDecided(status) ? errorMeaning(exchange.body) : undefined;
+  if (meaning === 'throttled') return throttled(exchange, reading);
   if (status === 404 || status === 410 || isRefusal(status)) {
     return { kind: 'missing', ...messageOf(exchange, reading) };
   }
-  if (status >= 300 && status < 500 && status !== 408)
-    return { kind: 'stopped', reason: explain(exchange, reading) };
+  if (meaning !== undefined) return pollError(meaning, exchange, reading);
+  if (isDecided(status)) return { kind: 'stopped', reason: explain(exchange, reading) };
   return { kind: 'unanswered', reason: explain(exchange, reading) };
+}
+
+/** What an error code says of a poll whose status alone would stop the lane. */
+function pollError(meaning: Exclude<ErrorMeaning, 'throttled'>, reply: Reply, reading: Reading): PollOutcome {
+  const reason = explain(reply, reading);
+  switch (meaning) {
+    case 'account':
+      return { kind: 'stopped', reason, isAccount: true };
+    case 'stopped':
+      return { kind: 'stopped', reason };
+    case 'unknown':
+      return { kind: 'unanswered', reason };
+    case 'known':
+    case 'recipient':
+    case 'text':
+    case 'size':
+      return { kind: 'missing', ...messageOf(reply, reading) };
+    default:
+      return meaning satisfies never;
+  }
 }
 
 /**
@@ -126,6 +204,11 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
 function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, reading: Reading): SendOutcome {
   const body = reply.body === null ? null : readOutboundRequest(reply.body);
   const located = requestIdOf(reply.headers.location);
+  if (body === null && located === null && readRequestError(reply.body ?? '') !== null) {
+    if (errorMeaning(reply.body) === 'known') return known(reply, reading);
+    const reason = `The service answered ${reply.status} with an error; it may have accepted the request.`;
+    return { kind: 'unknown', reason: reasonOf(reason, reply.body, reading.secrets), isAnswered: true };
+  }
   const created = reply.status === 201 && (located !== null || isEmptyOrObject(reply.body));
   if (body === null && !created) {
     return {
@@ -225,6 +308,11 @@ function unauthorised(reply: Reply, reading: Reading) {
 function messageOf(reply: Reply, { secrets }: Reading): { message?: string } {
   const message = messageIn(reply.body, secrets);
   return message === '' ? {} : { message };
+}
+
+/** Whether a status says that the request was not accepted. */
+function isDecided(status: number): boolean {
+  return status >= 300 && status < 500 && status !== 408;
 }
 
 function isRefusal(status: number): boolean {

@@ -44,10 +44,12 @@ const outboundRequest = z.union([
 ]);
 
 /** An error of the GSMA OneAPI family, to which this interface is related. */
+const variable = z.union([z.string(), z.number().transform(String)]).catch('');
 const requestException = z.object({
   messageId: z.string(),
-  text: z.string(),
-  variables: z.array(z.union([z.string(), z.number()]).catch('')).catch([]),
+  text: z.string().catch(''),
+  // Orange documents a text.
+  variables: z.union([z.array(variable), z.string().transform((one) => [one])]).catch([]),
 });
 const requestError = z
   .object({
@@ -56,7 +58,11 @@ const requestError = z
       z.object({ policyException: requestException }).transform((error) => error.policyException),
     ]),
   })
-  .transform((body) => body.requestError);
+  .transform(({ requestError: { messageId, text, variables } }) => ({
+    code: messageId.trim().toUpperCase(),
+    text,
+    variables,
+  }));
 
 /** An error with a code, as in the NotAcceptableCallback of later versions. */
 const codedError = z.object({ code: z.string() });
@@ -91,6 +97,8 @@ const callback = z.union([
   innerCallback,
 ]);
 
+/** See {@link requestError}. `code`: its `messageId`, in capitals. */
+export type RequestError = z.infer<typeof requestError>;
 /** See {@link deliveryInfoList}. */
 export type DeliveryInfoList = z.infer<typeof deliveryInfoList>;
 /** The two tokens of a login or a refresh. */
@@ -114,16 +122,9 @@ export function readCallback(body: string): z.infer<typeof callback> | null {
   return callback.safeParse(jsonOf(body)).data ?? null;
 }
 
-/**
- * The error of the OneAPI family in a response body, as code and text with the variables filled in: `POL0013: Duplicated addresses
- * …`. Null if the body has another form. Never throws.
- */
-export function readRequestError(body: string): string | null {
-  const error = requestError.safeParse(jsonOf(body)).data;
-  if (error === undefined) return null;
-  const { messageId, text, variables } = error;
-  const filled = text.replace(/%(\d+)/g, (place, at) => String(variables[Number(at) - 1] ?? place));
-  return `${messageId}: ${filled}`;
+/** The error of the OneAPI family in a response body; null if the body has another form. Never throws. */
+export function readRequestError(body: string): RequestError | null {
+  return requestError.safeParse(jsonOf(body)).data ?? null;
 }
 
 /** The `code` of an error in a response body; null if there is none. Never throws. */

@@ -1,5 +1,5 @@
 import type { Failure } from './exchange.js';
-import { readRequestError } from './read-response.js';
+import { type RequestError, readRequestError } from './read-response.js';
 
 /** The code of a failure to connect to a private address that is not allowed. Nothing left. */
 export const PRIVATE_ADDRESS = 'ERR_PRIVATE_ADDRESS';
@@ -34,7 +34,14 @@ export function quoteOf(text: string, secrets: readonly string[] = []): string {
 
 /** The service's message in the body of an error, as {@link quoteOf} writes it; empty if there is none. */
 export function messageIn(body: string | null, secrets: readonly string[] = []): string {
-  return quoteOf(readRequestError(body ?? '') ?? body ?? '', secrets);
+  const error = readRequestError(body ?? '');
+  return quoteOf(error === null ? (body ?? '') : filledIn(error), secrets);
+}
+
+/** The code of an error of the OneAPI family, and its text with the variables filled in: `POL0013: Duplicated addresses …`. */
+function filledIn({ code, text, variables }: RequestError): string {
+  const filled = text.replace(/%(\d+)/g, (place, at) => variables[Number(at) - 1] ?? place);
+  return filled === '' ? [code, ...variables].join(' ') : `${code}: ${filled}`;
 }
 
 /** A sentence followed by the service's message, if its response has one; at most 200 characters together. */

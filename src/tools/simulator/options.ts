@@ -162,8 +162,13 @@ const fields = z.strictObject({
    * if the request has one; or `none`.
    */
   correlatorInReply: z.enum(['repeated', 'generated', 'none']).default('repeated'),
-  /** A repeated clientCorrelator returns the first reply again and sends nothing. */
+  /** Version 1 sends nothing for a repeated clientCorrelator, either. Version 3 always does so, for 24 hours. */
   deduplicates: z.boolean().default(false),
+  /**
+   * With what a service that deduplicates answers a correlator that it knows: the `first` reply again; a 400 with the code `SVC0005`; a
+   * 400 or a 409 without a code (`badRequest`, `conflict`).
+   */
+  knownCorrelator: z.enum(['first', 'SVC0005', 'badRequest', 'conflict']).default('first'),
 
   /** Whether each key has a subscription of its own, or all keys share one ("only one subscription can exist"). */
   subscriptionPer: z.enum(['key', 'client']).default('key'),

@@ -80,7 +80,7 @@ export class Sends {
     return this.#repeated(send) ?? this.#finish(this.#magicFault(send) ?? this.#drawFault(), send);
   }
 
-  /** The first reply again if the service deduplicates and the correlator is known. */
+  /** The first reply again, or an error, if the service deduplicates and the correlator is known. */
   #repeated({ body, key, now, version }: Send): Served | undefined {
     const isRemembered = version === 'v3' || this.#settings.deduplicates;
     if (!isRemembered || body.correlator === undefined) return undefined;
@@ -88,6 +88,9 @@ export class Sends {
     const first = requestId === undefined ? undefined : this.#ledger.whole(requestId);
     if (first === undefined) return undefined;
     if (version === 'v3' && now - first.at >= CORRELATOR_LIFETIME_MS) return undefined;
+    const { knownCorrelator } = this.#settings;
+    if (knownCorrelator !== 'first')
+      return { answer: KNOWN_CORRELATOR[knownCorrelator], outcome: 'repeated' };
     // Also if the first request was asynchronous, so that its reply came before the response of the hub.
     if (isImpossible(version, first.fates)) return { ...IMPOSSIBLE, outcome: 'repeated' };
     return { answer: this.#reply(first), outcome: 'repeated' };
@@ -172,6 +175,26 @@ export class Sends {
 
 /** The reply of version 3 if the first response of the hub was that a message cannot be delivered. The other messages are sent. */
 const IMPOSSIBLE = badRequest('the first response of the SMS hub was: delivery impossible');
+
+/** See the option `knownCorrelator`. */
+const KNOWN_CORRELATOR: Readonly<Record<Exclude<Settings['knownCorrelator'], 'first'>, Answer>> = {
+  SVC0005: {
+    kind: 'reply',
+    status: 400,
+    headers: ['Content-Type', 'application/json'],
+    body: JSON.stringify({
+      requestError: {
+        serviceException: {
+          messageId: 'SVC0005',
+          text: 'Correlator %1 is a duplicate',
+          variables: ['clientCorrelator'],
+        },
+      },
+    }),
+  },
+  badRequest: failure(400, 'clientCorrelator is not valid'),
+  conflict: failure(409, 'there is a request with this clientCorrelator'),
+};
 
 function isImpossible(version: Version, fates: readonly Fate[]): boolean {
   return version === 'v3' && fates.some(({ final }) => final === 'impossibleAtOnce');

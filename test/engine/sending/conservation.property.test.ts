@@ -82,6 +82,15 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** What the service, or the way to it, answers to a request that it does not accept. */
+const NOT_ACCEPTED: ReadonlySet<string> = new Set([
+  'refused',
+  'throttled',
+  'unauthorised',
+  'stopped',
+  'notSent',
+]);
+
 let lanes = 0;
 
 /** A lane, and a model of every recipient: free, claimed, unknown, or done. */
@@ -123,17 +132,24 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     const { settled } = await lane.settlements.send([settlement], 0, now);
     const own = [`held ${claim.number}`, `unknown ${claim.number}`];
     const isTheirs = ordinals(claim).some((ordinal) => own.includes(places.get(ordinal) ?? ''));
-    const isNews = result !== 'unknown' || ordinals(claim).some((ordinal) => places.get(ordinal) === own[0]);
+    const isHeld = ordinals(claim).some((ordinal) => places.get(ordinal) === own[0]);
+    const isEvidence = result === 'accepted' || (claim.again === undefined && result !== 'unknown');
+    const isNews = isHeld || isEvidence;
     expect(settled).toBe(isTheirs && isNews ? 1 : 0);
     if (settled === 0) return;
     const isOver = cancelled.has(claim.campaign);
     const isDoubted = ordinals(claim).some((ordinal) => doubted.has(ordinal));
     const isPart = settlement.letters?.includes('S') === true;
+    const isRefusedRepeat =
+      claim.again === 'underCorrelator'
+        ? NOT_ACCEPTED.has(result)
+        : claim.again === 'byOperator' && result === 'refused' && claim.count === 1;
     if (result === 'unknown' && (!deduplicates || isOver || isPart)) {
       for (const [at, ordinal] of ordinals(claim).entries()) {
         places.set(ordinal, settlement.letters?.[at] === 'S' ? 'done' : `unknown ${claim.number}`);
       }
     } else if (
+      isRefusedRepeat ||
       (result === 'suppressed' && isDoubted) ||
       (result === 'partlySuppressed' && claim.again === 'underCorrelator')
     ) {
@@ -152,7 +168,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     } else {
       move(claim, own, 'free');
       for (const ordinal of ordinals(claim)) {
-        if (result === 'refused') doubted.delete(ordinal);
+        if (result === 'refused' && claim.again === undefined) doubted.delete(ordinal);
         else if (result === 'unknown') doubted.add(ordinal);
       }
     }

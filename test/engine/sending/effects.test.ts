@@ -19,8 +19,10 @@ const DETAILS: Record<SendResult, Omit<SendSettlement, 'claim' | 'result'>> = {
   throttled: { retryAfterMs: 60_000 },
   unauthorised: { reason: '401' },
   stopped: { reason: '403' },
+  accused: { reason: 'POL1010' },
   refused: { reason: '400' },
   unknown: { letters: '--', reason: 'no response' },
+  unclear: { letters: '--', reason: 'SVC0005', isFinal: true },
   notSent: { reason: 'ECONNREFUSED' },
   released: {},
   suppressed: { letters: 'SS' },
@@ -41,6 +43,7 @@ const GATE: Record<GateEffect, object> = {
   proven: { backingOff: '', stopped: '', onTrial: '0' },
   answered: { backingOff: '', stopped: '', onTrial: '1' },
   throttled: { backingOff: 'throttled', stopped: '', onTrial: '0', probe: '0' },
+  accused: { backingOff: '', stopped: '', onTrial: '1', accused: 'c:0:2' },
   stopped: { backingOff: '', stopped: '403', onTrial: '1' },
   failed: { backingOff: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
   unused: { backingOff: 'throttled', stopped: '', onTrial: '1', probe: '0' },
@@ -49,7 +52,9 @@ const GATE: Record<GateEffect, object> = {
 const PLANNED = { planned: 2, sending: 0 };
 const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object> = {
   accept: { counts: { planned: 0, sending: 0, deliveredToTerminal: 1, deliveryImpossible: 1 }, accepted: 1 },
+  putBack: { counts: PLANNED, released: [{ first: 0, count: 2 }] },
   release: { counts: PLANNED, released: [{ first: 0, count: 2 }] },
+  accuse: { counts: PLANNED, released: [{ first: 0, count: 2, accused: true }] },
   refuse: {
     counts: PLANNED,
     released: [
@@ -107,7 +112,7 @@ describe.each(results)('A send that is settled as %s', (result, effect) => {
     expect(record).toMatchObject(GATE[effect.gate]);
     expect(await lane.state('c')).toMatchObject(RECIPIENTS[effect.recipients]);
     if (effect.event !== null) expect(events.map(({ type }) => type)).toContain(effect.event);
-    else expect(events.filter(({ type }) => !['reopened', 'ended'].includes(type))).toEqual([]);
+    else expect(events.filter(({ type }) => !['reopened', 'ended', 'refused'].includes(type))).toEqual([]);
   });
 
   test('changes nothing when it is settled again', async () => {

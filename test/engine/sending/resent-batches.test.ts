@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { describe, expect, test } from 'vitest';
+import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
@@ -104,38 +104,87 @@ test.each(['tend', 'claim'])(
   },
 );
 
-test('A batch that may have been accepted stays so, and stays whole, after a request that was not accepted', async () => {
-  const lane = await laneWithRepeat('repeat-throttled');
+test('A batch whose worker did not repeat it stays whole, and is repeated later', async () => {
+  const lane = await laneWithRepeat('repeat-released');
   const again = await lane.claim(2, START + 10);
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
-  await lane.settlements.send(
-    again.claims.map((claim) => ({ claim, result: 'throttled', retryAfterMs: 1 })),
-    0,
-    START + 20,
-  );
-  await redis.hset(lane.keys.lane('repeat-throttled', 'lane'), 'maxRecipients', 1);
-  await lane.commands.lane('resume');
-  const third = await lane.claim(3, START + 60_000);
-  expect(third.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
-  await lane.commands.campaign('cancel', 'c');
-  await lane.settlements.send(
-    third.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
-    0,
-    START + 60_001,
-  );
-  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 4, unknown: 2 });
+  const released = again.claims.map((claim) => ({ claim, result: 'released' }) as const);
+  await lane.settlements.send(released, 0, START + 20);
+  await redis.hset(lane.keys.lane('repeat-released', 'lane'), 'maxRecipients', 1);
+  const third = await lane.claim(3, START + 30);
+  expect(third.claims.map(({ first, count, again }) => [first, count, again])).toEqual([
+    [0, 2, 'underCorrelator'],
+  ]);
 });
 
-test('A refused batch was not accepted before either, because the service would not have refused it', async () => {
-  const lane = await laneWithRepeat('repeat-refused');
-  const again = await lane.claim(2, START + 10);
-  await lane.settlements.send(
-    again.claims.map((claim) => ({ claim, result: 'refused', reason: 'x' })),
-    0,
-    START + 20,
-  );
+describe('A repeat under a correlator leaves the outcome unknown, and is neither halved nor sent again,', () => {
+  const WHY = 'an earlier request may have been accepted, and its repeat was not: ';
+  test.each([
+    ['refused', '400', `${WHY}400`],
+    ['stopped', '403', `${WHY}403`],
+    ['unauthorised', '401', `${WHY}401`],
+    ['accused', 'POL1010', `${WHY}POL1010`],
+    ['throttled', '', `${WHY}the service answered 429`],
+    ['throttled', 'POL3003', `${WHY}the service answered 429: POL3003`],
+    ['notSent', 'ECONNREFUSED', `${WHY}ECONNREFUSED`],
+    ['unclear', '409', `${WHY}409`],
+  ] as const)('when it is settled as %s (%s)', async (result, reason, why) => {
+    const name = `repeat-${result}-${reason}`;
+    const lane = await laneWithRepeat(name);
+    const again = await lane.claim(2, START + 10);
+    const isFinal = result === 'unclear';
+    const settled = again.claims.map((claim) => ({ claim, result, reason, isFinal }));
+    const { events } = await lane.settlements.send(settled, 0, START + 20);
+    expect(events).toContainEqual(expect.objectContaining({ type: 'unknown', reason: why }));
+    expect(await lane.state('c')).toMatchObject({
+      counts: { unknown: 2, planned: 4, sending: 0 },
+      refusals: 0,
+    });
+    expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2, reason: why }]);
+    await lane.commands.lane('resume');
+    const { claims } = await lane.claim(3, START + 120_000);
+    expect(claims.map(({ first }) => first)).toEqual([2]);
+  });
+});
+
+/** A batch that an operator sends again, after its outcome was unknown. */
+async function resentBatch(name: string, count: number) {
+  const lane = laneFixture(redis, prefix, name, { maxRecipients: count });
+  await lane.campaign('c', count);
+  const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  await lane.settlements.send(first.claims.map(unknown), 0, START + 1);
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 120_000);
+  const now = START + 120_001;
+  const { claims } = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now });
+  const settle = (result: 'refused' | 'unclear', details: Partial<SendSettlement> = {}) =>
+    lane.settlements.send(
+      claims.map((claim) => ({ claim, result, reason: '400', ...details })),
+      0,
+      now + 1,
+    );
+  return { ...lane, settle };
+}
+
+test('The halves of a refused batch that an operator resends may have been accepted before', async () => {
+  const lane = await resentBatch('resent-halved', 4);
+  await lane.settle('refused');
   await lane.commands.campaign('cancel', 'c');
-  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 6 });
+  const found = await lane.views.tend(86_400_000, START + 240_000);
+  const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
+  await lane.settlements.send(overdue, 0, START + 240_000);
+  expect((await lane.state('c')).counts).toMatchObject({ cancelled: 0, unknown: 4 });
+});
+
+test('A recipient that is refused when an operator resends it is not rejected, because it may have the first message', async () => {
+  const lane = await resentBatch('resent-refused', 1);
+  await lane.settle('refused');
+  expect((await lane.state('c')).counts).toMatchObject({ rejected: 0, unknown: 1 });
+});
+
+test('A batch that an operator resends is not halved if the service knows its correlator', async () => {
+  const lane = await resentBatch('resent-known', 4);
+  await lane.settle('unclear', { isFinal: true, isKnown: true, letters: '----' });
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 4, planned: 0 });
 });
 
 test('A batch that may have been accepted becomes unknown, not suppressed, when all its recipients are suppressed by now', async () => {

@@ -110,6 +110,23 @@ describe('A token for an OAuth 2 client', () => {
     });
   });
 
+  it.each([
+    ['"3600"', 3_600_000],
+    ['3600.5', 3_600_500],
+    ['7776000', 7_776_000_000],
+    ['86400000', 86_400_000],
+    ['-1', undefined],
+    ['0', undefined],
+    ['"soon"', undefined],
+    ['null', undefined],
+  ])('states its lifetime as %s', async (seconds, lifetimeMs) => {
+    const { outcome } = await got(
+      reply(OK, `{"access_token":"t","token_type":"bearer","expires_in":${seconds}}`),
+    );
+    const lifetime = lifetimeMs === undefined ? {} : { lifetimeMs };
+    expect(outcome).toEqual({ kind: 'pair', accessToken: 't', refreshToken: '', ...lifetime });
+  });
+
   it('may state no lifetime', async () => {
     const { outcome } = await got(reply(OK, '{"access_token":"t","token_type":"bearer"}'));
     expect(outcome).toEqual({ kind: 'pair', accessToken: 't', refreshToken: '' });

@@ -162,6 +162,24 @@ it('repeats its response to a correlator for 24 hours without sending again', as
   expect(simulator.summary()).toMatchObject({ requests: 2, duplicates: 1 });
 });
 
+it.each([
+  ['SVC0005', 'HTTP/1.1 400 Bad Request', '"messageId":"SVC0005"'],
+  ['badRequest', 'HTTP/1.1 400 Bad Request', 'clientCorrelator is not valid'],
+  ['conflict', 'HTTP/1.1 409 Conflict', 'there is a request'],
+] as const)(
+  'may refuse a correlator that it knows, and sends nothing: %s',
+  async (knownCorrelator, line, body) => {
+    const { granted, send, simulator } = await simulated({ knownCorrelator });
+    const bearer = await granted();
+    const request = { address: ['tel:+4791234567'], clientCorrelator: 'c-0-1' };
+    expect((await send(bearer, request)).statusLine).toBe('HTTP/1.1 201 Created');
+    const repeated = await send(bearer, request);
+    expect(repeated.statusLine).toBe(line);
+    expect(repeated.body).toContain(body);
+    expect(simulator.ledger.requests).toBe(1);
+  },
+);
+
 it('answers a repeated correlator with the first response, even if the body is another one', async () => {
   const { granted, send, simulator } = await simulated();
   const bearer = await granted();

@@ -130,7 +130,10 @@ function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollO
       return {
         claim,
         result: 'infos',
-        letters: lettersOf(request, outcome),
+        letters: lettersOf(request, outcome.statuses),
+        ...(outcome.contradicted === undefined
+          ? {}
+          : { contradicted: lettersOf(request, outcome.contradicted) }),
         words: wordsOf(request, outcome),
         requestId,
       };

@@ -39,7 +39,7 @@ export async function settleMatch(
   const { requestId } = request;
   const isOthers = async () => (await lane.retry(() => matches.everAccepted([requestId]))).has(requestId);
   if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
-    const letters = lettersOf(request, outcome).replaceAll('-', 'S');
+    const letters = lettersOf(request, outcome.statuses).replaceAll('-', 'S');
     const claim = { number, turn, campaign, first, count: sent.length };
     const reason = 'found by a notification';
     const settlement = {

@@ -1,4 +1,4 @@
-import { STATUS_LETTER } from '../../campaign/recipient.js';
+import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/recipient.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
 import { readState } from '../lane/campaigns.js';
@@ -94,8 +94,11 @@ export function wordsOf({ recipients }: FollowedRequest, { words }: DeliveryInfo
   });
 }
 
-/** One letter per recipient; `-` if the response does not list the recipient. */
-export function lettersOf({ recipients }: FollowedRequest, { statuses }: DeliveryInfos): string {
+/** One letter per recipient; `-` if there is no status for the recipient. */
+export function lettersOf(
+  { recipients }: FollowedRequest,
+  statuses: ReadonlyMap<string, DeliveryStatus>,
+): string {
   const letters = recipients.map((number) => {
     const status = statuses.get(number);
     return status === undefined ? '-' : STATUS_LETTER[status];

@@ -17,7 +17,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, result, letters, words, requestId, reason, retryAfterMs, overdue, digest },
+        settlements  JSON: [{ number, turn, campaign, first, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue, digest },
                   …]; a letter `-` means no news; words: the service's own, pairs of place from 0 and word; requestId: of the polled request; digest: of it, with notifications
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
@@ -80,6 +80,9 @@ function REQUESTS.report(poll, settlement)
       and words_report(poll.c, claim.first, poll.count, letters, settlement.words, poll.statusesKey, poll.recordsKey)
     isOpen, changed, isAwaited =
       statuses_report(poll.c, claim.campaign, claim.first, poll.count, letters, poll.statusesKey, isLast, events)
+    if settlement.contradicted and letters ~= '' then
+      statuses_report(poll.c, claim.campaign, claim.first, poll.count, settlement.contradicted, poll.statusesKey, false, events)
+    end
     if changed or hasWords then
       local missing = 'not known to the service' .. (settlement.reason ~= '' and ': ' .. settlement.reason or '')
       local ended = settlement.result == 'missing' and missing or 'no final report by the deadline'

@@ -17,6 +17,7 @@
 ---@field result string
 ---@field letters string
 ---@field words? table
+---@field contradicted? string
 ---@field requestId string
 ---@field reason string
 ---@field retryAfterMs number

@@ -22,6 +22,8 @@ export interface Settlement {
   readonly result: string;
   /** With `accepted`, `unknown`, `unclear`, `partlySuppressed`, `refused`, and `infos`: one letter per recipient. */
   readonly letters?: Letters;
+  /** Final statuses of recipients for whom the same response has another one, in `letters`; `-` for all others. */
+  readonly contradicted?: Letters;
   /** The service's own words for the statuses of some recipients. */
   readonly words?: readonly PlacedWord[] | undefined;
   /** The service's id of the request. Required with `infos` and `missing` on lanes with notifications. */

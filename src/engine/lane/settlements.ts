@@ -57,6 +57,7 @@ function settlementEntry(settlement: Settlement, notify: boolean): object {
     result,
     letters: letters ?? '-'.repeat(claim.count ?? 0),
     words: settlement.words,
+    contradicted: settlement.contradicted,
     requestId,
     reason: reason.slice(0, REASON_CHARACTERS),
     retryAfterMs,

@@ -1,5 +1,5 @@
 import type { Stopwatch } from '../../base/clock.js';
-import { STATUS_LETTER } from '../../campaign/recipient.js';
+import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/recipient.js';
 import type { MessagingClient } from '../../service/client/messaging-client.js';
 import type { SendOutcome } from '../../service/client/outcome.js';
 import { confirmPermit, type GrantedPermit, limitPermit, type PermitTiming } from '../lane/permit.js';
@@ -150,6 +150,9 @@ function settlementOf(
         result: 'accepted',
         letters: acceptedLetters(message, outcome),
         words: acceptedWords(message, outcome),
+        ...(outcome.contradicted === undefined
+          ? {}
+          : { contradicted: contradictedLetters(message, outcome.contradicted) }),
         requestId: outcome.requestId ?? '',
         reason: noteOf(outcome),
       };
@@ -226,25 +229,32 @@ function acceptedWords(message: Message, { words }: SendOutcome & { kind: 'accep
   return placedWords(ofPlace.length, (place) => ofPlace[place]);
 }
 
-/** `R` for the recipients that the service names as the reason of its refusal. */
-function refusedLetters(message: Message, { recipients = [] }: SendOutcome & { kind: 'refused' }): string {
+/** One letter per recipient of the batch; `omitted` for those who were left out. */
+function lettersOf(message: Message, omitted: string, letterOf: (number: string) => string): string {
   let next = 0;
   return message.suppressed
-    .map((isSuppressed) => !isSuppressed && recipients.includes(message.recipients[next++] ?? ''))
-    .map((isRefused) => (isRefused ? 'R' : '-'))
+    .map((isOmitted) => (isOmitted ? omitted : letterOf(message.recipients[next++] ?? '')))
     .join('');
+}
+
+/** `R` for the recipients that the service names as the reason of its refusal. */
+function refusedLetters(message: Message, { recipients = [] }: SendOutcome & { kind: 'refused' }): string {
+  return lettersOf(message, '-', (number) => (recipients.includes(number) ? 'R' : '-'));
 }
 
 /** Without a request id, recipients without a final status cannot be followed up: they become `unconfirmed`. */
 function acceptedLetters(message: Message, outcome: SendOutcome & { kind: 'accepted' }): string {
   const open = outcome.requestId === null ? 'C' : 'N';
-  let next = 0;
-  return message.suppressed
-    .map((isSuppressed) => {
-      if (isSuppressed) return 'S';
-      const status = outcome.statuses.get(message.recipients[next++] ?? '');
-      const letter = status === undefined ? open : STATUS_LETTER[status];
-      return letter === 'N' ? open : letter;
-    })
-    .join('');
+  return lettersOf(message, 'S', (number) => {
+    const status = outcome.statuses.get(number);
+    const letter = status === undefined ? open : STATUS_LETTER[status];
+    return letter === 'N' ? open : letter;
+  });
+}
+
+function contradictedLetters(message: Message, contradicted: ReadonlyMap<string, DeliveryStatus>): string {
+  return lettersOf(message, '-', (number) => {
+    const status = contradicted.get(number);
+    return status === undefined ? '-' : STATUS_LETTER[status];
+  });
 }

@@ -19,7 +19,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, count, result, letters, words, requestId, reason, retryAfterMs, overdue,
+        settlements  JSON: [{ number, turn, campaign, first, count, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue,
                   isFinal, isText, isKnown, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
                   0 and word; overdue: its worker never settled it; isFinal: a repeat would get the
                   same response; isText: the service refuses the text; isKnown: it knows the correlator; digest, hashes: of the request id
@@ -154,6 +154,9 @@ local RECIPIENTS = {}
 function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, indexKey, filterKey)
   c.accepted = c.accepted + 1
   local isOpen = apply(c, claim, settlement.letters, statusesKey, recordsKey, settlement.words)
+  if settlement.contradicted then
+    statuses_report(c, id, claim.first, claim.count, settlement.contradicted, statusesKey, false, events)
+  end
   record_write(c, recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
   if isOpen then
     local wait = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)

@@ -23,6 +23,9 @@ import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
  * A batch with `again` that is cancelled, lapses, or is suppressed before it is accepted becomes unknown again, not final. Under
  * the policy `resend`, batches of a campaign that was cancelled or has lapsed are abandoned.
  *
+ * Only an acceptance of a repeat under a correlator says what became of the first request. After any other answer, its batch is unknown
+ * and is not repeated again: the service may refuse nothing but the correlator. A repeat without an answer is repeated again.
+ *
  * A repeat under a correlator leaves only while the service remembers the first request (`firstAt`, `repeatFor` in rules.ts): the claim
  * checks it, and its permit ends then. The correlator names the campaign and the range of the batch, so it is known even if Redis has lost
  * the claim; batches whose bounds are not known stay unknown. A lane that changes its profile, or begins to deduplicate, repeats no request

@@ -84,15 +84,22 @@ interface Lifetime {
  */
 export function lifetimeOf(accessToken: string, lifetimeMs?: number): Lifetime | undefined {
   const { exp, iat } = claimsOf(accessToken);
-  const isStated = typeof exp === 'number' && typeof iat === 'number';
-  if (!isStated && lifetimeMs === undefined) return undefined;
+  const stated = (secondsOf(exp) - secondsOf(iat)) * 1_000;
+  if (Number.isNaN(stated) && lifetimeMs === undefined) return undefined;
   // Of two, the shorter one is safe.
-  const life = Math.min(
-    isStated ? Math.floor((exp - iat) * 1000) : Infinity,
-    Math.floor(lifetimeMs ?? Infinity),
-  );
+  const life = Math.floor(Math.min(Number.isNaN(stated) ? Infinity : stated, lifetimeMs ?? Infinity));
   if (!Number.isSafeInteger(life) || life <= 0) return undefined;
   return { renewAfterMs: Math.floor(life * (1 - MARGIN)), expiresAfterMs: life };
+}
+
+/** No time in seconds is as large; some services write milliseconds, although RFC 7519 says seconds. */
+const NO_SECONDS = 1e11;
+
+/** A time in seconds since the epoch; NaN if it is none. */
+function secondsOf(time: unknown): number {
+  const seconds = typeof time === 'string' && time.trim() !== '' ? Number(time) : time;
+  if (typeof seconds !== 'number') return Number.NaN;
+  return seconds < NO_SECONDS ? seconds : seconds / 1_000;
 }
 
 function claimsOf(token: string): { exp?: unknown; iat?: unknown } {

@@ -25,7 +25,9 @@ export function senderSegment(sender: string): string {
 }
 
 /** The segment after the last `/requests/`. */
-const AFTER_REQUESTS = /^.*\/requests\/([^/?#]+)/;
+const AFTER_REQUESTS = /^(?:.*\/)?requests\/([^/?#]+)/i;
+/** A relative reference of one segment. */
+const LONE_SEGMENT = /^(?:\.?\/)?([^/?#:]+)\/?(?:[?#]|$)/;
 const MAX_REQUEST_ID = 512;
 /** Text that cannot be a path segment even when encoded: it would change the path, or is half a character. */
 const NO_SEGMENT = /^\.\.?$|\p{Surrogate}/u;
@@ -39,6 +41,14 @@ export function requestIdOf(address: string | undefined): string | null {
   if (segment === undefined) return null;
   const id = decoded(segment).trim();
   return id === '' || id.length > MAX_REQUEST_ID || NO_SEGMENT.test(id) ? null : id;
+}
+
+/** The request id in the address of a request that was just created. It may be relative to `/requests`, as an id alone. */
+export function createdIdOf(address: string | undefined): string | null {
+  const id = requestIdOf(address);
+  if (id !== null || address === undefined) return id;
+  const segment = LONE_SEGMENT.exec(address.trim())?.[1];
+  return segment === undefined || /^requests$/i.test(segment) ? null : requestIdOf(`requests/${segment}`);
 }
 
 /** Text with its percent escapes decoded; unchanged if they are not valid. */

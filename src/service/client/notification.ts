@@ -79,7 +79,10 @@ export function reportsIn(
     }
   };
   visit(document, NO_CONTEXT, 0);
-  return isDeliveryInformation ? reports : null;
+  if (!isDeliveryInformation) return null;
+  // Of two final statuses of a number, the first counts: here, the delivery, in whichever order the notification has them (outcome.ts).
+  const isImpossible = ({ status }: DeliveryReport): boolean => status === 'DeliveryImpossible';
+  return [...reports.filter((report) => !isImpossible(report)), ...reports.filter(isImpossible)];
 }
 
 function contextOf(fields: ReadonlyMap<string, unknown>, outer: Context): Context {

@@ -1,6 +1,6 @@
 import { PROFILES, type ServiceProfile } from '../../base/profiles/index.js';
 import type { DeliveryStatus, StatusWord } from '../../campaign/recipient.js';
-import { numberOf, requestIdOf } from './address.js';
+import { createdIdOf, numberOf, requestIdOf } from './address.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
 import {
   type DeliveryInfoList,
@@ -21,13 +21,15 @@ import { statusWord } from './status-word.js';
 export type SendOutcome =
   /**
    * Accepted. Without a request id it cannot be followed up. `statuses` contains only the request's own recipients.
-   * `words`: the service's own, where they say more (status-word.ts). `otherCorrelator`: the response names this `clientCorrelator` instead of the one that the request carried.
+   * `words`: the service's own, where they say more (status-word.ts). `contradicted`: final statuses of a number that has another
+   * final one here, too. `otherCorrelator`: the response names this `clientCorrelator` instead of the one that the request carried.
    */
   | {
       kind: 'accepted';
       requestId: string | null;
       statuses: ReadonlyMap<string, DeliveryStatus>;
       words?: ReadonlyMap<string, StatusWord>;
+      contradicted?: ReadonlyMap<string, DeliveryStatus>;
       otherCorrelator?: string;
     }
   /** Rejected: more requests in the last hour than the API key permits (429). */
@@ -62,6 +64,7 @@ export type PollOutcome =
       kind: 'infos';
       statuses: ReadonlyMap<string, DeliveryStatus>;
       words?: ReadonlyMap<string, StatusWord>;
+      contradicted?: ReadonlyMap<string, DeliveryStatus>;
       unlisted: readonly string[];
       unread?: true;
     }
@@ -203,7 +206,7 @@ function pollError(meaning: Exclude<ErrorMeaning, 'throttled'>, reply: Reply, re
  */
 function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, reading: Reading): SendOutcome {
   const body = reply.body === null ? null : readOutboundRequest(reply.body);
-  const located = requestIdOf(reply.headers.location);
+  const located = createdIdOf(reply.headers.location);
   if (body === null && located === null && readRequestError(reply.body ?? '') !== null) {
     if (errorMeaning(reply.body) === 'known') return known(reply, reading);
     const reason = `The service answered ${reply.status} with an error; it may have accepted the request.`;
@@ -218,17 +221,16 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, readi
     };
   }
   const requestId =
-    requestIdOf(body?.resourceURL) ?? requestIdOf(body?.deliveryInfoList?.resourceURL) ?? located;
+    createdIdOf(body?.resourceURL) ?? requestIdOf(body?.deliveryInfoList?.resourceURL) ?? located;
   const infos = body?.deliveryInfoList?.deliveryInfo ?? [];
-  const { statuses, words } = statusesOf(infos, reading, new Set(recipients));
+  const { unlisted: _, ...statuses } = statusesOf(infos, reading, new Set(recipients));
   const correlator = body?.clientCorrelator;
   const isOther =
     clientCorrelator !== undefined && correlator !== undefined && correlator !== clientCorrelator;
   return {
     kind: 'accepted',
     requestId,
-    statuses,
-    ...(words === undefined ? {} : { words }),
+    ...statuses,
     ...(isOther ? { otherCorrelator: correlator.slice(0, MAX_CORRELATOR) } : {}),
   };
 }
@@ -246,20 +248,31 @@ function pollSuccess(reply: Reply, reading: Reading): PollOutcome {
   return { kind: 'infos', ...statusesOf(entries, reading), ...(isUnread ? { unread: true } : {}) };
 }
 
-/** How much each status says. Of two statuses of a number, the one that says more counts. */
+/**
+ * How much each status says. Of two statuses of a number, the one that says more counts. Of two final ones, whatever their order, the
+ * delivery counts: services are known to deliver a message that they have given up.
+ */
 const CERTAINTY: Readonly<Record<DeliveryStatus, number>> = {
   DeliveredToNetwork: 0,
   DeliveryUncertain: 1,
-  DeliveredToTerminal: 2,
   DeliveryImpossible: 2,
+  DeliveredToTerminal: 3,
 };
 
-/** The listed statuses by number, restricted to `only` if present. A number's final status wins over a non-final one. */
+const isFinal = (status: DeliveryStatus): boolean => CERTAINTY[status] > CERTAINTY.DeliveryUncertain;
+
+/** The listed statuses by number, restricted to `only` if present. */
 function statusesOf(
   entries: DeliveryInfoList['deliveryInfo'],
   { profile = PROFILES.v1 }: Reading,
   only?: ReadonlySet<string>,
-): { statuses: Map<string, DeliveryStatus>; words?: Map<string, StatusWord>; unlisted: string[] } {
+): {
+  statuses: Map<string, DeliveryStatus>;
+  words?: Map<string, StatusWord>;
+  contradicted?: Map<string, DeliveryStatus>;
+  unlisted: string[];
+} {
+  const contradicted = new Map<string, DeliveryStatus>();
   const statuses = new Map<string, DeliveryStatus>();
   const words = new Map<string, StatusWord>();
   const unlisted = new Set<string>();
@@ -272,13 +285,22 @@ function statusesOf(
     if (status === undefined) {
       unlisted.add(quoteOf(entry.deliveryStatus));
       if (known === undefined && word !== undefined) words.set(number, word);
-    } else if (known === undefined || (CERTAINTY[status] > 0 && CERTAINTY[status] >= CERTAINTY[known])) {
+      continue;
+    }
+    if (known !== undefined && known !== status && isFinal(known) && isFinal(status))
+      contradicted.set(number, 'DeliveryImpossible');
+    if (known === undefined || (CERTAINTY[status] > 0 && CERTAINTY[status] >= CERTAINTY[known])) {
       statuses.set(number, status);
       if (word === undefined) words.delete(number);
       else words.set(number, word);
     }
   }
-  return { statuses, unlisted: [...unlisted], ...(words.size === 0 ? {} : { words }) };
+  return {
+    statuses,
+    unlisted: [...unlisted],
+    ...(words.size === 0 ? {} : { words }),
+    ...(contradicted.size === 0 ? {} : { contradicted }),
+  };
 }
 
 /** What a word of the service for a delivery status means; undefined if its profile does not list it. */

@@ -67,11 +67,25 @@ const requestError = z
 /** An error with a code, as in the NotAcceptableCallback of later versions. */
 const codedError = z.object({ code: z.string() });
 
+const YEAR_S = 365 * 86_400;
+
 /** The response of an OAuth 2 token endpoint (RFC 6749, sections 5.1 and 5.2). */
 const clientToken = z.object({
   access_token: z.string().regex(/^[\x21-\x7e]+$/),
   token_type: z.string().regex(/^bearer$/i),
-  expires_in: z.number().positive().optional().catch(undefined),
+  // Orange documents a text. A lifetime of more than a year is one in milliseconds.
+  expires_in: z
+    .union([
+      z.number(),
+      z
+        .string()
+        .regex(/^\s*\d+(\.\d+)?\s*$/)
+        .transform(Number),
+    ])
+    .pipe(z.number().positive())
+    .transform((seconds) => (seconds > YEAR_S ? seconds / 1_000 : seconds))
+    .optional()
+    .catch(undefined),
 });
 const tokenError = z.object({ error: z.string(), error_description: optionalText });
 

@@ -10,6 +10,15 @@ test('a token lasts exp − iat, whatever the clocks say, and is renewed in the 
 });
 
 test.each([
+  ['milliseconds', { iat: 1_772_445_600_000, exp: 1_772_449_200_000 }],
+  ['milliseconds since a second', { iat: 1_772_445_600, exp: 1_772_449_200_000 }],
+  ['seconds since a millisecond', { iat: 1_772_445_600_000, exp: 1_772_449_200 }],
+  ['texts', { iat: '1772445600', exp: '1772449200' }],
+])('a token whose times are %s lasts as long', (_what, times) => {
+  expect(lifetimeOf(jwt(times))?.expiresAfterMs).toBe(3_600_000);
+});
+
+test.each([
   ['no exp', jwt({ iat: 1000 })],
   ['no iat', jwt({ exp: 1000 })],
   ['an exp no later than its iat', jwt({ iat: 1000, exp: 1000 })],

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Exchange, Failure, Reply } from '../../../src/service/client/exchange.js';
+import { reportsIn } from '../../../src/service/client/notification.js';
 import {
   type PollOutcome,
   pollOutcome,
@@ -144,6 +145,64 @@ describe('the outcome of a send', () => {
         statuses: new Map([[TO, 'DeliveryImpossible']]),
       });
     }
+  });
+});
+
+describe('two final statuses of a number in one response', () => {
+  const info = (deliveryStatus: string) => ({ address: `tel:${TO}`, deliveryStatus });
+  it.each([
+    ['DeliveredToTerminal', 'DeliveryImpossible'],
+    ['DeliveryImpossible', 'DeliveredToTerminal'],
+    ['DeliveryImpossible', 'DeliveredToNetwork', 'DeliveredToTerminal', 'DeliveryImpossible'],
+  ])('mean that it was delivered, in any order, and the other one is reported: %s, %s', (...order) => {
+    const list = { deliveryInfoList: { deliveryInfo: order.map(info) } };
+    const expected = {
+      statuses: new Map([[TO, 'DeliveredToTerminal']]),
+      contradicted: new Map([[TO, 'DeliveryImpossible']]),
+    };
+    const created = replied(201, JSON.stringify({ outboundSMSMessageRequest: list }));
+    expect(sendOutcome(created, { recipients: [TO] }, reading)).toMatchObject(expected);
+    expect(pollOutcome(replied(200, JSON.stringify(list)), reading)).toMatchObject(expected);
+    expect(reportsIn(list)?.map(({ status }) => status)[0]).toBe(
+      order.includes('DeliveredToNetwork') ? 'DeliveredToNetwork' : 'DeliveredToTerminal',
+    );
+  });
+
+  it('that say the same contradict nothing', () => {
+    const twice = [info('DeliveredToTerminal'), info('DeliveredToTerminal')];
+    const body = JSON.stringify({ deliveryInfoList: { deliveryInfo: twice } });
+    expect(pollOutcome(replied(200, body), reading)).not.toHaveProperty('contradicted');
+  });
+});
+
+describe('the request id of a 201', () => {
+  it.each([
+    ['http://h/outbound/ACME/requests/r1', 'r1'],
+    ['/smsmessaging/v1/outbound/ACME/requests/r1', 'r1'],
+    ['//h/outbound/ACME/requests/r1/', 'r1'],
+    ['/outbound/ACME/requests/r1?format=json', 'r1'],
+    ['/outbound/ACME/Requests/r1#top', 'r1'],
+    ['/outbound/ACME/requests/r1/deliveryInfos', 'r1'],
+    ['requests/r1', 'r1'],
+    ['./r1', 'r1'],
+    ['r1', 'r1'],
+    ['/r1', 'r1'],
+    ['r1/', 'r1'],
+    [' r1?x=1 ', 'r1'],
+    ['r%2F1', 'r/1'],
+    ['/outbound/ACME/requests', null],
+    ['/requests/', null],
+    ['requests', null],
+    ['../..', null],
+    ['.', null],
+    ['http://h', null],
+    ['', null],
+  ])('is read from the Location %s', (location, id) => {
+    const reply = replied(201, '', { location });
+    expect(sendOutcome(reply, { recipients: [TO] }, reading)).toMatchObject({
+      kind: 'accepted',
+      requestId: id,
+    });
   });
 });
 

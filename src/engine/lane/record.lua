@@ -79,6 +79,7 @@ local LANE_TEXTS = {
 ---@field parent? string of the half of a refused batch: first ordinal and count of the whole
 ---@field again? string see Range (campaign.lua)
 ---@field firstAt? number when the first request that may have been accepted was claimed, ms
+---@field accused? boolean see Range (campaign.lua)
 ---@field notAfter? number of a message of a wave: when it lapses, ms
 ---@field closesAt? number when its window closes, ms
 ---@field at number when it was made, ms

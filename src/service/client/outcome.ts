@@ -103,13 +103,11 @@ export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): S
   if (meaning === 'known') return known(exchange, reading);
   if (status === 429) return throttled(exchange, reading);
   if (status === 401) return unauthorised(exchange, reading);
-  if (meaning !== undefined && isDecided(status)) return sendError(meaning, exchange, sent, reading);
-  if (
-    status === 400 &&
-    sent.recipients.length > 1 &&
-    reading.profile?.badRequest === 'notAcceptedOrImpossible'
-  )
+  const mayBePart =
+    status === 400 && sent.recipients.length > 1 && reading.profile?.badRequest === 'notAcceptedOrImpossible';
+  if (mayBePart && (meaning === undefined || meaning === 'recipient'))
     return { kind: 'unknown', reason: explainBadRequest(exchange, reading), isFinal: true };
+  if (meaning !== undefined && isDecided(status)) return sendError(meaning, exchange, sent, reading);
   if (isRefusal(status)) return { kind: 'refused', reason: explain(exchange, reading) };
   if (isDecided(status)) {
     const reason = explain(exchange, reading);

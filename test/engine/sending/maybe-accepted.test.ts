@@ -11,11 +11,14 @@ import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
 
 const { redis, prefix } = testRedis('maybe-accepted');
 let asked = 0;
-/** Answers 503, after which a request may have been accepted. */
+let repeatAnswer: { readonly status: number; readonly code?: string } = { status: 503 };
+/** Answers 503, after which a request may have been accepted, and something else to a repeat. */
 const server = createServer((request, response) => {
   request.resume();
   asked += 1;
-  response.writeHead(503).end();
+  const { status, code } = asked === 1 ? { status: 503 } : repeatAnswer;
+  const error = { requestError: { serviceException: { messageId: code, text: '', variables: [] } } };
+  response.writeHead(status).end(code === undefined ? '' : JSON.stringify(error));
 });
 beforeAll(() => new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => new Promise((resolve) => void server.close(resolve)));
@@ -74,9 +77,29 @@ test('A batch that may have been accepted is not sent again under its correlator
   expect(counts).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
 });
 
-test('A batch whose repeat is answered with an error is unknown, because a service that deduplicates may repeat its first response', async () => {
-  const { counts, emitted } = await sent('answered', false);
-  expect(asked).toBe(2);
-  expect(counts).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
-  expect(emitted).toContainEqual(expect.objectContaining({ type: 'request.unknown', recipientCount: 2 }));
-});
+const NOT_ACCEPTED = 'an earlier request may have been accepted, and its repeat was not: ';
+test.each([
+  [503, undefined, 'The service answered 503.'],
+  [400, undefined, `${NOT_ACCEPTED}The service answered 400`],
+  [400, 'SVC0005', 'the service knows this correlator'],
+  [409, 'SVC0005', 'the service knows this correlator'],
+  [400, 'SVC0004', `${NOT_ACCEPTED}The service answered 400: it refuses a recipient.`],
+  [400, 'POL1010', `${NOT_ACCEPTED}The service answered 400: it refuses the account`],
+  [403, undefined, `${NOT_ACCEPTED}The service answered 403`],
+  [404, undefined, `${NOT_ACCEPTED}The service answered 404`],
+  [409, undefined, `${NOT_ACCEPTED}The service answered 409`],
+  [413, undefined, `${NOT_ACCEPTED}The service answered 413`],
+  [422, undefined, `${NOT_ACCEPTED}The service answered 422`],
+  [429, undefined, `${NOT_ACCEPTED}the service answered 429`],
+])(
+  'A repeat that is answered with %i (%s) leaves its batch unknown, and the lane open',
+  async (status, code, reason) => {
+    repeatAnswer = { status, ...(code === undefined ? {} : { code }) };
+    const { counts, emitted } = await sent(`answered-${status}-${code}`, false);
+    expect(asked).toBe(2);
+    expect(counts).toMatchObject({ unknown: 2, planned: 0, sending: 0 });
+    const unknown = { type: 'request.unknown', recipientCount: 2, reason: expect.stringContaining(reason) };
+    expect(emitted).toContainEqual(expect.objectContaining(unknown));
+    expect(emitted.map(({ type }) => type)).not.toContain('lane.stopped');
+  },
+);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { PROFILES } from '../../../src/base/profiles/index.js';
 import type { Reply } from '../../../src/service/client/exchange.js';
 import { pollOutcome, sendOutcome } from '../../../src/service/client/outcome.js';
 
@@ -89,6 +90,13 @@ describe('An error code of the OneAPI family decides the outcome of a send befor
       };
       expect(decided).toEqual(decided.kind === 'unknown' ? expect.objectContaining(outcome) : outcome);
     }
+  });
+
+  test('Version 3 may have sent the other messages of a batch with a bad recipient', () => {
+    const reply = refused(400, 'SVC0004', [`tel:${BEN}`]);
+    const v3 = { ...reading, profile: PROFILES.v3 };
+    const outcome = (recipients: readonly string[]) => sendOutcome(reply, { recipients }, v3).kind;
+    expect([outcome([ADA, BEN]), outcome([BEN])]).toEqual(['unknown', 'refused']);
   });
 
   test('A code with spaces or small letters is the same code', () => {

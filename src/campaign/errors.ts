@@ -142,6 +142,19 @@ export class OtherFormatError extends VolleyError {
   readonly code = 'unavailable';
 }
 
+/** Another campaign has got the text to some recipients while a list without them was read. Nothing was created: send the list again. */
+export class SentMeanwhileError extends VolleyError {
+  override readonly name = 'SentMeanwhileError';
+  readonly code = 'unexpected';
+  /** The newest such campaign. */
+  readonly campaign: string;
+
+  constructor(message: string, campaign: string) {
+    super(message);
+    this.campaign = campaign;
+  }
+}
+
 /** What the caller wants to continue from no longer exists; the message says how to start again. */
 export class GoneError extends VolleyError {
   override readonly name = 'GoneError';

@@ -4,8 +4,8 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 
 /*
- * A reservation names the campaign that holds something only one campaign may hold: an idempotency key, or, for 24 hours,
- * a content (the same recipients, message, and sender). It is valid only while its campaign has a state: a campaign without
+ * A reservation names the campaign that holds something only one campaign may hold: an idempotency key, for 24 hours
+ * a content (the same recipients, message, and sender), or, while it is imported, a text that is sent only to those who do not get it yet. It is valid only while its campaign has a state: a campaign without
  * a state can never be committed, so anyone may release what it reserved. A content that is sent again is taken over from the campaign
  * that held it, which holds it again if the new one sends nothing.
  */
@@ -35,6 +35,10 @@ export function contentKey(keys: Keys, digest: string, lane: string): string {
 const formerHoldersKey = (key: string): string => `{${key}}:former`;
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
+
+/** Identifies a text and its sender. */
+export const textDigest = (text: string, sender: string): string =>
+  sha256(JSON.stringify([sender, text])).slice(0, 22);
 
 /** Identifies an idempotency key, which belongs to its lane. No two pairs of key and lane have the same result. */
 export function idempotencyDigest(idempotencyKey: string, lane: LaneId): string {

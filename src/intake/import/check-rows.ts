@@ -127,6 +127,8 @@ export interface CheckedRows {
   counts(): RowCounts;
   /** The memory that detecting duplicates takes now. */
   bytes(): number;
+  /** Whether a valid row that was read so far has this number. */
+  has(number: string): boolean;
 }
 
 /** How to check a list. */
@@ -282,6 +284,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         differentTexts: counts.differentTexts,
       }),
       bytes: () => seen.bytes,
+      has: (number) => seen.has(number),
     };
   } catch (error) {
     list.close();

@@ -17,6 +17,7 @@
         latestResults  string: its latest entries
         windows     hash: rule of a window -> its openings, JSON (window.lua)
         keyBytes    hash: what the API keys have stored (key-bytes.lua)
+        comparing   string: the import that compares its list with the campaigns of this text, and leaves out who gets it already
   ARGV  id          the campaign
         state       JSON: its state with all counts, without usual values
         meta        what never changes of it, JSON
@@ -25,9 +26,11 @@
         leftOutRows number: rows that are stored as left out
         limit       number: how many bytes its API key may store
         isCounted   number: 1 if its messages are counted for daily limits
+        isCompared  number: 1 if it must be that import
         time        ms, or '' for the server's
   ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or leftOut; its number; its blob
-  Returns  1, 0 (the import was discarded), or -1 (its key may not store so much); when the campaign was or will be launched (ms, as a string), or how many bytes the key has stored; in how many ms the lane
+  Returns  1, 0 (the import was discarded), -1 (its key may not store so much), or 2 (another import compares its list with the
+           campaigns of this text, or this one does no longer); when the campaign was or will be launched (ms, as a string), or how many bytes the key has stored; in how many ms the lane
            has to be woken for it, -1 if another campaign waits for the lane's turn already; events
 ]]
 -- @include ../../base/redis/clock.lua
@@ -38,6 +41,8 @@ local stored = campaigns_load(statesKey, { id })[id]
 if not stored then return { 0, '0', -1, '[]' } end
 if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), -1, '[]' } end
 
+local comparing = redis.call('GET', comparingKey)
+if (isCompared == 1 and comparing ~= id) or (isCompared == 0 and comparing) then return { 2, '0', -1, '[]' } end
 local paid, payer = key_bytes.of_campaign(keyBytesKey, id)
 if payer ~= '' then
   local bytes = #meta - redis.call('STRLEN', metaKey)

@@ -205,6 +205,26 @@ export async function reserveNewContent(
   }
 }
 
+/**
+ * Reserves a text, with its sender, for an import that leaves out who gets it already: two of these, read at the same time, would both send
+ * to those whom both lists have. Waits while another one holds it. Returns what releases it.
+ */
+export async function reserveText(
+  redis: Redis,
+  keys: Keys,
+  digest: string,
+  session: Pick<ImportSession, 'id' | 'lane' | 'begun'>,
+  waiting: Waiting,
+): Promise<() => Promise<void>> {
+  const reserving: Holder = { lane: session.lane, campaign: session.id };
+  const key = keys.idempotency(`text:${digest}`);
+  while (!(await onceBegun(redis, session, () => reserveContent(redis, key, reserving, false)))) {
+    const holder = await committedHolder(redis, keys, key, waiting);
+    if (holder !== null) await releaseReservation(redis, key, holder);
+  }
+  return () => releaseReservation(redis, key, reserving);
+}
+
 /** The campaign for which {@link reserveNewContent} would refuse this content, or null. Reserves nothing and waits for nothing. */
 export async function findRepeated(
   redis: Redis,

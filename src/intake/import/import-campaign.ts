@@ -5,12 +5,10 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
-import type { ErrorItem } from '../../campaign/error-codes.js';
-import { type ListKind, rowError } from '../../campaign/error-item.js';
 import { InputError } from '../../campaign/errors.js';
-import type { PlannedCost, Preview, Refusal } from '../../campaign/preview-views.js';
+import type { PlannedCost, Preview } from '../../campaign/preview-views.js';
 import { parseAmount } from '../../campaign/price.js';
-import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
+import { REPEATED } from '../../campaign/refusal.js';
 import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
@@ -20,6 +18,7 @@ import { CostCollector } from '../../engine/recipients/costs.js';
 import { type Counted, reserveDay } from '../../engine/recipients/daily.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
 import { leftOutLimit, storedRow } from '../../engine/recipients/left-out.js';
+import { textDigest } from '../../engine/recipients/reservation.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
 import {
   type CampaignInput,
@@ -29,19 +28,33 @@ import {
   draftOf,
   type EnqueueOutcome,
 } from './campaign-input.js';
-import type { Duplicates } from './check-rows.js';
-import { beginWithKey, compareWithHolder, findRepeated, reserveNewContent } from './idempotency.js';
+import {
+  beginWithKey,
+  compareWithHolder,
+  findRepeated,
+  reserveNewContent,
+  reserveText,
+} from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
 import {
   type ListDeps,
   type ListSummary,
-  listKind,
   type OpenList,
   openList,
   type ReadOptions,
   readList,
 } from './read-list.js';
-import { compareSent, type EarlierNumbers, earlierNumbers, uncheckedNumbers } from './sent-before.js';
+import { REFUSED, refusedCampaign, refusedList, refusedOutcome } from './refused-list.js';
+import {
+  compareSent,
+  type EarlierNumbers,
+  earlierNumbers,
+  keepOthersOut,
+  sentMeanwhile,
+  sentSince,
+  uncheckedNumbers,
+  withSince,
+} from './sent-before.js';
 
 /*
  * The path of a list to its recipients, and the file of each step:
@@ -52,7 +65,8 @@ import { compareSent, type EarlierNumbers, earlierNumbers, uncheckedNumbers } fr
  *        │
  *   reserve the key    idempotency.ts ───► another campaign holds it: `existing` or `conflict`
  *        │
- *   compare            sent-before.ts      if asked for: the numbers that get the text from an earlier campaign
+ *   compare            sent-before.ts      if asked for: the numbers that get the text from an earlier campaign, and once more before
+ *        │                                  the commit
  *   read the list      read-list.ts        once, batch by batch:
  *        │               rows                csv/read-csv.ts, read-objects.ts for recipients from code, or read-results-of.ts
  *        │               number column       number-column.ts
@@ -61,7 +75,7 @@ import { compareSent, type EarlierNumbers, earlierNumbers, uncheckedNumbers } fr
  *        │               preview             preview.ts: counts, segments, cost, time
  *        │               write               import-session.ts: slices of recipients, and of the rows left out
  *        │
- *        ├────────────────────────────────► invalid rows: `invalidRows`; different texts for a number: `differentTexts`; with a limit of the
+ *        ├─────────── refused-list.ts ────► invalid rows: `invalidRows`; different texts for a number: `differentTexts`; with a limit of the
  *        │                                  cost: `noPrice` or `overBudget`
  *   reserve content    idempotency.ts ───► the same content within 24 hours: `repeated`
  *        │
@@ -178,7 +192,10 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, { fingerprint, preview });
   }
   const { session } = key;
+  let releaseText: (() => Promise<void>) | undefined;
   try {
+    if (campaign.sentBefore === 'leaveOut')
+      releaseText = await reserveText(redis, keys, textDigest(draft.text, draft.sender), session, campaign);
     const outcome = await fillAndCommit(deps, campaign, lane, draft, session);
     if (outcome.outcome !== 'created') await session.discard();
     return outcome;
@@ -186,6 +203,9 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     // If even discarding fails, the lease expires.
     await session.discard().catch(() => {});
     throw error;
+  } finally {
+    // Otherwise the next import of this text releases it.
+    await releaseText?.().catch(() => {});
   }
 }
 
@@ -246,8 +266,12 @@ async function fillAndCommit(
   const earlier = await (reserving ?? reserve(content));
   if (earlier !== null) return { ...REFUSED, code: 'repeated', message: REPEATED, campaign: earlier };
   await session.reserveDay(dayOf(deps, campaign, lane), countedOf(preview));
-  if (campaign.confirm !== undefined && !(await campaign.confirm(preview)))
-    return { ...REFUSED, code: 'declined', message: 'the campaign was not confirmed' };
+  const since = (): ReturnType<typeof sentSince> =>
+    comparison === undefined
+      ? Promise.resolve(null)
+      : sentSince(deps, campaign, deps.clock(), comparison.earlier, opened.list);
+  const confirmed = await confirm(campaign, preview, since);
+  if (confirmed === null) return { ...REFUSED, code: 'declined', message: 'the campaign was not confirmed' };
 
   for (const chunk of costs.chunks()) await session.storeCosts(chunk);
   const { list, template } = opened;
@@ -287,7 +311,7 @@ async function fillAndCommit(
   const details = { recipientCount };
   const subject = { lane: lane.id, campaign: session.id };
   const { wakeInMs, events } = await deps.by.audited({ ...subject, action: 'campaign.create', details }, () =>
-    session.commit(meta),
+    commitCompared(deps, campaign, session, meta, since),
   );
   const counts = { recipientCount, duplicates, invalid, suppressed };
   const actor = describeActor(deps.by.actor);
@@ -295,7 +319,50 @@ async function fillAndCommit(
   lane.emit(events);
   // The session has marked the lane as due when it began.
   if (wakeInMs >= 0) await activated(lane, deps.launched(lane.id, wakeInMs));
-  return { outcome: 'created', id: session.id, ...counts, differentTexts: preview.differentTexts, preview };
+  const { differentTexts } = preview;
+  return { outcome: 'created', id: session.id, ...counts, differentTexts, preview: confirmed };
+}
+
+/** The preview that the caller has confirmed, or null. It is asked again if others get the text already by then. */
+async function confirm(
+  { confirm: ask, sentBefore }: CheckedCampaign,
+  preview: Preview,
+  since: () => ReturnType<typeof sentSince>,
+): Promise<Preview | null> {
+  if (ask === undefined) return preview;
+  if (!(await ask(preview))) return null;
+  if (sentBefore !== 'count' || preview.sentBefore === null || preview.sentBefore.unchecked !== null)
+    return preview;
+  const found = await since().catch((error: unknown) => {
+    // There are too many to compare by now: the preview tells what was known.
+    if (error instanceof InputError) return null;
+    throw error;
+  });
+  if (found === null) return preview;
+  const renewed = { ...preview, sentBefore: withSince(preview.sentBefore, found) };
+  return (await ask(renewed)) ? renewed : null;
+}
+
+/** Commits an import. One that leaves out who gets the text already is compared once more, while no other campaign of the text is committed. */
+async function commitCompared(
+  deps: ImportDeps,
+  campaign: CheckedCampaign,
+  session: ImportSession,
+  meta: CampaignMeta,
+  since: () => ReturnType<typeof sentSince>,
+) {
+  if (campaign.sentBefore !== 'leaveOut') return session.commit(meta);
+  let letOthersIn = async (): Promise<void> => {};
+  try {
+    return await session.commit(meta, async () => {
+      letOthersIn = await keepOthersOut(deps, meta, campaign);
+      const found = await since();
+      if (found !== null) throw sentMeanwhile(found);
+    });
+  } finally {
+    // Otherwise the keys expire.
+    await letOthersIn().catch(() => {});
+  }
 }
 
 const dayOf = (
@@ -308,78 +375,6 @@ const countedOf = ({ recipientCount, cost }: Pick<Preview, 'recipientCount' | 'c
   messages: recipientCount,
   micros: Number(parseAmount(cost?.total ?? '') ?? 0n),
 });
-
-/** Why a list is refused, whatever the lane has sent before; null if it is not. */
-function refusedList(
-  { rows, invalid, differentTexts: different }: Pick<Preview, 'rows' | 'invalid' | 'differentTexts'>,
-  { skipInvalid }: Pick<CheckedCampaign, 'skipInvalid'>,
-  duplicates: Duplicates,
-): 'noRows' | 'invalidRows' | 'differentTexts' | null {
-  if (rows === 0) return 'noRows';
-  // If all rows are invalid, `skipInvalid` would leave no recipients: their reasons help more than an empty campaign.
-  if (invalid > 0 && (skipInvalid !== true || invalid === rows)) return 'invalidRows';
-  return different > 0 && duplicates === 'refuse' ? 'differentTexts' : null;
-}
-
-/** The same, or because of its cost. */
-function refusedCampaign(
-  preview: Preview,
-  campaign: Pick<CheckedCampaign, 'skipInvalid' | 'budget' | 'limits'>,
-  { duplicates }: Pick<OpenList, 'duplicates'>,
-): Exclude<Refusal['code'], 'repeated'> | null {
-  const { budget, limits } = campaign;
-  const refused = refusedList(preview, campaign, duplicates);
-  if (refused !== null || preview.cost === null) return refused;
-  if (preview.cost.unpriced > 0 && (budget !== undefined || limits.needsPrices)) return 'noPrice';
-  return budget !== undefined && (parseAmount(preview.cost.total) ?? 0n) > budget ? 'overBudget' : null;
-}
-
-/** What a refusal without a list says. */
-const REFUSED = { outcome: 'refused', errors: [], campaign: null, preview: null } as const;
-
-/** The outcome of a campaign that is refused. Throws an InputError for a list without rows. */
-function refusedOutcome(
-  code: Exclude<Refusal['code'], 'repeated'>,
-  preview: Preview,
-  campaign: Pick<CampaignInput, 'recipients'>,
-): EnqueueOutcome {
-  const message = refusalOfList(code, preview);
-  if (code === 'noRows')
-    throw new InputError(`${message}: add at least one recipient`, { field: 'recipients', itemCode: code });
-  const errors = refusedParts(code, preview, listKind(campaign));
-  return { outcome: 'refused', code, message, errors, campaign: null, preview };
-}
-
-/** The first rows for which a list is refused, or its limit of the cost. */
-function refusedParts(
-  code: Exclude<Refusal['code'], 'repeated' | 'noRows'>,
-  { errors, repeats, cost, toColumn: column }: Preview,
-  list: ListKind,
-): readonly ErrorItem[] {
-  switch (code) {
-    case 'invalidRows':
-      return errors;
-    case 'differentTexts':
-      return repeats.flatMap(({ text, line, firstLine, to }) =>
-        text === 'different'
-          ? rowError(
-              { code, line, column, list },
-              `has the number of row ${firstLine} (${to}), but a different text`,
-            )
-          : [],
-      );
-    case 'noPrice':
-      return (cost?.unpricedRows ?? []).map(({ line, to }) =>
-        rowError({ code, line, column, list }, `${to} has no price`),
-      );
-    case 'overBudget': {
-      const message = `The campaign costs ${cost?.total} ${cost?.currency}.`;
-      return [{ code, pointer: '/maxCost', message, line: null, column: null }];
-    }
-    default:
-      return code satisfies never;
-  }
-}
 
 function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly number[] | null) {
   return {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import { joinCalls, perConnection } from '../../base/redis/join-calls.js';
@@ -14,6 +15,7 @@ import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../../engine/
 import { type Counted, type DayOf, reserveDay } from '../../engine/recipients/daily.js';
 import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
 import { keyFull, NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
+import { textDigest } from '../../engine/recipients/reservation.js';
 import { shortList } from '../../engine/recipients/short-list.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
 
@@ -27,6 +29,8 @@ import { SliceWriter } from '../../engine/recipients/slices.js';
 
 /** How long an import may go without renewing its lease; it renews it three times as often. */
 const IMPORT_LEASE_MS = 15_000;
+/** How long a commit waits before it tries again, while another import compares its list with the campaigns of this text. */
+const COMPARED_AGAIN_MS = 100;
 
 const storeReply = z.tuple([z.literal([1, 0, -1]), z.number()]);
 const parseStored = (reply: unknown) => {
@@ -35,14 +39,15 @@ const parseStored = (reply: unknown) => {
 };
 const beginScript = loadScript(import.meta.url, './begin-import.lua', parseStored, { sendsText: true });
 const writeScript = loadScript(import.meta.url, './write-import.lua', parseStored);
-const commitReply = z.tuple([z.literal([1, 0, -1]), z.string(), z.number(), z.string()]);
+const commitReply = z.tuple([z.literal([1, 0, -1, 2]), z.string(), z.number(), z.string()]);
 /** Parses to null if the import was discarded, and to how many bytes its key has stored if that may not store so much. */
 const commitScript = loadScript(
   import.meta.url,
   './commit-import.lua',
-  (reply): ImportCommit | null | number => {
+  (reply): ImportCommit | 'compared' | null | number => {
     const [committed, number, wakeInMs, events] = commitReply.parse(reply);
     if (committed === 0) return null;
+    if (committed === 2) return 'compared';
     return committed === 1
       ? { launchedAt: Number(number), wakeInMs, events: scriptEvents(events) }
       : Number(number);
@@ -67,6 +72,15 @@ const listKeys = (keys: Keys, lane: LaneId, id: string): Record<Series, string> 
   suppressed: slicesKey(keys, lane, id, 'suppressed'),
   leftOut: slicesKey(keys, lane, id, 'leftOut'),
 });
+
+/** The key of a lane by which an import keeps campaigns of a text from being committed there. */
+export function comparingKey(
+  keys: Keys,
+  lane: LaneId,
+  { text, sender }: Pick<CampaignMeta, 'text' | 'sender'>,
+): string {
+  return keys.lane(lane, `comparing:${textDigest(text, sender)}`);
+}
 
 /** The import was discarded because its process did not renew the lease in time. */
 export class ImportLostError extends Error {
@@ -116,9 +130,10 @@ export interface ImportSession {
   storeCosts(chunk: readonly (string | Buffer)[]): Promise<void>;
   /**
    * Stores the remaining rows and commits the campaign in one script, so that it becomes visible as a whole. Safe to repeat. Throws
-   * an {@link ImportLostError} if the import was discarded meanwhile.
+   * an {@link ImportLostError} if the import was discarded meanwhile. It waits while another import compares its list with the campaigns of
+   * this text. `compare` does so, before each attempt, for an import that leaves out who gets the text already.
    */
-  commit(meta: CampaignMeta): Promise<ImportCommit>;
+  commit(meta: CampaignMeta, compare?: () => Promise<void>): Promise<ImportCommit>;
   /** Discards the import and its data. Does nothing after a commit. */
   discard(): Promise<void>;
 }
@@ -206,7 +221,7 @@ export function beginImport(
       if (!(await reserveDay({ redis, keys, ...day }, id, counted))) throw new ImportLostError(id);
     },
     storeCosts: (chunk) => write(costsKey(keys, lane, id), chunk),
-    async commit(whole) {
+    async commit(whole, compare) {
       await begun;
       if (whole.window !== undefined) await registerWindow(store, whole.window, whole.created);
       const rest: (string | Buffer)[] = [];
@@ -215,31 +230,40 @@ export function beginImport(
         const slices = series === 'slices' && list !== undefined ? [] : await writers[series].rest();
         for (let at = 0; at + 1 < slices.length; at += 2) rest.push(series, ...slices.slice(at, at + 2));
       }
-      const committed = await commitScript.run(
-        redis,
-        [
-          ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
-          ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
-          ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
-        ],
-        [
-          id,
-          JSON.stringify({
-            ...beginningOf(whole),
-            ...countsOf(writers.slices.count, writers.suppressed.count),
-          }),
-          storedMeta({ ...whole, list }),
-          ...[
-            whole.at ?? 0,
-            whole.validForMs ?? 0,
-            writers.leftOut.count,
-            limit,
-            isCounted ? 1 : 0,
-            '',
-            ...rest,
+      const commitOnce = () =>
+        commitScript.run(
+          redis,
+          [
+            ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
+            ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
+            ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
+            comparingKey(keys, lane, whole),
           ],
-        ],
-      );
+          [
+            id,
+            JSON.stringify({
+              ...beginningOf(whole),
+              ...countsOf(writers.slices.count, writers.suppressed.count),
+            }),
+            storedMeta({ ...whole, list }),
+            ...[
+              whole.at ?? 0,
+              whole.validForMs ?? 0,
+              writers.leftOut.count,
+              limit,
+              isCounted ? 1 : 0,
+              compare === undefined ? 0 : 1,
+              '',
+              ...rest,
+            ],
+          ],
+        );
+      await compare?.();
+      let committed = await commitOnce();
+      while (committed === 'compared') {
+        await (compare === undefined ? delay(COMPARED_AGAIN_MS) : compare());
+        committed = await commitOnce();
+      }
       clearInterval(renewal);
       if (committed === null) throw new ImportLostError(id);
       if (typeof committed === 'number') throw keyFull(payer, lane, committed);

@@ -97,6 +97,11 @@ export class SeenRecipients {
     return index === 0 ? null : this.#lineOf(index);
   }
 
+  /** Whether a row with this number was added. */
+  has(number: string): boolean {
+    return this.#slots[this.#slotOf(Number(number), 0)] !== 0;
+  }
+
   #put(slot: number, key: number, line: number, digest: number): void {
     const place = this.#size % ENTRIES_PER_CHUNK;
     if (place === 0) {

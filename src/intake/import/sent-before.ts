@@ -1,17 +1,19 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { campaignIdTime } from '../../campaign/campaign.js';
-import { InputError } from '../../campaign/errors.js';
+import { InputError, SentMeanwhileError } from '../../campaign/errors.js';
 import { subscriberOf } from '../../campaign/number-forms.js';
 import type { SentBefore } from '../../campaign/preview-views.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
-import { readMeta } from '../../engine/lane/campaign-meta.js';
+import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
 import { listCampaigns, readState, type StoredState } from '../../engine/lane/campaigns.js';
+import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { inBatches } from '../../reporting/in-batches.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { CampaignInput, CheckedCampaign } from './campaign-input.js';
-import type { CheckedRow } from './check-rows.js';
+import type { CheckedRow, CheckedRows } from './check-rows.js';
+import { comparingKey } from './import-session.js';
 import { SeenRecipients } from './seen-recipients.js';
 
 /*
@@ -22,6 +24,10 @@ import { SeenRecipients } from './seen-recipients.js';
  * numbers of the earlier campaigns are read from their slices, 64 at a time, so that a lane that sends waits at most a millisecond for each
  * read. They take at most 23 bytes each, and the list itself is still read row by row. Limits bound the time and the memory. Beyond them,
  * nothing is compared: part of an answer would look like all of it.
+ *
+ * A list takes time to read, and a person takes time to answer, so it is compared once more. If those who get the text are left out, the import
+ * reserves the text (idempotency.ts) before it compares, and while it compares at its commit, no campaign of this text is committed on a compared
+ * lane: what it finds then refuses it. If they are only counted, the person who has agreed is asked again.
  *
  * Messages of outboxes are not compared. They have their own ids, against which their producer repeats them safely, and the same text, such
  * as a reminder, is meant to reach the same number again.
@@ -47,6 +53,11 @@ const MAX_ROWS = 20;
 const COUNTS: readonly RecipientState[] = RECIPIENT_STATES.filter(
   (state) => !NOT_SENT_STATES.includes(state),
 );
+
+const isCountedState = (state: RecipientState): boolean => COUNTS.includes(state);
+
+/** The text that is compared, on which lanes. */
+type ComparedText = Pick<CheckedCampaign, 'message' | 'sender' | 'comparedLanes'>;
 
 /** What finding them depends on. */
 interface SentBeforeDeps {
@@ -81,7 +92,7 @@ export const uncheckedNumbers = (unchecked: string): EarlierNumbers => ({
  */
 export async function earlierNumbers(
   deps: SentBeforeDeps,
-  text: Pick<CheckedCampaign, 'message' | 'sender' | 'comparedLanes'>,
+  text: ComparedText,
   now: number,
   limits: Limits = LIMITS,
 ): Promise<EarlierNumbers> {
@@ -90,7 +101,7 @@ export async function earlierNumbers(
   const numbers = new SeenRecipients({ hasDigests: false });
   for (const [place, { id, lane }] of found.entries()) {
     const reader = recipientReader(deps.redis, deps.keys, lane, id);
-    for await (const some of reader.numbers((state) => COUNTS.includes(state)))
+    for await (const some of reader.numbers(isCountedState))
       for (const number of some) numbers.add(subscriberOf(`+${number}`), place, 0);
   }
   return {
@@ -100,15 +111,94 @@ export async function earlierNumbers(
   };
 }
 
+/** The campaigns that were created since a list was compared and send its text to its recipients, newest first; and to how many. */
+type SentSince = Pick<SentBefore, 'campaigns' | 'recipientCount'>;
+
+/**
+ * Compares a list that has been read once more. Null if no campaign that was created since sends the text to a recipient of it. Throws an
+ * InputError if there are too many to compare.
+ */
+export async function sentSince(
+  deps: SentBeforeDeps,
+  text: ComparedText,
+  now: number,
+  earlier: EarlierNumbers,
+  list: Pick<CheckedRows, 'has'>,
+): Promise<SentSince | null> {
+  const found = await campaignsWith(deps, text, now - RECENT_MS, LIMITS);
+  if (typeof found === 'string') throw notKnown(found);
+  const known = new Set(earlier.campaigns.map(({ id }) => id));
+  const numbers = new SeenRecipients({ hasDigests: false });
+  const campaigns: SentBefore['campaigns'][number][] = [];
+  for (const { id, lane, name, createdAt, invalid } of found) {
+    if (known.has(id)) continue;
+    const before = numbers.size;
+    for await (const some of recipientReader(deps.redis, deps.keys, lane, id).numbers(isCountedState))
+      for (const number of some) {
+        const subscriber = subscriberOf(`+${number}`);
+        if (list.has(subscriber) && earlier.placeOf(subscriber) === null) numbers.add(subscriber, 0, 0);
+      }
+    const recipientCount = numbers.size - before;
+    if (recipientCount > 0) campaigns.push({ id, name, createdAt, invalid, recipientCount });
+  }
+  return campaigns.length === 0 ? null : { campaigns, recipientCount: numbers.size };
+}
+
+/** How long an import may keep others of its text from being committed, ms: much longer than the comparison takes. */
+const COMPARING_MS = 60_000;
+
+/**
+ * Keeps campaigns with the text of an import from being committed on every lane that is compared. Its own commit checks the key of its own lane,
+ * which expires first. Repeating it is harmless. Returns what ends it.
+ */
+export async function keepOthersOut(
+  { redis, keys, finder }: SentBeforeDeps,
+  meta: Pick<CampaignMeta, 'id' | 'lane' | 'text' | 'sender'>,
+  { comparedLanes }: Pick<ComparedText, 'comparedLanes'>,
+): Promise<() => Promise<void>> {
+  const lanes = (await comparedOf(finder, comparedLanes)).map(([, { id }]) => id);
+  const all = [meta.lane, ...lanes.filter((lane) => lane !== meta.lane)].map((lane) =>
+    comparingKey(keys, lane, meta),
+  );
+  for (const key of all) await redis.set(key, meta.id, 'PX', COMPARING_MS);
+  return async () => {
+    for (const key of all) await redis.del(key);
+  };
+}
+
+export function sentMeanwhile({ campaigns, recipientCount }: SentSince): SentMeanwhileError {
+  const campaign = campaigns[0]?.id ?? '';
+  const others = campaigns.length > 1 ? ` and ${campaigns.length - 1} more` : '';
+  return new SentMeanwhileError(
+    `campaign ${campaign}${others}, created while the list was read, already sends this text to ${grouped(recipientCount)} of its recipients: send the list again`,
+    campaign,
+  );
+}
+
+/** What a preview says, with the campaigns that were created since. */
+export const withSince = (seen: SentBefore, since: SentSince): SentBefore => ({
+  ...seen,
+  recipientCount: seen.recipientCount + since.recipientCount,
+  campaigns: [...since.campaigns, ...seen.campaigns],
+});
+
+const notKnown = (unchecked: string): InputError =>
+  new InputError(`it is not known who gets this text already: ${unchecked}`, { field: 'sentBefore' });
+
+const comparedOf = async (
+  finder: SentBeforeDeps['finder'],
+  lanes: ComparedText['comparedLanes'],
+): Promise<[string, Lane][]> =>
+  [...(await finder.configured())].filter(([name]) => lanes?.includes(name) ?? true);
+
 /** The campaigns that send this text, newest first; a text if there are too many to compare. `since`: ms since the epoch. */
 async function campaignsWith(
   { redis, keys, finder }: SentBeforeDeps,
-  { message, sender, comparedLanes }: Pick<CheckedCampaign, 'message' | 'sender' | 'comparedLanes'>,
+  { message, sender, comparedLanes }: ComparedText,
   since: number,
   limits: Limits,
 ) {
-  const compared = [...(await finder.configured())].filter(([name]) => comparedLanes?.includes(name) ?? true);
-  const lanes = new Set(compared.map(([, { id }]) => id));
+  const lanes = new Set((await comparedOf(finder, comparedLanes)).map(([, { id }]) => id));
   const read = async ({ id, lane }: { id: string; lane: string }) => {
     const meta = lanes.has(lane) ? await readMeta(redis, keys, lane, id) : null;
     if (meta?.text !== message || meta.sender !== sender) return { id, campaign: null };
@@ -154,12 +244,11 @@ export type SentComparison = ReturnType<typeof compareSent>;
 export function compareSent(earlier: EarlierNumbers, how: NonNullable<CampaignInput['sentBefore']>) {
   const { unchecked, campaigns } = earlier;
   const isLeftOut = how === 'leaveOut';
-  if (isLeftOut && unchecked !== null)
-    throw new InputError(`it is not known who gets this text already: ${unchecked}`, { field: 'sentBefore' });
+  if (isLeftOut && unchecked !== null) throw notKnown(unchecked);
   const counts = campaigns.map(() => 0);
   const rows: SentBefore['rows'][number][] = [];
   let recipients = 0;
-  const isCounted = ({ line, number }: { readonly line: number; readonly number: string }): boolean => {
+  const isSentBefore = ({ line, number }: { readonly line: number; readonly number: string }): boolean => {
     const place = earlier.placeOf(number);
     if (place === null) return false;
     recipients += 1;
@@ -168,17 +257,18 @@ export function compareSent(earlier: EarlierNumbers, how: NonNullable<CampaignIn
     return true;
   };
   return {
+    earlier,
     /** How many recipients are left out. */
     leftOut: () => (isLeftOut ? recipients : 0),
     /** Makes a duplicate of a recipient who is left out; other rows stay as they are. */
     sift(row: CheckedRow): CheckedRow {
-      if (!isLeftOut || row.kind !== 'recipient' || !isCounted(row)) return row;
+      if (!isLeftOut || row.kind !== 'recipient' || !isSentBefore(row)) return row;
       const { line, number, reference } = row;
       return { kind: 'duplicate', line, number, firstLine: null, isSameText: true, reference };
     },
     /** Sees a recipient who gets a message. */
     see(row: Extract<CheckedRow, { kind: 'recipient' }>): void {
-      isCounted(row);
+      isSentBefore(row);
     },
     result: (): SentBefore => ({
       unchecked,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Preview } from '../../../src/campaign/preview-views.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
 import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
@@ -264,17 +264,112 @@ test('All recipients of a long list are compared', async () => {
   expect((await preview([16_383, 16_384, 19_999, 20_000])).sentBefore).toMatchObject({ recipientCount: 3 });
 });
 
-test('Two campaigns that leave out the same recipients at the same time do not both send to the rest', async () => {
-  const { deps, send } = fixture('race');
-  await send([1, 2]);
-  const numbers = [1, 2, 3].map((number) => ({ to: mobile(number) }));
-  const both = await Promise.all(
-    [0, 1].map(() => importCampaign(deps, { message: 'Sale!', recipients: numbers, sentBefore: 'leaveOut' })),
+describe('While an import leaves out who gets the text already', () => {
+  const recipients = (numbers: readonly number[]) => numbers.map((number) => ({ to: mobile(number) }));
+  const onlyNew = { message: 'Sale!', sentBefore: 'leaveOut' } as const;
+
+  test.each(['default', 'two'])(
+    'another one that does so on lane %s waits for it, and both together send to each number once',
+    async (lane) => {
+      const { deps } = fixture(`pair-${lane}`);
+      const outcomes = await Promise.all([
+        importCampaign(deps, { ...onlyNew, recipients: recipients([1, 2, 3]) }),
+        importCampaign(deps, { ...onlyNew, recipients: recipients([2, 3, 4]), lane }),
+        importCampaign(deps, { ...onlyNew, recipients: recipients([3, 4, 5]), lane }),
+        importCampaign(deps, { ...onlyNew, recipients: recipients([3, 4, 5]), lane }),
+      ]);
+      const created = outcomes.map((one) => (one.outcome === 'created' ? one.recipientCount : one.outcome));
+      expect(created.reduce((sum: number, count) => sum + Number(count), 0)).toBe(5);
+    },
   );
-  expect(both.map((one) => (one.outcome === 'refused' ? one.code : one.outcome)).sort()).toEqual([
-    'created',
-    'repeated',
-  ]);
+
+  test.each(['default', 'two'])(
+    'a campaign of the text that begins and is committed on lane %s meanwhile refuses it, and the next import sends to the rest',
+    async (lane) => {
+      const { deps, send, preview } = fixture(`meanwhile-${lane}`);
+      const other: string[] = [];
+      const importing = importCampaign(deps, {
+        ...onlyNew,
+        recipients: recipients([1, 2, 3]),
+        confirm: async () => {
+          other.push((await send([3, 4], { lane })).id);
+          return true;
+        },
+      });
+      const error: unknown = await importing.catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: 'unexpected',
+        campaign: other[0],
+        message: `campaign ${other[0]}, created while the list was read, already sends this text to 1 of its recipients: send the list again`,
+      });
+      expect((await preview([1, 2, 3])).sentBefore).toMatchObject({ recipientCount: 1 });
+      const again = await importCampaign(deps, { ...onlyNew, recipients: recipients([1, 2, 3]) });
+      expect(again).toMatchObject({ outcome: 'created', recipientCount: 2 });
+    },
+  );
+
+  test('a campaign of the text that has none of its recipients, and one of another text, do not refuse it', async () => {
+    const { deps, send } = fixture('unrelated');
+    const outcome = await importCampaign(deps, {
+      ...onlyNew,
+      recipients: recipients([1, 2]),
+      confirm: async () => {
+        await send([3]);
+        await send([1], { message: 'Another text' });
+        return true;
+      },
+    });
+    expect(outcome).toMatchObject({ outcome: 'created', recipientCount: 2 });
+  });
+
+  test('no campaign of the text is committed on any compared lane while it compares at its commit', async () => {
+    const { deps, send } = fixture('commit');
+    let plain: ReturnType<typeof send> | undefined;
+    const order: string[] = [];
+    let looks = 0;
+    const importing = importCampaign(
+      {
+        ...deps,
+        finder: {
+          async configured() {
+            const found = await deps.finder.configured();
+            looks += 1;
+            // The third look is that of the comparison at the commit, which keeps others out by then.
+            if (looks === 3) {
+              plain = send([1], { lane: 'two' });
+              void plain.then(() => order.push('plain'));
+              await delay(300);
+            }
+            return found;
+          },
+        },
+      },
+      { ...onlyNew, recipients: recipients([1, 2]) },
+    ).then((outcome) => {
+      order.push('only new');
+      return outcome;
+    });
+    expect(await importing).toMatchObject({ outcome: 'created', recipientCount: 2 });
+    await plain;
+    expect(order).toEqual(['only new', 'plain']);
+  });
+});
+
+test('Who has agreed is asked again if someone else has sent the text meanwhile', async () => {
+  const { deps, send } = fixture('asked-again');
+  const asked: (number | undefined)[] = [];
+  const outcome = await importCampaign(deps, {
+    message: 'Sale!',
+    sentBefore: 'count',
+    recipients: [1, 2].map((number) => ({ to: mobile(number) })),
+    confirm: async ({ sentBefore }) => {
+      asked.push(sentBefore?.recipientCount);
+      if (asked.length === 1) await send([2, 3]);
+      return asked.length === 1;
+    },
+  });
+  expect(asked).toEqual([0, 1]);
+  expect(outcome).toMatchObject({ outcome: 'refused', code: 'declined' });
 });
 
 test('A repeated request with an idempotency key returns its campaign, although its recipients get the text by now', async () => {

@@ -1,17 +1,18 @@
 import type { Random } from '../base/clock.js';
 import { type Config, type LocalConfig, secretsOf } from '../base/config/index.js';
 import { createEvents, type Events } from '../base/events/events.js';
+import { closedError } from '../base/redis/unavailable.js';
 import type { Actor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import { localActor } from './access/local-actor.js';
 import { actingVolleys } from './runtime/acting-volley.js';
 import { openInbound } from './runtime/inbound.js';
-import { openInstance } from './runtime/instance.js';
+import { lazily, openInstance } from './runtime/instance.js';
 import { readOperations } from './runtime/read-operations.js';
 import { workStarter } from './runtime/start-workers.js';
 import type { Volley } from './volley.js';
 
-export { RedisUnavailableError } from '../base/redis/unavailable.js';
+export { ClosedError, RedisUnavailableError } from '../base/redis/unavailable.js';
 export type { Volley, Workers } from './volley.js';
 
 /** Options of {@link createVolley}. */
@@ -45,11 +46,16 @@ export function createVolley({ config, random = Math.random, ...options }: Volle
   const { work, drain } = workStarter(instance, inbound, reading, () => volleyFor(actor).storedLanes);
   const volleyFor = actingVolleys(instance, inbound, {
     ...reading,
-    work,
-    async close() {
+    work(options) {
+      if (instance.closing.isClosed) throw closedError();
+      return work(options);
+    },
+    // A second call waits for what the first one ends.
+    close: lazily(async () => {
+      instance.closing.isClosed = true;
       await Promise.all([instance.notifications.close(), instance.refused.close(), drain()]);
       for (const close of instance.closers.reverse()) await close();
-    },
+    }),
   });
   return volleyFor(actor);
 }

@@ -50,7 +50,7 @@ export interface ExamineOptions {
 export interface Workers {
   /** Resolves when all stages take jobs. Rejects with a `ConfigError` if a lane has the credentials of a lane with another name. */
   readonly ready: Promise<void>;
-  /** Claims nothing more, settles the requests in flight, and releases the lanes to other workers. */
+  /** Claims nothing more, settles the requests in flight, and releases the lanes to other workers. Calling it again waits for that. */
   drain(): Promise<void>;
 }
 
@@ -199,6 +199,9 @@ export interface Volley
    * `concurrency`: how many lanes to serve at a time, default 50.
    */
   work(options?: { roles?: readonly Role[] | undefined; concurrency?: number | undefined }): Workers;
-  /** Drains the workers of this process and closes all connections. */
+  /**
+   * Drains the workers of this process and closes all connections. From then on, every other method rejects with a `ClosedError`; calling
+   * it again waits for the first call.
+   */
   close(): Promise<void>;
 }

@@ -46,6 +46,8 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
     scheduled,
     provided,
   } = instance;
+  const guarded = <Service extends object>(service: Service): Service =>
+    withUnavailableErrors(service, () => instance.closing.isClosed);
   const outboxesOpened = lazily(async () => {
     const [{ openOutboxes }, { outboxOpener }] = await Promise.all([
       import('../../intake/outbox/outboxes.js'),
@@ -164,10 +166,10 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       laneNamed: enqueuing.laneNamed,
     });
-    const acting: Volley = withUnavailableErrors<Volley>({
+    const acting: Volley = guarded<Volley>({
       ...shared,
       as: volleyFor,
-      records: auditedRecords(withUnavailableErrors(records), by, (lane) => finder.idOf(lane)),
+      records: auditedRecords(guarded(records), by, (lane) => finder.idOf(lane)),
       async enqueue(input) {
         const [{ importCampaign }] = await importModules();
         return importCampaign(enqueuing, await knowing(input));
@@ -201,8 +203,8 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         await by.audited({ action: 'campaign.export', lane, campaign: id, ...details }, async () => {});
         yield* shared.report(id, options);
       },
-      schedules: withUnavailableErrors(schedules),
-      storedLanes: withUnavailableErrors(admin),
+      schedules: guarded(schedules),
+      storedLanes: guarded(admin),
       pause: (id) => commands.pause(id),
       resume: (id) => commands.resume(id),
       cancel: (id) => commands.cancel(id),
@@ -221,33 +223,33 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       forget: async (number, options = {}) => (await forgetting()).forget(number, options, by),
       resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
-      outboxes: withUnavailableErrors<Outboxes>({
+      outboxes: guarded<Outboxes>({
         ...outboxes,
         create: async (input) => outboxes.create(await knowing(input)),
         put: async (input, more) => outboxes.put(await knowing(input), more),
         previewPut: async (input, more) => outboxes.previewPut(await knowing(input), more),
       }),
-      outbox: (name, choice) => withUnavailableErrors<Outbox>(outboxes.open(name, choice)),
+      outbox: (name, choice) => guarded<Outbox>(outboxes.open(name, choice)),
       renameLane: (name, newName) => commands.renameLane(name, newName),
       holdLane: (name, reason) => commands.holdLane(name, reason),
       resumeLane: (name) => commands.resumeLane(name),
-      suppression: withUnavailableErrors(
+      suppression: guarded(
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),
       ),
-      inbound: withUnavailableErrors(inboundFor(instance, inbound, by)),
-      keys: withUnavailableErrors(
+      inbound: guarded(inboundFor(instance, inbound, by)),
+      keys: guarded(
         apiKeysFor(by, cancelAllOf, async (key) => {
           const { disableWebhooksOf } = await import('../../reporting/webhooks/deliver.js');
           await disableWebhooksOf({ store: webhookStore(redis, keys), events }, key);
         }),
       ),
-      webhooks: withUnavailableErrors(webhooksFor(by)),
-      positions: withUnavailableErrors(positions),
-      notifications: withUnavailableErrors({
+      webhooks: guarded(webhooksFor(by)),
+      positions: guarded(positions),
+      notifications: guarded({
         ...notifications,
         subscription(lane: string) {
           const subscription = notifications.subscription(lane);
-          return withUnavailableErrors({
+          return guarded({
             get: () => subscription.get(),
             create: (options) => requested(lane, 'subscription.create', () => subscription.create(options)),
             remove: (options) => requested(lane, 'subscription.delete', () => subscription.remove(options)),
@@ -257,7 +259,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       token(lane) {
         const cache = tokenSources.cacheOf(lane);
         if (cache === null) return null;
-        return withUnavailableErrors({
+        return guarded({
           ...cache,
           login: (options) => requested(lane, 'token.login', () => cache.login(options)),
           refreshNow: () => requested(lane, 'token.refresh', () => cache.refreshNow()),

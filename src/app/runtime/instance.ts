@@ -16,6 +16,7 @@ import { type Keys, keyNames, type LaneId } from '../../base/redis/keys.js';
 import { asOne, watchConnection } from '../../base/redis/watch.js';
 import { recordsAccount, recordsLanes } from '../../call-records/lanes.js';
 import { openRecords } from '../../call-records/open-records.js';
+import { InputError } from '../../campaign/errors.js';
 import type { DisabledBecause } from '../../campaign/webhook-views.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { openTokenSources } from '../../engine/lane/credentials.js';
@@ -105,6 +106,8 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
   readonly scheduled: ReturnType<typeof scheduleStore>;
   /** Lists that this process provides for schedules, by name. */
   readonly provided: Map<string, ProvidedList>;
+  /** Whether the Volley is closed, or is being closed. */
+  readonly closing: { isClosed: boolean };
   /** End the parts, in reverse order. Parts that are opened later add theirs. */
   readonly closers: (() => unknown)[];
 }
@@ -357,14 +360,17 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     isSimulated,
     scheduled,
     provided,
+    closing: { isClosed: false },
     closers,
   };
 }
 
-/** The full configuration. Throws a TypeError if the instance was created from a local one. */
+/** The full configuration. Throws an InputError if the instance was created from a local one. */
 export function fullConfig(config: Config | LocalConfig): Config {
   if ('messagingBaseUrl' in config) return config;
-  throw new TypeError('this needs the full configuration; load it with loadConfig, not loadLocalConfig');
+  throw new InputError('this needs the full configuration: load it with loadConfig, not loadLocalConfig', {
+    field: 'config',
+  });
 }
 
 /** Makes something on first use, and then returns the same. */

@@ -223,8 +223,8 @@ export function workStarter(
       const ready = starting.then(({ workers }) => workers.ready);
       const drained = {
         ready,
-        async drain() {
-          running.delete(drained);
+        // A second call, or one of close, waits for what the first one settles.
+        drain: lazily(async () => {
           ready.catch(() => {});
           control.abort();
           // If it could not start, `ready` says why.
@@ -232,7 +232,8 @@ export function workStarter(
           clearInterval(started?.trimming);
           await Promise.all([started?.following.stop(), started?.removals.stop()]);
           await Promise.all([started?.reconciler.stop(), started?.workers.drain()]);
-        },
+          running.delete(drained);
+        }),
       };
       running.add(drained);
       return drained;

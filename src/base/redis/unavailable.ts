@@ -64,18 +64,55 @@ export function isUnavailable(error: unknown): boolean {
   return isTransient(error) || (error.name !== 'ReplyError' && NO_ANSWER.test(error.message));
 }
 
+/** This Volley is closed, so it does nothing more. */
+export class ClosedError extends VolleyError {
+  override readonly name = 'ClosedError';
+  readonly code = 'unavailable';
+}
+
+/** Methods that return neither a promise nor rows: what they return asks Redis, or they only count and end something. */
+const AT_ONCE: ReadonlySet<PropertyKey> = new Set([
+  'as',
+  'close',
+  'knownLanes',
+  'outbox',
+  'provide',
+  'refused',
+  'refusedAddress',
+  'refusedRequest',
+  'subscription',
+  'token',
+  'watchLive',
+  'work',
+]);
+
 /**
- * The same object, but its methods reject with a {@link RedisUnavailableError} in place of the connection's own errors. Covers
- * promises and async iterables.
+ * The same object, but its methods reject with a {@link RedisUnavailableError} in place of the connection's own errors, and with a
+ * {@link ClosedError} as soon as `isClosed`. Covers promises and async iterables.
  */
-export function withUnavailableErrors<Service extends object>(service: Service): Service {
+export function withUnavailableErrors<Service extends object>(
+  service: Service,
+  isClosed: () => boolean = () => false,
+): Service {
   return new Proxy(service, {
     get(target, name): unknown {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
-      return (...args: unknown[]): unknown => translated(Reflect.apply(member, target, args));
+      return (...args: unknown[]): unknown =>
+        isClosed() && !AT_ONCE.has(name) ? closed() : translated(Reflect.apply(member, target, args));
     },
   });
+}
+
+export const closedError = (): ClosedError =>
+  new ClosedError('this Volley is closed: create another one with createVolley');
+
+/** Says that a Volley is closed, to callers that await a promise and to those that read rows. */
+function closed(): unknown {
+  const rejected = Promise.reject(closedError());
+  // Who reads rows does not await it.
+  rejected.catch(() => {});
+  return Object.assign(rejected, { [Symbol.asyncIterator]: () => ({ next: () => rejected }) });
 }
 
 function translated(result: unknown): unknown {

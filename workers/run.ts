@@ -6,7 +6,7 @@ import {
   loadDotEnv,
 } from '../src/base/config/index.js';
 import { EXIT } from '../src/base/exit-codes.js';
-import { InputError } from '../src/index.js';
+import { asSentence, InputError, OtherFormatError } from '../src/index.js';
 import { listenForStop, type Part, runProcess } from '../src/surfaces/lifecycle.js';
 
 /**
@@ -29,12 +29,13 @@ export async function run<Configuration extends Config | LocalConfig>(
   try {
     await runProcess({ config, environment, role, parts: [part], stop });
   } catch (error) {
+    if (error instanceof OtherFormatError) return refuse(asSentence(error.message), EXIT.failed);
     if (!(error instanceof InputError || error instanceof ConfigError)) throw error;
     refuse(error.message);
   }
 }
 
-function refuse(message: string): void {
+function refuse(message: string, exit: number = EXIT.badInput): void {
   process.stderr.write(`${message}\n`);
-  process.exitCode = EXIT.badInput;
+  process.exitCode = exit;
 }

@@ -5,6 +5,7 @@ export const CHECK_CODES = [
   'settings',
   'service',
   'redis',
+  'dataFormat',
   'workers',
   'restored',
   'workerSettings',

@@ -15,7 +15,7 @@ import { EXIT } from '../base/exit-codes.js';
 import { connect } from '../base/redis/connection.js';
 import { requireReplay } from '../base/redis/file-replay.js';
 import { version } from '../base/version.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError, OtherFormatError } from '../campaign/errors.js';
 import type { Role } from '../engine/recovery/heartbeats.js';
 
 /*
@@ -198,6 +198,10 @@ export function servingHttpAs(greeting?: Greeting): Part<Config | LocalConfig> {
   return (volley, config, events) => {
     let isLeaving = false;
     const opening = import('./http/index.js').then(async ({ createHttp, listen }) => {
+      // Data of another format is reported now, and Redis that does not answer to each client.
+      await volley.refreshLanes().catch((error: unknown) => {
+        if (error instanceof OtherFormatError) throw error;
+      });
       // An invalid contract is reported now, and not to the first client that needs it.
       await volley.records.contract();
       await refuseForgetful(config);

@@ -1,5 +1,6 @@
 import { fileReplay } from '../../base/redis/file-replay.js';
 import type { Check } from '../../campaign/check-views.js';
+import { otherFormat } from '../../engine/recovery/data-format.js';
 import { fileRemains } from '../../engine/recovery/rewrite-file.js';
 import { checkCountries, checkKeys } from './api-keys.js';
 import { coded, type Examined, fail, type Row } from './check.js';
@@ -20,6 +21,13 @@ const ROWS: readonly Row[] = [
       const remains = await fileRemains(redis, keyNames);
       const replay = await fileReplay(redis, config.redisPrefix);
       return [...checkRedis(facts, config.redisMayLoseMs), checkReplay(replay), checkRemains(facts, remains)];
+    },
+  },
+  {
+    code: 'dataFormat',
+    async check({ redis, keyNames }) {
+      const other = await otherFormat(redis, keyNames);
+      return other === null ? [] : [fail('data', other)];
     },
   },
   {
@@ -78,7 +86,12 @@ export async function* examine(given: Omit<Examined, 'now' | 'lanes' | 'keys'>):
     lanes: once(() => volley.lanes()),
     keys: once(() => volley.keys.list()),
   };
-  for (const { code, check } of ROWS) yield* coded(code, await check(examined));
+  for (const { code, check } of ROWS) {
+    const found = await check(examined);
+    yield* coded(code, found);
+    // Nothing else can be read.
+    if (code === 'dataFormat' && found.length > 0) return;
+  }
 }
 
 /** Reads a value when it is needed for the first time. */

@@ -2,7 +2,7 @@ import { pause, systemAlarm, systemClock } from '../../base/clock.js';
 import type { EventOf } from '../../base/events/events.js';
 import { serverTime } from '../../base/redis/connection.js';
 import type { LaneId } from '../../base/redis/keys.js';
-import { withUnavailableErrors } from '../../base/redis/unavailable.js';
+import { closedError, withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
 import { type ActingFor, describeActor } from '../../campaign/actor.js';
 import { StateError } from '../../campaign/state-error.js';
@@ -47,7 +47,9 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
     provided,
   } = instance;
   const guarded = <Service extends object>(service: Service): Service =>
-    withUnavailableErrors(service, () => instance.closing.isClosed);
+    withUnavailableErrors(service, () =>
+      instance.closing.isClosed ? Promise.reject(closedError()) : format.stored(),
+    );
   const outboxesOpened = lazily(async () => {
     const [{ openOutboxes }, { outboxOpener }] = await Promise.all([
       import('../../intake/outbox/outboxes.js'),

@@ -13,7 +13,7 @@ import type { Events } from '../../base/events/events.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { connect, type Redis } from '../../base/redis/connection.js';
 import { type Keys, keyNames, type LaneId } from '../../base/redis/keys.js';
-import { asOne, watchConnection } from '../../base/redis/watch.js';
+import { asOne, onConnected, watchConnection } from '../../base/redis/watch.js';
 import { recordsAccount, recordsLanes } from '../../call-records/lanes.js';
 import { openRecords } from '../../call-records/open-records.js';
 import { InputError } from '../../campaign/errors.js';
@@ -129,10 +129,14 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
   const unwatch = watchConnection(redis, watcher);
   const finder = openLanes({ redis, keys, config: loaded, set: lanes, events, random });
   const heartbeats = openHeartbeats(redis, keys, systemClock);
-  const format = dataFormat({ heartbeats, machine: systemMachine });
+  const format = dataFormat({ redis, keys, heartbeats, machine: systemMachine });
   const suppression = openSuppression(redis, keys, format.check);
   // Blocking connections and clients of the service are created on first use and closed in reverse order.
-  const closers: (() => unknown)[] = [() => redis.disconnect(), unwatch];
+  const closers: (() => unknown)[] = [
+    () => redis.disconnect(),
+    unwatch,
+    onConnected(redis, () => format.forget()),
+  ];
   const log = eventLog(redis, keys);
   const feed = createEventFeed({
     log,

@@ -179,6 +179,8 @@ export function keyNames(prefix: string) {
     fileRewrite: `${prefix}:fileRewrite`,
     /** String with a lifetime: set while the next check of old campaigns is not due. */
     oldCampaignsChecked: `${prefix}:oldCampaignsChecked`,
+    /** String: the format of everything else (engine/recovery/data-format.ts). */
+    format: `${prefix}:format`,
     /** Sorted set: worker processes by the time of their last heartbeat. */
     workers: `${prefix}:workers`,
     /** Hash: worker process → a keyed hash of each setting of its lanes, JSON (recovery/lane-settings.ts). */

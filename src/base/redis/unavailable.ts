@@ -70,12 +70,17 @@ export class ClosedError extends VolleyError {
   readonly code = 'unavailable';
 }
 
-/** Methods that return neither a promise nor rows: what they return asks Redis, or they only count and end something. */
+/**
+ * Methods that need no {@link Usable}: they examine what is stored, or return neither a promise nor rows, because what they return asks Redis,
+ * or because they only count and end something.
+ */
 const AT_ONCE: ReadonlySet<PropertyKey> = new Set([
   'as',
   'close',
+  'examine',
   'knownLanes',
   'outbox',
+  'ping',
   'provide',
   'refused',
   'refusedAddress',
@@ -86,34 +91,54 @@ const AT_ONCE: ReadonlySet<PropertyKey> = new Set([
   'work',
 ]);
 
+/** Whether methods may be called: undefined if they may. Rejects with why they may not. */
+export type Usable = () => Promise<void> | undefined;
+
 /**
- * The same object, but its methods reject with a {@link RedisUnavailableError} in place of the connection's own errors, and with a
- * {@link ClosedError} as soon as `isClosed`. Covers promises and async iterables.
+ * The same object, but its methods wait until they are `usable`, and reject with a {@link RedisUnavailableError} in place of the connection's
+ * own errors. Covers promises and async iterables.
  */
 export function withUnavailableErrors<Service extends object>(
   service: Service,
-  isClosed: () => boolean = () => false,
+  usable: Usable = () => undefined,
 ): Service {
   return new Proxy(service, {
     get(target, name): unknown {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
-      return (...args: unknown[]): unknown =>
-        isClosed() && !AT_ONCE.has(name) ? closed() : translated(Reflect.apply(member, target, args));
+      return (...args: unknown[]): unknown => {
+        const call = (): unknown => translated(Reflect.apply(member, target, args));
+        const waiting = AT_ONCE.has(name) ? undefined : usable();
+        return waiting === undefined ? call() : whenUsable(waiting.catch(rethrow).then(call));
+      };
     },
   });
 }
 
+/** What a method returns later, as a promise and as rows: it is not known yet which of them it is. */
+function whenUsable(result: Promise<unknown>): unknown {
+  // Who reads rows does not await it.
+  result.catch(() => {});
+  const steps = async (): Promise<AsyncIterator<unknown>> => {
+    const rows = await result;
+    if (!isIterable(rows)) throw new TypeError('the method returns no rows');
+    return rows[Symbol.asyncIterator]();
+  };
+  const rows = {
+    [Symbol.asyncIterator]() {
+      const opened = steps();
+      opened.catch(() => {});
+      return {
+        next: async () => (await opened).next(),
+        return: async () => (await (await opened).return?.()) ?? { done: true, value: undefined },
+      };
+    },
+  };
+  return Object.assign(result, rows);
+}
+
 export const closedError = (): ClosedError =>
   new ClosedError('this Volley is closed: create another one with createVolley');
-
-/** Says that a Volley is closed, to callers that await a promise and to those that read rows. */
-function closed(): unknown {
-  const rejected = Promise.reject(closedError());
-  // Who reads rows does not await it.
-  rejected.catch(() => {});
-  return Object.assign(rejected, { [Symbol.asyncIterator]: () => ({ next: () => rejected }) });
-}
 
 function translated(result: unknown): unknown {
   if (result instanceof Promise) return result.catch(rethrow);

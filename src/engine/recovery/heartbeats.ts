@@ -8,10 +8,10 @@ import { ROLES, type Role } from './roles.js';
 export { ROLES, type Role } from './roles.js';
 
 /**
- * The format of the data that this version stores. Increase it if earlier workers cannot read what later ones write; workers with
- * different formats do not run together (data-format.ts). Workers that publish none have format 1.
+ * The format of the data that this version stores. Increase it if an earlier version cannot read what this one writes, or this one what an
+ * earlier version has written (data-format.ts). Workers that publish none have format 1.
  */
-export const DATA_FORMAT = 9;
+export const DATA_FORMAT = 10;
 
 /** A worker process with a recent heartbeat. */
 export interface WorkerProcess {
@@ -81,6 +81,8 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
       const beat = (): void => {
         serverTime(redis)
           .then((now) => redis.zadd(keys.workers, now, me))
+          // If someone has emptied Redis, what is stored from now on has this format.
+          .then(() => redis.set(keys.format, DATA_FORMAT, 'NX'))
           .catch(() => {});
       };
       beat();

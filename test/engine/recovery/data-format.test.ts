@@ -57,6 +57,8 @@ test('A worker waits for those of an earlier version, and starts only after they
   const beats = heartbeats(redis, keys, Date.now);
   const format = (endsAfter: number) =>
     dataFormat({
+      redis,
+      keys,
       heartbeats: {
         async alive() {
           looks += 1;
@@ -78,4 +80,47 @@ test('A worker waits for those of an earlier version, and starts only after they
   looks = 0;
   await expect(format(3).waitForOthers()).resolves.toBeUndefined();
   expect(looks).toBe(3);
+});
+
+test('The first call in an empty Redis stores the format, and others that find it may go on', async () => {
+  const { keys, volley } = installation('empty');
+  expect(await redis.get(keys.format)).toBeNull();
+  expect(await volley.list()).toEqual([]);
+  expect(await redis.get(keys.format)).toBe(String(DATA_FORMAT));
+  expect(await volley.enqueue(CAMPAIGN)).toMatchObject({ outcome: 'created' });
+});
+
+test.each([
+  ['no format', null, 'an earlier version of Volley has stored the data in Redis (no format,'],
+  [
+    'an earlier format',
+    DATA_FORMAT - 1,
+    `an earlier version of Volley has stored the data in Redis (format ${DATA_FORMAT - 1},`,
+  ],
+  [
+    'a later format',
+    DATA_FORMAT + 1,
+    `a later version of Volley has stored the data in Redis (format ${DATA_FORMAT + 1},`,
+  ],
+])('Data of %s is refused by every call and by workers, and doctor says so', async (name, format, message) => {
+  const { keys, volley } = installation(name.replaceAll(' ', '-'));
+  await redis.zadd(keys.campaigns, 0, 'mwrwtvlrlfo07 default');
+  if (format !== null) await redis.set(keys.format, format);
+  const refused = { name: 'OtherFormatError', message: expect.stringContaining(message) };
+  await expect(volley.list()).rejects.toMatchObject(refused);
+  await expect(volley.enqueue(CAMPAIGN)).rejects.toMatchObject(refused);
+  await expect(volley.suppression.add(['+447700900123'])).rejects.toMatchObject(refused);
+  await expect(volley.follow()[Symbol.asyncIterator]().next()).rejects.toMatchObject(refused);
+  await expect(volley.work().ready).rejects.toMatchObject(refused);
+  const checks = [];
+  for await (const check of volley.examine()) checks.push(check);
+  expect(checks.at(-1)).toMatchObject({ code: 'dataFormat', state: 'fail', message: refused.message });
+  expect(await redis.get(keys.format)).toBe(format === null ? null : String(format));
+});
+
+test('After someone has emptied Redis, a worker stores the format again', async () => {
+  const { keys } = installation('emptied');
+  const stop = heartbeats(redis, keys, Date.now).start('w', ['send'], { settings: {}, lacks: [] });
+  await expect.poll(() => redis.get(keys.format)).toBe(String(DATA_FORMAT));
+  await stop();
 });

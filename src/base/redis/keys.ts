@@ -21,8 +21,8 @@ export type LaneName = string & { readonly lane?: 'name' };
  * - `running`, sorted set: campaign → virtual start; the lowest is served next
  * - `scheduled`, `lapsing`, `ended`, `importing`, sorted sets: campaign → when it starts or its window opens, lapses, has ended, or
  *   its import's lease expires
- * - `comparing:TEXT`, string with a lifetime: the import that compares its list with the campaigns of a text, none of which may be
- *   committed meanwhile; TEXT is the digest of the text and its sender (intake/import/sent-before.ts)
+ * - `comparing:K`, string with a lifetime: the import that compares its list with the campaigns of a text, none of which may be
+ *   committed meanwhile; K is the digest of the text and its sender (intake/import/sent-before.ts)
  * - `failures`, hash, only while turns of the lane fail: stage → since when, and the last error (engine/lane/turn-failures.ts)
  * - `windows`, hash: rule of a window → when it was used and computed, and its next openings
  * - `unpolled`, `polled`, sorted sets: `campaign:ordinal` of an accepted request → when its first, or next, poll is due

@@ -1,6 +1,7 @@
 import { type Machine, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
+import { isUnavailable } from '../../base/redis/unavailable.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { OtherFormatError } from '../../campaign/errors.js';
 import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.js';
@@ -76,12 +77,16 @@ export function dataFormat({ redis, keys, heartbeats, machine }: DataFormatOptio
   };
 
   return {
-    /** The same check, until it was passed once: nothing to wait for. */
+    /** The same check, until it was passed once: undefined. While Redis does not answer, each call finds that out by itself. */
     stored(): Promise<void> | undefined {
       if (isKnown) return undefined;
-      checking ??= checkStored().finally(() => {
-        checking = undefined;
-      });
+      checking ??= checkStored()
+        .catch((error: unknown) => {
+          if (!isUnavailable(error)) throw error;
+        })
+        .finally(() => {
+          checking = undefined;
+        });
       return checking;
     },
     /** Redis may have other data than before: it was restarted, or replaced. */

@@ -102,21 +102,24 @@ test.each([
     DATA_FORMAT + 1,
     `a later version of Volley has stored the data in Redis (format ${DATA_FORMAT + 1},`,
   ],
-])('Data of %s is refused by every call and by workers, and doctor says so', async (name, format, message) => {
-  const { keys, volley } = installation(name.replaceAll(' ', '-'));
-  await redis.zadd(keys.campaigns, 0, 'mwrwtvlrlfo07 default');
-  if (format !== null) await redis.set(keys.format, format);
-  const refused = { name: 'OtherFormatError', message: expect.stringContaining(message) };
-  await expect(volley.list()).rejects.toMatchObject(refused);
-  await expect(volley.enqueue(CAMPAIGN)).rejects.toMatchObject(refused);
-  await expect(volley.suppression.add(['+447700900123'])).rejects.toMatchObject(refused);
-  await expect(volley.follow()[Symbol.asyncIterator]().next()).rejects.toMatchObject(refused);
-  await expect(volley.work().ready).rejects.toMatchObject(refused);
-  const checks = [];
-  for await (const check of volley.examine()) checks.push(check);
-  expect(checks.at(-1)).toMatchObject({ code: 'dataFormat', state: 'fail', message: refused.message });
-  expect(await redis.get(keys.format)).toBe(format === null ? null : String(format));
-});
+])(
+  'Data of %s is refused by every call and by workers, and doctor says so',
+  async (name, format, message) => {
+    const { keys, volley } = installation(name.replaceAll(' ', '-'));
+    await redis.zadd(keys.campaigns, 0, 'mwrwtvlrlfo07 default');
+    if (format !== null) await redis.set(keys.format, format);
+    const refused = { name: 'OtherFormatError', message: expect.stringContaining(message) };
+    await expect(volley.list()).rejects.toMatchObject(refused);
+    await expect(volley.enqueue(CAMPAIGN)).rejects.toMatchObject(refused);
+    await expect(volley.suppression.add(['+447700900123'])).rejects.toMatchObject(refused);
+    await expect(volley.follow()[Symbol.asyncIterator]().next()).rejects.toMatchObject(refused);
+    await expect(volley.work().ready).rejects.toMatchObject(refused);
+    const checks = [];
+    for await (const check of volley.examine()) checks.push(check);
+    expect(checks.at(-1)).toMatchObject({ code: 'dataFormat', state: 'fail', message: refused.message });
+    expect(await redis.get(keys.format)).toBe(format === null ? null : String(format));
+  },
+);
 
 test('After someone has emptied Redis, a worker stores the format again', async () => {
   const { keys } = installation('emptied');

@@ -105,6 +105,8 @@ export interface Volley
   resolve(id: string, resolution: Resolution): Promise<ResolveOutcome>;
   /**
    * Deletes all data of a campaign that has ended, before its retention period is over. Rejects with a `StateError` if it has not ended.
+   * One that cannot be read is cancelled instead, and becomes readable: its idempotency key, its counts, and its requests in flight are kept
+   * until the end of its retention period.
    */
   delete(id: string): Promise<{ readonly recipientCount: number }>;
   /**

@@ -6,6 +6,7 @@ export const CHECK_CODES = [
   'service',
   'redis',
   'dataFormat',
+  'damaged',
   'workers',
   'restored',
   'workerSettings',

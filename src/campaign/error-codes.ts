@@ -39,6 +39,7 @@ export const ERROR_CODES = {
   tooManyRequests: [429, 'failed', 'Too many requests'],
   headersTooLarge: [431, 'badInput', 'The headers are too large'],
   failed: [500, 'failed', 'Internal error'],
+  damaged: [500, 'failed', 'A stored record cannot be read'],
   full: [503, 'failed', 'Redis is full'],
   noToken: [503, 'waits', 'The lane has no access token'],
   unavailable: [503, 'failed', 'Temporarily unavailable'],

@@ -13,6 +13,7 @@ import { idsWithPrefix, listCampaigns, readState, type StoredState } from '../en
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
+import { orNull } from '../engine/recipients/damaged.js';
 import { readProgress } from '../engine/recipients/progress.js';
 import { idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
 import type { Heartbeats, WorkerProcess } from '../engine/recovery/heartbeats.js';
@@ -156,10 +157,8 @@ export function createCampaignReader({
     isDetailed: boolean,
     isWanted: (meta: CampaignMeta, state: StoredState) => boolean = () => true,
   ): Promise<CampaignStatus | null> => {
-    const [meta, state] = await Promise.all([
-      readMeta(redis, keys, lane.id, id),
-      readState(redis, keys, lane.id, id),
-    ]);
+    const reading = Promise.all([readMeta(redis, keys, lane.id, id), readState(redis, keys, lane.id, id)]);
+    const [meta, state] = isDetailed ? await reading : ((await orNull(reading)) ?? [null, null]);
     if (meta === null || state === null || !isWanted(meta, state)) return null;
     const { view, unknown } = await laneRead.read;
     const ofCampaign = (requests: typeof unknown) => requests.filter(({ campaign }) => campaign === id);
@@ -222,10 +221,8 @@ export function createCampaignReader({
     const { all, last, isOnLanes } = await rangeOf(options);
     const read = async ({ id, lane }: { id: string; lane: LaneId }) => {
       if (!isOnLanes(lane)) return { id, counts: false };
-      const [meta, state] = await Promise.all([
-        readMeta(redis, keys, lane, id),
-        readState(redis, keys, lane, id),
-      ]);
+      const reading = Promise.all([readMeta(redis, keys, lane, id), readState(redis, keys, lane, id)]);
+      const [meta, state] = (await orNull(reading)) ?? [null, null];
       return { id, counts: meta !== null && state !== null && isWanted(meta, state) };
     };
     let [seen, counted] = [0, 0];

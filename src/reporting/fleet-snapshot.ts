@@ -272,6 +272,15 @@ const storedState = z.object({
   pausedAt: z.number().default(STATE_DEFAULTS.pausedAt),
   outbox: z.string().optional(),
 });
+/** Null for one that cannot be read. */
+function readableOf(json: string): CountedCampaign | null {
+  try {
+    return storedState.parse(parseStoredState(json));
+  } catch {
+    return null;
+  }
+}
+
 /** What a count reads of a campaign. */
 export type CountedCampaign = z.output<typeof storedState>;
 
@@ -298,7 +307,8 @@ export async function countCampaigns(
       const [id = '', json = ''] = [found[at], found[at + 1]];
       if (seen.has(id)) continue;
       seen.add(id);
-      const stored = storedState.parse(parseStoredState(json));
+      const stored = readableOf(json);
+      if (stored === null) continue;
       campaigns[stored.state] += 1;
       for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
       requests.send += stored.sends;

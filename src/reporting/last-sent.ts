@@ -6,6 +6,7 @@ import { possibleFormsOf } from '../campaign/number-forms.js';
 import { NOT_SENT_STATES } from '../campaign/recipient.js';
 import { readMeta } from '../engine/lane/campaign-meta.js';
 import { listCampaigns } from '../engine/lane/campaigns.js';
+import { orNull } from '../engine/recipients/damaged.js';
 import { SLICE } from '../engine/recipients/slices.js';
 import { countSlices, numbersOf, readSlices } from '../engine/recipients/stored-slices.js';
 import { inBatches } from './in-batches.js';
@@ -71,14 +72,17 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     ttl: KEPT_MS,
     ttlAutopurge: true,
     async fetchMethod(_key, _stale, { options, context: { lane, campaign, sender } }) {
-      const meta = await readMeta(redis, keys, lane, campaign);
+      const meta = await orNull(readMeta(redis, keys, lane, campaign));
       // A person who replies to the confirmation of a stop word means what came before it; and a large campaign causes thousands of them.
       if (meta !== null && (meta.bypasses !== undefined || plainSender(meta.sender) !== sender)) {
         // Neither changes, and no number is kept.
         options.ttl = 0;
         return new Uint32Array();
       }
-      const { tails, isGrowing } = await readTails(lane, campaign);
+      const { tails, isGrowing } = (await orNull(readTails(lane, campaign))) ?? {
+        tails: new Uint32Array(),
+        isGrowing: true,
+      };
       if (meta === null || isGrowing) options.ttl = GROWING_MS;
       return tails;
     },
@@ -121,7 +125,7 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     let [campaigns, searched] = [0, 0];
     for await (const campaign of inBatches(campaignsOf(lane, sender), CAMPAIGNS_AT_ONCE, searchedOf)) {
       for (const form of forms) {
-        const found = await sentIn(lane, campaign, form);
+        const found = await orNull(sentIn(lane, campaign, form));
         if (found !== null && found.sentAt > (latest?.sentAt ?? 0)) latest = found;
       }
       if (campaign.tails.length > 0) campaigns += 1;
@@ -130,7 +134,7 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     }
     if (latest === null) return null;
     const { id, ordinal, reference } = latest;
-    const meta = await readMeta(redis, keys, lane, id);
+    const meta = await orNull(readMeta(redis, keys, lane, id));
     if (meta === null) return null;
     const wave = await outboxes.idsInWave(lane, meta, [ordinal]);
     return {

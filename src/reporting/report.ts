@@ -14,6 +14,7 @@ import {
 } from '../campaign/reported-status.js';
 import { readMeta } from '../engine/lane/campaign-meta.js';
 import { findLane, listCampaigns, readState } from '../engine/lane/campaigns.js';
+import { orNull } from '../engine/recipients/damaged.js';
 import { storedLeftOut } from '../engine/recipients/left-out.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
@@ -301,5 +302,6 @@ export async function* findRecipients(
     ].slice(0, MAX_FOUND);
     return rows.map((row) => ({ ...row, campaign: id, name: meta.name, ...returnedOf(meta) }));
   };
-  for await (const matches of inBatches(campaigns(), SEARCHED_AT_ONCE, findIn)) yield* matches;
+  const found = async (campaign: Parameters<typeof findIn>[0]) => (await orNull(findIn(campaign))) ?? [];
+  for await (const matches of inBatches(campaigns(), SEARCHED_AT_ONCE, found)) yield* matches;
 }

@@ -5,6 +5,7 @@ import { RESULT_STATES } from '../campaign/recipient.js';
 import type { RecipientResult, ReportedRecipient, ResultPage } from '../campaign/recipient-views.js';
 import { type CampaignMeta, readMeta } from '../engine/lane/campaign-meta.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
+import { orNull } from '../engine/recipients/damaged.js';
 import { asyncOf, inBatches } from './in-batches.js';
 import { type RecipientReader, recipientReader } from './recipient-reader.js';
 import { listedRows, reportRow } from './report-rows.js';
@@ -85,7 +86,7 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
         meta: null,
         rows: { recipients: new Map(ended), suppressed: new Map(), leftOut: new Map() },
       };
-    const meta = await readMeta(redis, keys, lane, id);
+    const meta = await orNull(readMeta(redis, keys, lane, id));
     if (meta === null) return null;
     const reader = recipientReader(redis, keys, lane, meta.id);
     const [rows, wave] = await Promise.all([

@@ -13,7 +13,7 @@ const included = new Set(files.flatMap(importsOf));
 const scripts = files.filter(({ path }) => !included.has(path));
 
 const BUILT_IN = new Set(
-  'and or not return if elseif while until in function error ipairs next pairs select tonumber tostring type unpack'.split(
+  'and or not return if elseif while until in function error ipairs next pairs pcall select tonumber tostring type unpack'.split(
     ' ',
   ),
 );

@@ -15,6 +15,7 @@ import {
 } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { readOrNull } from '../../engine/recipients/damaged.js';
 import { payerOf, trailFull } from '../../engine/recipients/key-bytes.js';
 
 /** An entry. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
@@ -195,7 +196,8 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
       for (let read = 0; read < MAX_READ_PER_PAGE; ) {
         const batch = entries.parse(await redis.xrevrange(key, before, from, 'COUNT', READ_AT_ONCE));
         for (const [id, [, json]] of batch) {
-          const stored = unpackEntry(json);
+          const stored = readOrNull(() => unpackEntry(json));
+          if (stored === null) continue;
           const isWanted =
             (ids === undefined || (stored.lane !== undefined && ids.includes(stored.lane))) &&
             (campaign === undefined || stored.campaign === campaign);

@@ -3,6 +3,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { InputError, NotFoundError } from '../../campaign/errors.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { listCampaigns, readState } from '../../engine/lane/campaigns.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 
 interface CampaignsOfKey {
   readonly redis: Redis;
@@ -25,11 +26,11 @@ export async function cancelCampaignsOf(
   const isPaused = await pauseSchedules(key);
   const cancelled: string[] = [];
   for await (const { id, lane } of listCampaigns(redis, keys)) {
-    const state = await readState(redis, keys, lane, id);
+    const state = await orNull(readState(redis, keys, lane, id));
     // The waves of outboxes belong to all who write to them.
     if (state?.outbox !== undefined) continue;
     if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
-    const creator = (await readMeta(redis, keys, lane, id))?.createdBy;
+    const creator = (await orNull(readMeta(redis, keys, lane, id)))?.createdBy;
     const isOfKey = creator?.kind === 'key' && creator.id === key;
     if (!isOfKey && !(creator?.kind === 'schedule' && isPaused(creator.id ?? '', lane))) continue;
     try {
@@ -55,7 +56,7 @@ export async function cancelCampaignsOn({
 }): Promise<number> {
   let cancelled = 0;
   for (const id of await redis.hkeys(keys.lane(lane, 'states'))) {
-    const state = await readState(redis, keys, lane, id);
+    const state = await orNull(readState(redis, keys, lane, id));
     // What waits in outboxes is cancelled there, with their waves.
     if (state === null || state.outbox !== undefined) continue;
     if (state.state === 'completed' || state.state === 'cancelled') continue;

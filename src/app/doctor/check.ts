@@ -36,6 +36,8 @@ export interface Examined extends ExamineOptions {
   readonly keyNames: Keys;
   readonly config: LocalConfig;
   readonly volley: Volley;
+  /** The ids of stored lanes that cannot be read. */
+  readonly damagedLanes: () => Promise<readonly string[]>;
   readonly clock: () => number;
   readonly now: number;
   /** Read when a row asks for the first time. */

@@ -4,6 +4,7 @@ import { otherFormat } from '../../engine/recovery/data-format.js';
 import { fileRemains } from '../../engine/recovery/rewrite-file.js';
 import { checkCountries, checkKeys } from './api-keys.js';
 import { coded, type Examined, fail, type Row } from './check.js';
+import { checkDamaged } from './damaged.js';
 import { checkLane, checkOutboxes, checkStored, checkUnconfigured } from './lanes.js';
 import { checkRecords } from './records.js';
 import { checkRedis, checkRemains, checkReplay } from './redis.js';
@@ -29,6 +30,10 @@ const ROWS: readonly Row[] = [
       const other = await otherFormat(redis, keyNames);
       return other === null ? [] : [fail('data', other)];
     },
+  },
+  {
+    code: 'damaged',
+    check: async ({ redis, keyNames, damagedLanes }) => checkDamaged(redis, keyNames, await damagedLanes()),
   },
   {
     code: 'workers',

@@ -7,10 +7,12 @@ import { auditedRecords } from '../../call-records/audited-records.js';
 import { type ActingFor, describeActor } from '../../campaign/actor.js';
 import { StateError } from '../../campaign/state-error.js';
 import type { InboundService } from '../../engine/inbound/inbound-service.js';
+import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import { laneNamed } from '../../engine/lane/lane.js';
 import { operatorCommands } from '../../engine/lane/operator-commands.js';
 import { KNOWN_MS } from '../../engine/lane/stored-lanes.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { resolveUnknown } from '../../engine/sending/unknown.js';
 import { openSuppressionList } from '../../intake/import/suppression-list.js';
 import { lazyOutboxes } from '../../intake/outbox/lazy-outboxes.js';
@@ -193,7 +195,15 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       async *examine(options = {}) {
         const { examine } = await import('../doctor/rows.js');
-        yield* examine({ ...options, redis, keyNames: keys, config, volley: acting, clock: systemClock });
+        yield* examine({
+          ...options,
+          redis,
+          keyNames: keys,
+          config,
+          volley: acting,
+          clock: systemClock,
+          damagedLanes: () => instance.stored.damaged(),
+        });
       },
       async preview(input) {
         const [{ previewCampaign }] = await importModules();
@@ -212,6 +222,23 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       cancel: (id) => commands.cancel(id),
       async delete(id) {
         const { id: lane } = await finder.of(id);
+        const { makeReadable } = await import('../../engine/recovery/damaged-campaign.js');
+        const removeDamaged = async () => {
+          if (!(await makeReadable(redis, keys, lane, id))) return null;
+          // Everything may have been sent.
+          await commands.cancel(id).catch((error: unknown) => {
+            if (!(error instanceof StateError)) throw error;
+          });
+          const left = await readState(redis, keys, lane, id);
+          return { recipientCount: left?.total ?? 0 };
+        };
+        const isDamaged =
+          (await orNull(Promise.all([readMeta(redis, keys, lane, id), readState(redis, keys, lane, id)]))) ===
+          null;
+        const removed = isDamaged
+          ? await by.audited({ action: 'campaign.delete', lane, campaign: id }, removeDamaged)
+          : null;
+        if (removed !== null) return removed;
         const state = await readState(redis, keys, lane, id);
         if (state !== null && state.endedAt === 0)
           throw new StateError(

@@ -26,6 +26,7 @@ import type { Queues } from '../../engine/lane/queues.js';
 import { singleFlight } from '../../engine/lane/single-flight.js';
 import { type StoredLanes, storedLanes } from '../../engine/lane/stored-lanes.js';
 import { notificationService } from '../../engine/notifications/notification-service.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { suppression as openSuppression } from '../../engine/recipients/suppression.js';
 import { dataFormat } from '../../engine/recovery/data-format.js';
 import { heartbeats as openHeartbeats } from '../../engine/recovery/heartbeats.js';
@@ -143,7 +144,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     connect: () => connect(redisUrl, 'blocking'),
     lanes: finder,
     async campaignOf(lane, campaign) {
-      const meta = await readMeta(redis, keys, lane, campaign);
+      const meta = await orNull(readMeta(redis, keys, lane, campaign));
       return meta && { name: meta.name, idempotencyKey: meta.idempotencyKey ?? null };
     },
   });

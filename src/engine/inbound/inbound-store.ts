@@ -4,6 +4,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { lastSent } from '../../campaign/inbound.js';
+import { readOrNull } from '../recipients/damaged.js';
 import { keyFull, NO_KEY, type Payer } from '../recipients/key-bytes.js';
 
 /*
@@ -130,9 +131,10 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
     for (let last: string | undefined; ; ) {
       const at = positions.parse(await read(last));
       const stored = at.length === 0 ? [] : await redis.hmget(inboundMessages, ...at);
-      for (const [index, json] of stored.entries())
-        if (json !== null)
-          found.push({ ...loggedMessage.parse(JSON.parse(json)), position: at[index] ?? '' });
+      for (const [index, json] of stored.entries()) {
+        const message = json === null ? null : readOrNull(() => loggedMessage.parse(JSON.parse(json)));
+        if (message !== null) found.push({ ...message, position: at[index] ?? '' });
+      }
       if (found.length >= limit || at.length < limit) return found.slice(0, limit);
       last = at.at(-1);
     }
@@ -206,8 +208,8 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
         const [next, flat] = await redis.hscan(inboundPending, cursor, 'COUNT', READ_AT_ONCE);
         for (let at = 0; at + 1 < flat.length; at += 2) {
           const [name = '', json = ''] = [flat[at], flat[at + 1]];
-          const pending = pendingShape.parse(JSON.parse(json));
-          if (!isOf(pending)) continue;
+          const pending = readOrNull(() => pendingShape.parse(JSON.parse(json)));
+          if (pending === null || !isOf(pending)) continue;
           // Its name is a digest of the numbers, without a key.
           for (const { digest, payer, bytes } of Object.values(pending.parts)) {
             await redis.hset(inboundIds, digest, '');

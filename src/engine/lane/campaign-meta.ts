@@ -9,6 +9,7 @@ import type { StoredFields } from '../../campaign/field-sets.js';
 import { FIELDS } from '../../campaign/fields.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
+import { readableMembers, readRecord } from '../recipients/damaged.js';
 
 /** What a campaign costs, by the prices at its creation. */
 const storedCost = z.object({
@@ -159,7 +160,13 @@ export function storedMeta(whole: CampaignMeta): string {
   });
 }
 
-/** Reads the part of a campaign that never changes; null if there is no such campaign. */
+/** What can be read of a damaged part, and what is usual for the rest: its text and sender may be empty. */
+export function readableMeta(id: string, lane: LaneId, json: string): CampaignMeta {
+  const usual = { ...usualMeta(id, lane), text: '', sender: '' };
+  return meta.parse({ ...usual, ...readableMembers(meta.shape, json) });
+}
+
+/** Reads the part of a campaign that never changes; null if there is no such campaign. Rejects with a DamagedError if it cannot be read. */
 export async function readMeta(
   redis: Redis,
   keys: Keys,
@@ -168,6 +175,8 @@ export async function readMeta(
 ): Promise<CampaignMeta | null> {
   const json = await redis.get(metaKey(keys, lane, campaign));
   if (json === null) return null;
-  const read = meta.parse({ ...usualMeta(campaign, lane), ...JSON.parse(json) });
+  const read = readRecord(`campaign ${campaign}`, () =>
+    meta.parse({ ...usualMeta(campaign, lane), ...JSON.parse(json) }),
+  );
   return read.preview === null ? read : { ...read, preview: { ...usualPreview(read), ...read.preview } };
 }

@@ -27,12 +27,28 @@ function campaign_with_defaults(c)
   return c
 end
 
--- Reads a stored state. An earlier version stored the long names.
+-- Whether a state has the form that scripts rely on.
+local function is_whole(c)
+  if not CAMPAIGN_MOVES[c.state] or type(c.counts) ~= 'table' or type(c.released) ~= 'table' then return false end
+  if type(c.total) ~= 'number' or type(c.ordinals) ~= 'number' then return false end
+  for name, value in pairs(CAMPAIGN_DEFAULTS) do
+    if type(c[name]) ~= type(value) then return false end
+  end
+  for _, count in pairs(c.counts) do
+    if type(count) ~= 'number' then return false end
+  end
+  return true
+end
+
+-- Reads a stored state. Returns nil if it cannot be read: its campaign is passed over, so that it stops no other, until an operator removes it.
 function campaign_read(raw)
-  local c = renamed(cjson.decode(raw), MEMBER)
+  local ok, stored = pcall(cjson.decode, raw)
+  if not ok or type(stored) ~= 'table' then return nil end
+  local c = renamed(stored, MEMBER)
   if c.state then c.state = STATE[c.state] or c.state end
-  if c.counts then c.counts = renamed(c.counts, COUNT) end
-  return campaign_with_defaults(c)
+  if type(c.counts) == 'table' then c.counts = renamed(c.counts, COUNT) end
+  c = campaign_with_defaults(c)
+  return is_whole(c) and c or nil
 end
 
 function campaign_text(c)

@@ -5,6 +5,7 @@ import { luaList } from '../../base/redis/script.js';
 import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../../campaign/campaign.js';
 import { RECIPIENT_STATES } from '../../campaign/recipient.js';
 import { parseStoredState, USUAL_STATE } from '../../campaign/stored-state.js';
+import { readableMembers, readRecord } from '../recipients/damaged.js';
 import { SLICE } from '../recipients/slice-blob.js';
 
 /** What the stored state of a campaign leaves out: most campaigns of a platform have one recipient, and few of these members. */
@@ -165,7 +166,7 @@ export async function readState(
   campaign: string,
 ): Promise<StoredState | null> {
   const json = await redis.hget(keys.lane(lane, 'states'), campaign);
-  return json === null ? null : parseState(json);
+  return json === null ? null : parseState(json, campaign);
 }
 
 const claimed = z.object({ campaign: z.string() });
@@ -176,10 +177,45 @@ export async function inFlightOf(
   campaigns: readonly string[],
 ): Promise<number> {
   const claims = await redis.hvals(keys.lane(id, 'claims'));
-  return claims.filter((json) => campaigns.includes(claimed.parse(JSON.parse(json)).campaign)).length;
+  return claims.filter((json) => {
+    const campaign = claimed.safeParse(JSON.parse(json)).data?.campaign;
+    return campaign !== undefined && campaigns.includes(campaign);
+  }).length;
 }
 
-/** Parses a state as the scripts store it. */
-export function parseState(json: string): StoredState {
-  return state.parse(parseStoredState(json));
+/** Parses a state as the scripts store it. Throws a DamagedError if it cannot be read. */
+export function parseState(json: string, campaign?: string): StoredState {
+  return readRecord(campaign === undefined ? 'a campaign' : `campaign ${campaign}`, () =>
+    state.parse(parseStoredState(json)),
+  );
+}
+
+/**
+ * A state in place of one that cannot be read: its campaign is cancelled, and what became of its recipients is not known, except of those that
+ * are in flight or have an unknown outcome.
+ */
+export function readableState(
+  json: string,
+  ordinals: number,
+  open: Readonly<Record<'sending' | 'unknown', number>>,
+): StoredState {
+  const total = Math.max(ordinals, open.sending + open.unknown);
+  return state.parse({
+    ...readableMembers(state.shape, JSON.stringify(parsedState(json))),
+    state: 'cancelled',
+    remainder: 'cancelled',
+    total,
+    ordinals: total,
+    cursor: total,
+    released: [],
+    counts: { ...open, abandoned: total - open.sending - open.unknown },
+  });
+}
+
+function parsedState(json: string): Record<string, unknown> {
+  try {
+    return parseStoredState(json);
+  } catch {
+    return {};
+  }
 }

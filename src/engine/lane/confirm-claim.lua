@@ -16,4 +16,5 @@ local claim = raw and cjson.decode(raw)
 if not claim or claim.turn ~= turn or claim.epoch < 0 then return 0 end
 if kind == 'poll' then return 1 end
 local state = redis.call('HGET', statesKey, claim.campaign)
-return state and campaign_read(state).state == 'running' and 1 or 0
+local c = state and campaign_read(state)
+return c and c.state == 'running' and 1 or 0

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
 import type { LaneOutlook, OutlookCampaign } from '../../campaign/estimate.js';
 import { parseStoredState } from '../../campaign/stored-state.js';
+import { readOrNull } from '../recipients/damaged.js';
 import { RELEASED, STATE_DEFAULTS } from './campaigns.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 
@@ -30,10 +31,12 @@ type StoredCampaign = z.output<typeof stored>;
  */
 const parsed = new LRUCache<string, StoredCampaign>({ max: 2_000 });
 
-function parseStored(text: string): StoredCampaign {
+/** Null for one that cannot be read, which the lane passes over. */
+function parseStored(text: string): StoredCampaign | null {
   const known = parsed.get(text);
   if (known !== undefined) return known;
-  const state = stored.parse(parseStoredState(text));
+  const state = readOrNull(() => stored.parse(parseStoredState(text)));
+  if (state === null) return null;
   parsed.set(text, state);
   return state;
 }

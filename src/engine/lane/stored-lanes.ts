@@ -15,6 +15,7 @@ import { loadScript } from '../../base/redis/script.js';
 import { actor } from '../../campaign/actor.js';
 import { InputError, throwInputErrors } from '../../campaign/errors.js';
 import { createSeal } from '../../service/auth/seal.js';
+import { readOrNull, readRecord } from '../recipients/damaged.js';
 import { credentialDigest, registrySecret, reservedMs } from './registry.js';
 
 /*
@@ -89,13 +90,13 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
   const parsed = (id: LaneId, text: string | null | undefined): StoredLane | null => {
     const [, revision, state, by = '', json = ''] = FORMAT.exec(text ?? '') ?? [];
     if (revision === undefined) return null;
-    return {
+    return readRecord(`the stored lane ${id}`, () => ({
       ...content.parse(JSON.parse(json)),
       id,
       by,
       revision: Number(revision),
       state: STATES.parse(state),
-    };
+    }));
   };
   /** All fields of a lane. Throws if it was sealed with another key. */
   const fieldsOf = ({ name, fields: open, sealed }: StoredLane): LaneFields => {
@@ -195,9 +196,15 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
       const changed = found.filter((_, at) => at % 2 === 0);
       const texts = changed.length === 0 ? [] : await redis.hmget(stored, ...changed);
       return {
-        changed: new Map(changed.map((id, at) => [id, parsed(id, texts[at])])),
+        // One that cannot be read is held: no process serves it.
+        changed: new Map(changed.map((id, at) => [id, readOrNull(() => parsed(id, texts[at]))])),
         latest: Number(found.at(-1) ?? revision),
       };
+    },
+    /** The ids of stored lanes that cannot be read. */
+    async damaged(): Promise<LaneId[]> {
+      const all = Object.entries(await redis.hgetall(stored));
+      return all.flatMap(([id, text]) => (readOrNull(() => parsed(id, text)) === null ? [id] : []));
     },
     get: async (id: LaneId): Promise<StoredLane | null> => parsed(id, await redis.hget(stored, id)),
     fieldsOf,

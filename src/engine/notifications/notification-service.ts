@@ -15,6 +15,7 @@ import { readMeta } from '../lane/campaign-meta.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
 import type { LaneFinder, LiveLanes } from '../lane/lane-finder.js';
 import type { TokenSource } from '../lane/token-source.js';
+import { orNull } from '../recipients/damaged.js';
 import { createReadCache, ordinalNumbers } from '../recipients/slices.js';
 import { recentlySettled } from './batch-lookup.js';
 import { createInbox, type Inbox } from './inbox.js';
@@ -85,7 +86,10 @@ export function notificationService(options: NotificationServiceOptions): Notifi
   const { callback } = config;
   const senders = createReadCache<string | null>(MAX_SENDERS);
   const senderOf = (lane: LaneId, campaign: string): Promise<string | null> =>
-    senders(`${lane} ${campaign}`, async () => (await readMeta(redis, keys, lane, campaign))?.sender ?? null);
+    senders(
+      `${lane} ${campaign}`,
+      async () => (await orNull(readMeta(redis, keys, lane, campaign)))?.sender ?? null,
+    );
   const statusOf = (lane: Lane, of?: SubscriptionKind) => subscriptionStatusStore(redis, keys, lane.id, of);
   const open = ({ id, name, settings }: Lane, of: SubscriptionKind): OpenSubscription =>
     subscriptionService({

@@ -4,6 +4,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { parseStoredState } from '../../campaign/stored-state.js';
 import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
+import { readOrNull } from './damaged.js';
 import { parseRecord, parseRecords } from './request-records.js';
 
 /** A digest of the service's id of a request, as request-index.lua stores it. */
@@ -101,13 +102,9 @@ export async function everAccepted(
   const states = await redis.hgetall(keys.lane(lane, 'states'));
   const matches = new Set<string>();
   for (const [campaign, json] of Object.entries(states)) {
-    const {
-      ordinals,
-      capacity = ordinals,
-      accepted,
-      remembered,
-      record,
-    } = campaignState.parse(parseStoredState(json));
+    const state = readOrNull(() => campaignState.parse(parseStoredState(json)));
+    if (state === null) continue;
+    const { ordinals, capacity = ordinals, accepted, remembered, record } = state;
     const bits = 64 + 24 * capacity;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;

@@ -4,6 +4,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { StatusWord } from '../../campaign/recipient.js';
 import { parseStoredState } from '../../campaign/stored-state.js';
 import { recordsKey } from './campaign-keys.js';
+import { readRecord as readStored } from './damaged.js';
 import { parseStatusWord } from './status-words.js';
 
 /** The record of the request that a batch was sent with. Times in ms. */
@@ -72,6 +73,7 @@ export async function readOnlyRecord(
   campaign: string,
 ): Promise<RequestRecord | null> {
   const json = await redis.hget(keys.lane(lane, 'states'), campaign);
-  const { record } = json === null ? {} : stateWithRecord.parse(parseStoredState(json));
+  const { record } =
+    json === null ? {} : readStored('a campaign', () => stateWithRecord.parse(parseStoredState(json)));
   return record === undefined ? null : parseRecord(record);
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { metaKey } from './campaign-keys.js';
+import { readRecord } from './damaged.js';
 
 /*
  * A short list has no key of its own: most campaigns of a platform have one recipient, and a key would take more memory than the list.
@@ -31,6 +32,6 @@ export async function readShortList(
   campaign: string,
 ): Promise<Buffer | null> {
   const json = await redis.get(metaKey(keys, lane, campaign));
-  const { list } = json === null ? {} : meta.parse(JSON.parse(json));
+  const { list } = json === null ? {} : readRecord('a campaign', () => meta.parse(JSON.parse(json)));
   return list === undefined ? null : blobOf(list);
 }

@@ -7,6 +7,7 @@ import { loadScript } from '../../base/redis/script.js';
 import { type Actor, actor } from '../../campaign/actor.js';
 import { NotAllowedError } from '../../campaign/errors.js';
 import { possibleFormsOf } from '../../campaign/number-forms.js';
+import { readOrNull } from './damaged.js';
 import { openNumberDigests } from './number-digests.js';
 
 /*
@@ -356,7 +357,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         const ids = Array.from({ length: Math.min(last, NUMBERS_PER_COMMAND) }, (_, at) => String(last - at));
         const records = await redis.hmget(names.operations, ...ids);
         for (const [at, json] of records.entries()) {
-          if (json !== null) yield { ...storedOperation.parse(JSON.parse(json)), id: ids[at] ?? '' };
+          const stored = json === null ? null : readOrNull(() => storedOperation.parse(JSON.parse(json)));
+          if (stored !== null) yield { ...stored, id: ids[at] ?? '' };
         }
       }
     },

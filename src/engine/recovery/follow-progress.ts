@@ -3,6 +3,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { isFull } from '../../base/redis/unavailable.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import { parseState, type StoredState } from '../lane/campaigns.js';
+import { orNull } from '../recipients/damaged.js';
 import { recordProgress } from '../recipients/progress.js';
 
 /** Campaigns of a lane that are followed; those that are served first. */
@@ -27,8 +28,10 @@ export function progressFollower({ redis, keys }: { readonly redis: Redis; reado
     const states = await redis.hmget(keys.lane(lane, 'states'), ...ids);
     const due = await Promise.all(
       states.map(async (json, at) => {
-        const [state, campaign] = [json === null ? null : parseState(json), ids[at]];
-        if (state === null || campaign === undefined || !isFollowed(state)) return [];
+        const campaign = ids[at];
+        if (json === null || campaign === undefined) return [];
+        const state = await orNull(Promise.resolve().then(() => parseState(json, campaign)));
+        if (state === null || !isFollowed(state)) return [];
         const hasEnded = state.endedAt > 0;
         const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
         const next = await recordProgress(redis, keys, { lane, campaign, hasEnded }, { at: now, counts });

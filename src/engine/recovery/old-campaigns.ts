@@ -8,6 +8,7 @@ import type { LaneFinder } from '../lane/lane-finder.js';
 import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { scriptEvents } from '../lane/script-events.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
+import { orNull } from '../recipients/damaged.js';
 import { listUnknown, resolveBatches } from '../sending/unknown.js';
 
 const PAGE_SIZE = 200;
@@ -43,17 +44,20 @@ export async function checkOldCampaigns(options: OldCampaignsOptions, now?: numb
     keys,
     time - Math.min(retentionMs, maxCampaignAgeMs),
   )) {
-    const state = await readState(redis, keys, laneId, campaign);
+    const state = await orNull(readState(redis, keys, laneId, campaign));
     if (state === null) {
+      // One that cannot be read is left for an operator.
+      if ((await redis.hexists(keys.lane(laneId, 'states'), campaign)) === 1) continue;
       // Redis has lost it, or its process died before it wrote the data.
       await redis.zrem(keys.campaigns, indexMember(laneId, campaign));
       continue;
     }
     const isSwept = configured.has(laneId);
     if (state.state === 'importing') {
-      if (!isSwept) await options.discardImport(laneId, campaign);
+      if (!isSwept) await orNull(options.discardImport(laneId, campaign));
     } else if (state.endedAt > 0) {
-      if (!isSwept && state.endedAt <= time - retentionMs) await options.removeCampaign(laneId, campaign);
+      if (!isSwept && state.endedAt <= time - retentionMs)
+        await orNull(options.removeCampaign(laneId, campaign));
     } else if (state.launchAt + maxCampaignAgeMs <= time) {
       const lane = await finder.withId(laneId);
       const {

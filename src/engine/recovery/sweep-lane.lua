@@ -74,6 +74,10 @@ for id, c in pairs(campaigns) do
   end
   redis.call('ZREM', lapsingKey, id)
 end
+-- One that cannot be read does not lapse until an operator has removed it.
+for _, id in ipairs(lapsing) do
+  if not campaigns[id] then redis.call('ZREM', lapsingKey, id) end
+end
 campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 
 local dueAt = math.huge

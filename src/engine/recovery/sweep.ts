@@ -17,6 +17,7 @@ import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
 import { createServerClock } from '../lane/server-clock.js';
 import { type Wakers, wakeLane } from '../lane/wake.js';
 import { computeWindows, type OpeningsOf } from '../lane/windows.js';
+import { orNull } from '../recipients/damaged.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
 import { progressFollower } from './follow-progress.js';
@@ -362,9 +363,10 @@ export async function sweepLane(
   }
   if (swept.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane.id)) ?? []);
   if (swept.inbound) await options.tendInbound?.(lane.id);
-  for (const id of swept.deadImports) await options.discardImport(lane.id, id);
+  for (const id of swept.deadImports) await orNull(options.discardImport(lane.id, id));
   const limit = pLimit(REMOVALS_AT_ONCE);
-  await limit.map(swept.expired, (id) => options.removeCampaign(lane.id, id));
+  // One that cannot be read is left for an operator.
+  await limit.map(swept.expired, (id) => orNull(options.removeCampaign(lane.id, id)));
   // If the lane's job is lost, the next sweep adds it again.
   const turnAt = await wakeLane(lane, options.wakers);
   return Math.min(swept.dueAt, turnAt + EVERY_MS);

@@ -9,6 +9,7 @@ import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js'
 import { listCampaigns, readState, type StoredState } from '../../engine/lane/campaigns.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { inBatches } from '../../reporting/in-batches.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { CampaignInput, CheckedCampaign } from './campaign-input.js';
@@ -200,9 +201,9 @@ async function campaignsWith(
 ) {
   const lanes = new Set((await comparedOf(finder, comparedLanes)).map(([, { id }]) => id));
   const read = async ({ id, lane }: { id: string; lane: string }) => {
-    const meta = lanes.has(lane) ? await readMeta(redis, keys, lane, id) : null;
+    const meta = lanes.has(lane) ? await orNull(readMeta(redis, keys, lane, id)) : null;
     if (meta?.text !== message || meta.sender !== sender) return { id, campaign: null };
-    const state = await readState(redis, keys, lane, id);
+    const state = await orNull(readState(redis, keys, lane, id));
     if (state === null || !isCompared(state, since)) return { id, campaign: null };
     const { name, created, invalid } = meta;
     const createdAt = new Date(created).toISOString();

@@ -7,6 +7,7 @@ import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import { nextCommonOpening, windowNow } from '../../campaign/window.js';
 import { parseState } from '../../engine/lane/campaigns.js';
 import type { Lane } from '../../engine/lane/lane.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { pageOfOutboxes } from './outbox-index.js';
 import { outboxKeys } from './outbox-keys.js';
 import { type OutboxSettings, readOutboxSettings } from './settings.js';
@@ -40,7 +41,8 @@ export async function readOutboxStatus(
   const counts = perName(RECIPIENT_STATES, (state) => numberIn(`removed:${state}`));
   let reason: string | null = null;
   for (const json of states) {
-    const wave = parseState(json);
+    const wave = await orNull(Promise.resolve().then(() => parseState(json)));
+    if (wave === null) continue;
     for (const state of RECIPIENT_STATES) counts[state] += wave.counts[state] ?? 0;
     if (wave.state === 'paused' && wave.pauseReason.startsWith('the service refuses'))
       reason = wave.pauseReason;
@@ -110,7 +112,7 @@ export async function outboxTotals(
     await Promise.all(
       page.outboxes.map(async ({ name, lane: id }) => {
         const lane = byId.get(id);
-        const status = lane && (await readOutboxStatus(lane, name));
+        const status = lane && (await orNull(readOutboxStatus(lane, name)));
         if (lane && status) add(lane, status);
       }),
     );

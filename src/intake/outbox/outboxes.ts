@@ -8,6 +8,7 @@ import { limitsFor, refusedSender } from '../../campaign/check-limits.js';
 import { InputError, NotFoundError } from '../../campaign/errors.js';
 import type { OutboxChange, OutboxStatus } from '../../campaign/outbox-views.js';
 import { registerWindow } from '../../engine/lane/windows.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { messageChecker } from './check-message.js';
 import { defineOutbox, type OutboxInput } from './define-outbox.js';
@@ -25,7 +26,14 @@ import { outboxKeys } from './outbox-keys.js';
 import type { Outbox } from './outbox-methods.js';
 import { readOutboxStatus } from './outbox-status.js';
 import { OUTBOX_BYTES, type SetOptions, settingsReplacer } from './set-outbox.js';
-import { differencesOf, editionOf, type OutboxSettings, readOutboxSettings, UNCHANGED } from './settings.js';
+import {
+  differencesOf,
+  editionOf,
+  makeOutboxReadable,
+  type OutboxSettings,
+  readOutboxSettings,
+  UNCHANGED,
+} from './settings.js';
 import { usedColumns } from './used-columns.js';
 
 /** Which outbox a name means. A name is unique within its lane. */
@@ -108,7 +116,7 @@ export function openOutboxes(
     const statuses = await Promise.all(
       outboxes.map(async ({ name, lane: id }) => {
         const lane = await finder.withId(id);
-        return readOutboxStatus(lane, name, await whyUnserved(finder, lane));
+        return orNull(readOutboxStatus(lane, name, await whyUnserved(finder, lane)));
       }),
     );
     return { outboxes: statuses.filter((status) => status !== null), nextCursor: next };
@@ -233,7 +241,7 @@ export function openOutboxes(
     open(name, { lanes } = {}) {
       // Found once: an outbox of this name that another lane gets later is not this one.
       let lane: Promise<LaneId> | undefined;
-      return operatedOutbox(options, by, name, async () => {
+      const outbox = operatedOutbox(options, by, name, async () => {
         lane ??= opener.laneOf(name, lanes);
         try {
           return await opener.open(await lane, name);
@@ -242,6 +250,16 @@ export function openOutboxes(
           throw error;
         }
       });
+      return {
+        ...outbox,
+        // One that cannot be read is closed, and what waits in it is cancelled. It still knows which messages were sent.
+        async delete() {
+          if (!(await makeOutboxReadable(redis, keys, await opener.laneOf(name, lanes), name)))
+            return outbox.delete();
+          await outbox.close();
+          await outbox.cancelAll();
+        },
+      };
     },
   };
 }

@@ -6,6 +6,7 @@ import { actor } from '../../campaign/actor.js';
 import { outboxFields } from '../../campaign/field-schemas.js';
 import { OUTBOX_NAMES, type OutboxName } from '../../campaign/field-sets.js';
 import { parseSendTimeRule, type SendTimeRule } from '../../campaign/send-time.js';
+import { readableMembers, readOrNull, readRecord } from '../../engine/recipients/damaged.js';
 import { outboxKeys } from './outbox-keys.js';
 
 const stored = z.object({
@@ -67,8 +68,39 @@ export function ruleOf({ sendRule }: Pick<OutboxSettings, 'sendRule'>): SendTime
   return parseSendTimeRule(sendRule) ?? { kind: 'now' };
 }
 
-/** Reads stored settings. */
-export const parseSettings = (json: string): OutboxSettings => stored.parse(JSON.parse(json));
+/** Reads stored settings. Throws a DamagedError if they cannot be read. */
+export const parseSettings = (json: string, name?: string): OutboxSettings =>
+  readRecord(name === undefined ? 'an outbox' : `outbox ${name}`, () => stored.parse(JSON.parse(json)));
+
+/** What can be read of damaged settings, and what does no harm for the rest. */
+export const readableSettings = (json: string): OutboxSettings =>
+  stored.parse({
+    message: '',
+    sender: '',
+    sendRule: 'now',
+    lateMs: 0,
+    columns: [],
+    created: 0,
+    ...readableMembers(stored.shape, json),
+  });
+
+/**
+ * Makes an outbox readable whose settings are damaged: keeps each that can be read. Returns whether they were damaged. Repeating it is
+ * harmless.
+ */
+export async function makeOutboxReadable(
+  redis: Redis,
+  keys: Keys,
+  lane: LaneId,
+  name: string,
+): Promise<boolean> {
+  const key = outboxKeys(keys, lane, name).fixed.outbox;
+  const json = await redis.hget(key, 'settings');
+  if (json === null || readOrNull(() => parseSettings(json)) !== null) return false;
+  const settings = readableSettings(json);
+  await redis.hset(key, { settings: JSON.stringify(settings), edition: editionOf(settings) });
+  return true;
+}
 
 /** Reads the settings of an outbox; null if there is none with this name on the lane. */
 export async function readOutboxSettings(
@@ -78,5 +110,5 @@ export async function readOutboxSettings(
   name: string,
 ): Promise<OutboxSettings | null> {
   const json = await redis.hget(outboxKeys(keys, lane, name).fixed.outbox, 'settings');
-  return json === null ? null : parseSettings(json);
+  return json === null ? null : parseSettings(json, name);
 }

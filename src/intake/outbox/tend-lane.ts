@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { serverTime } from '../../base/redis/connection.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import type { ScriptEvent } from '../../engine/lane/script-events.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { lapseOutbox, type Tended, type TendOptions, tendOutbox } from './tend-outbox.js';
 
 /*
@@ -12,10 +13,17 @@ const dueScript = laneScript(import.meta.url, './due-outboxes.lua', (reply) =>
   z.array(z.string()).parse(reply),
 );
 
+/** What was done with these outboxes, without those that cannot be read: they are held until an operator removes them. */
+const eachReadable = async <Done>(
+  names: readonly string[],
+  tend: (name: string) => Promise<Done>,
+): Promise<Done[]> =>
+  (await Promise.all(names.map((name) => orNull(tend(name))))).filter((done) => done !== null);
+
 /** Tends the outboxes of a lane that have something to do. */
 export async function tendDue(lane: LaneStore, options: TendOptions): Promise<Tended> {
   const names = await dueScript(lane, { time: options.now });
-  const done = await Promise.all(names.map((name) => tendOutbox(lane, name, options)));
+  const done = await eachReadable(names, (name) => tendOutbox(lane, name, options));
   return {
     planned: done.reduce((sum, { planned }) => sum + planned, 0),
     lapsed: done.reduce((sum, { lapsed }) => sum + lapsed, 0),
@@ -32,7 +40,7 @@ export async function lapseDue(
   options: TendOptions,
 ): Promise<{ readonly next: number | null; readonly events: readonly ScriptEvent[] }> {
   const names = await dueScript(lane, { time: options.now });
-  const done = await Promise.all(names.map((name) => lapseOutbox(lane, name, options)));
+  const done = await eachReadable(names, (name) => lapseOutbox(lane, name, options));
   const outboxes = lane.keys.lane(lane.id, 'outboxes');
   const now = options.now ?? (await serverTime(lane.redis));
   const [, later] = await lane.redis.zrangebyscore(outboxes, `(${now}`, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);

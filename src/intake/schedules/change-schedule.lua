@@ -22,9 +22,10 @@
 run_when_full(idsKey)
 local stored = redis.call('HMGET', scheduleKey, 'state', 'run', 'paidBy', 'paid')
 local state = stored[1]
-if not state then return { 'missing', '0' } end
+-- One that cannot be read can be removed.
+if not state and (change ~= 'remove' or redis.call('EXISTS', scheduleKey) == 0) then return { 'missing', '0' } end
 if change == 'remove' then
-  key_bytes.add(keyBytesKey, stored[3] or '', -tonumber(stored[4] or '0'), 0)
+  key_bytes.add(keyBytesKey, stored[3] or '', -(tonumber(stored[4] or '0') or 0), 0)
   redis.call('DEL', scheduleKey, occurrencesKey)
   redis.call('ZREM', idsKey, id)
   redis.call('ZREM', dueKey, id)

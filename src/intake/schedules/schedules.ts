@@ -13,6 +13,7 @@ import type { ProvidedList } from './occur.js';
 import { problemFinder } from './problem.js';
 import {
   idOfRef,
+  laneOfRef,
   occurrenceOf,
   refOf,
   type Schedule,
@@ -136,16 +137,17 @@ export function openSchedules({
     return stored;
   };
   /** The schedule with this id, on any lane or on one of these. */
-  const find = async (id: string, { lanes }: ScheduleChoice = {}): Promise<StoredSchedule> => {
+  const find = async (id: string, choice?: ScheduleChoice): Promise<StoredSchedule> =>
+    read(await refFor(id, choice));
+  const refFor = async (id: string, { lanes }: ScheduleChoice = {}): Promise<string> => {
     const wanted =
       lanes && (await Promise.all(lanes.map(async (lane) => refOf(id, await finder.idOf(lane)))));
     const all = await store.refsOf(id);
     const refs = wanted === undefined ? all : all.filter((ref) => wanted.includes(ref));
     const [only, ...others] = refs;
     if (only === undefined) throw missing(id);
-    if (others.length === 0) return read(only);
-    const schedules = await Promise.all(refs.map(read));
-    const names = await Promise.all(schedules.map(({ definition }) => finder.nameOf(definition.lane)));
+    if (others.length === 0) return only;
+    const names = await Promise.all(refs.map((ref) => finder.nameOf(laneOfRef(ref))));
     throw new AmbiguousNameError('schedule', id, names.sort());
   };
   const view = async (
@@ -156,7 +158,7 @@ export function openSchedules({
   const actor = describeActor(by.actor);
   const change = async (
     id: string,
-    name: 'pause' | 'resume' | 'run' | 'remove',
+    name: 'pause' | 'resume' | 'run',
     options: { readonly reason?: string; readonly next?: number },
     choice: ScheduleChoice | undefined,
   ) => {
@@ -165,7 +167,6 @@ export function openSchedules({
       pause: state === 'paused',
       resume: state === 'active',
       run: requested !== 0,
-      remove: false,
     };
     if (isNow[name]) return { isNew: false, run: requested, lane: await finder.nameOf(definition.lane) };
     const audited = { action: `schedule.${name}`, lane: definition.lane, details: { schedule: id } } as const;
@@ -265,7 +266,13 @@ export function openSchedules({
       if (isNew) events.emit({ type: 'schedule.resumed', lane, schedule: id, next, actor });
     },
     async remove(id, choice) {
-      const { lane } = await change(id, 'remove', {}, choice);
+      // Also one that cannot be read.
+      const ref = await refFor(id, choice);
+      const laneId = laneOfRef(ref);
+      const audited = { action: 'schedule.remove', lane: laneId, details: { schedule: id } } as const;
+      const { result } = await by.audited(audited, () => store.change(ref, 'remove', {}));
+      if (result === 'missing') throw missing(id);
+      const lane = await finder.nameOf(laneId);
       events.emit({ type: 'schedule.removed', lane, schedule: id, actor });
     },
     provide(name, list) {

@@ -11,6 +11,7 @@ import { untilAnswered } from '../../base/redis/until-answered.js';
 import { actor } from '../../campaign/actor.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
 import { keyLimits } from '../../campaign/limits.js';
+import { orNull, readRecord } from '../../engine/recipients/damaged.js';
 import { NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import type { ScheduleTotals } from '../../reporting/fleet-snapshot.js';
 import type { RecipientInput } from '../import/read-objects.js';
@@ -224,7 +225,8 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       { reason = '', next = 0 }: { reason?: string; next?: number } = {},
     ) {
       const isStopped = change === 'pause' || change === 'remove';
-      const before = isStopped ? await read(ref) : null;
+      // Of one that cannot be read, it is not known what is being imported; it creates nothing any more.
+      const before = isStopped ? await (change === 'remove' ? orNull(read(ref)) : read(ref)) : null;
       const changed = await changeScript.run(
         redis,
         {
@@ -271,13 +273,24 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
     /** The latest occurrences, newest first. */
     async occurrences(ref: string, limit: number): Promise<StoredOccurrence[]> {
       const texts = await redis.zrange(names.occurrences(ref), '0', String(limit - 1), 'REV');
-      return texts.map((json) => storedOccurrence.parse(JSON.parse(json)));
+      return texts.flatMap((json) => {
+        try {
+          return storedOccurrence.parse(JSON.parse(json));
+        } catch {
+          return [];
+        }
+      });
     },
 
     /** The references of the schedules with this id: one for each lane that has one. */
     refsOf: (id: string): Promise<string[]> =>
       // The character after the space is the exclamation mark.
       redis.zrangebylex(names.ids, `[${id} `, `(${id}!`),
+
+    /** All references, with their ids. */
+    async *refs(): AsyncGenerator<{ readonly id: string; readonly ref: string }> {
+      for (const ref of await redis.zrange(names.ids, '0', '-1')) yield { id: idOfRef(ref), ref };
+    },
 
     /** The schedules by id: all, or those after one, of all lanes, or of these. `atOnce`: how many it reads at a time. */
     async *list({ after, lanes, atOnce = PER_READ }: ListedSchedules = {}): AsyncGenerator<StoredSchedule> {
@@ -286,7 +299,9 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
         const wanted = refs.filter((ref) => lanes?.includes(laneOfRef(ref)) ?? true);
         const perRead = Math.min(atOnce, PER_READ);
         for (let from = 0; from < wanted.length; from += perRead) {
-          const schedules = await Promise.all(wanted.slice(from, from + perRead).map(read));
+          const some = wanted.slice(from, from + perRead);
+          // One that cannot be read stops no other.
+          const schedules = await Promise.all(some.map((ref) => orNull(read(ref))));
           yield* schedules.filter((each) => each !== null);
         }
         const last = refs.at(-1);
@@ -323,10 +338,12 @@ interface Added {
 /** See {@link scheduleStore}. */
 export type ScheduleStore = ReturnType<typeof scheduleStore>;
 
+/** Throws a DamagedError if it cannot be read. */
 function storedOf(ref: string, values: readonly (string | null)[]): StoredSchedule | null {
-  if (values[0] === null) return null;
-  const { created, skipped, missed, failed, reason, lastCampaign, ...rest } = row.parse(
-    Object.fromEntries(FIELDS.map((name, at) => [name, values[at]])),
+  if (values.every((value) => value === null)) return null;
+  const { created, skipped, missed, failed, reason, lastCampaign, ...rest } = readRecord(
+    `schedule ${idOfRef(ref)}`,
+    () => row.parse(Object.fromEntries(FIELDS.map((name, at) => [name, values[at]]))),
   );
   return {
     ref,

@@ -6,6 +6,7 @@ import type { LaneStatus } from '../../campaign/views.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneStatusRecord } from '../../engine/lane/lane-status.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import type { BroadcastEvent } from '../event-feed.js';
 import type { EventLog } from '../event-log.js';
 import { type CampaignCounts, type CountedCampaign, countCampaigns, rateLimited } from '../fleet-snapshot.js';
@@ -79,7 +80,7 @@ export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: 
       const newest = found.sort((a, b) => (a.id < b.id ? 1 : -1));
       const named = new Set(newest.filter(needsPerson).slice(0, ATTENTION_SHOWN));
       const nameOf = async (id: string): Promise<string | null> => {
-        const name = names.get(id) ?? (await readMeta(redis, keys, lane.id, id))?.name ?? null;
+        const name = names.get(id) ?? (await orNull(readMeta(redis, keys, lane.id, id)))?.name ?? null;
         if (name !== null) names.set(id, name);
         return name;
       };

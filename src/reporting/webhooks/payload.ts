@@ -7,6 +7,7 @@ import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { campaignIdIn } from '../results-log.js';
 import type { ReadResults } from '../results-reader.js';
 import { type Delivery, placesOf } from './delivery.js';
@@ -36,10 +37,8 @@ export function payloadReader({ redis, keys, finder, read }: PayloadDeps) {
   const campaignState = async ({ lane, entries: [entry] }: Delivery): Promise<Payload> => {
     const id = entry === undefined ? null : await campaignIdIn(redis, keys, lane, entry[0]);
     if (id === null) return NOTHING;
-    const [meta, state] = await Promise.all([
-      readMeta(redis, keys, lane, id),
-      readState(redis, keys, lane, id),
-    ]);
+    const reading = Promise.all([readMeta(redis, keys, lane, id), readState(redis, keys, lane, id)]);
+    const [meta, state] = (await orNull(reading)) ?? [null, null];
     if (meta === null || state === null) return NOTHING;
     return only({
       campaign: id,

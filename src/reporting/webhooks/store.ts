@@ -3,6 +3,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { perName } from '../../campaign/recipient.js';
+import { readOrNull } from '../../engine/recipients/damaged.js';
 import type { WebhookTotals } from '../fleet-snapshot.js';
 import { type Delivery, packDelivery, unpackDelivery } from './delivery.js';
 import { type Endpoint, packEndpoint, readEndpoint } from './endpoint.js';
@@ -79,6 +80,22 @@ export function webhookStore(redis: Redis, keys: Keys) {
 
     count: (): Promise<number> => redis.hlen(endpoints),
 
+    /** The ids of endpoints whose record cannot be read. */
+    async damaged(): Promise<string[]> {
+      const all = Object.entries(await redis.hgetall(endpoints));
+      return all.flatMap(([id, json]) => (readEndpoint(id, json) === null ? [id] : []));
+    },
+
+    /** Removes an endpoint whose record cannot be read. */
+    async removeDamaged(id: string): Promise<void> {
+      await redis
+        .multi()
+        .hdel(endpoints, id)
+        .zrem(due, id)
+        .unlink(of.cursors(id), of.deliveries(id), of.failed(id), of.totals(id))
+        .exec();
+    },
+
     /**
      * Adds an endpoint (`before` null), changes it, or removes it (`after` null). `ends`: where the logs of its lanes end, for a new one.
      * Returns false if it is not as it was read. A worker looks at it at `dueAt`.
@@ -124,7 +141,9 @@ export function webhookStore(redis: Redis, keys: Keys) {
     async *failed(id: string): AsyncGenerator<readonly Delivery[]> {
       for (let cursor = '0'; ; ) {
         const [next, flat] = await redis.hscan(of.failed(id), cursor, 'COUNT', READ_AT_ONCE);
-        yield flat.flatMap((name, at) => (at % 2 === 0 ? [unpackDelivery(name, flat[at + 1] ?? '')] : []));
+        yield flat.flatMap((name, at) =>
+          at % 2 === 0 ? (readOrNull(() => unpackDelivery(name, flat[at + 1] ?? '')) ?? []) : [],
+        );
         cursor = next;
         if (cursor === '0') return;
       }
@@ -167,8 +186,9 @@ export function webhookStore(redis: Redis, keys: Keys) {
     },
 
     async totals(id: string): Promise<Totals> {
-      const { health, ...counts } = totals.parse(await redis.hgetall(of.totals(id)));
-      return { ...counts, health: { ...NEW_HEALTH, ...JSON.parse(health) } };
+      const stored = await redis.hgetall(of.totals(id));
+      const { health, ...counts } = readOrNull(() => totals.parse(stored)) ?? totals.parse({});
+      return { ...counts, health: { ...NEW_HEALTH, ...readOrNull(() => JSON.parse(health)) } };
     },
     /** Forgets how the requests to an endpoint have gone, and has everything that waits sent at once. */
     async beginAnew(id: string, now: number): Promise<void> {
@@ -211,5 +231,5 @@ export type WebhookStore = ReturnType<typeof webhookStore>;
 
 const unpackAll = (all: Readonly<Record<string, string>>): Delivery[] =>
   Object.entries(all)
-    .map(([id, json]) => unpackDelivery(id, json))
+    .flatMap(([id, json]) => readOrNull(() => unpackDelivery(id, json)) ?? [])
     .sort((a, b) => a.createdAt - b.createdAt);

@@ -253,6 +253,13 @@ export function webhookService(deps: WebhookDeps) {
       },
 
       async remove(id, choice) {
+        // One that cannot be read does not name its lanes, so only an operator of all lanes removes it.
+        if (choice?.lanes === undefined && (await store.damaged()).includes(id)) {
+          await by.audited({ action: 'webhook.remove', details: { webhook: id } }, () =>
+            store.removeDamaged(id),
+          );
+          return;
+        }
         const endpoint = await require(id, choice);
         await audited('webhook.remove', endpoint, () => change(endpoint, null));
         events.emit({ type: 'webhook.removed', webhook: id, host: hostOf(endpoint), actor });

@@ -64,6 +64,8 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
     'The key sent too many requests, its uploads in progress reached their limit, or this address tried too many invalid keys. `Retry-After` says after how many seconds you can retry.',
   headersTooLarge:
     'The address and the headers of a request may have 16 kB together. The connection is closed.',
+  damaged:
+    'A record that Redis stores cannot be read: `detail` names it. `volley doctor` lists all of them, and says how to remove them. Other records are not affected.',
   failed:
     'The server has a fault and logged it as `http.failed`. The request may have taken effect: retry with the same `Idempotency-Key`.',
   full: 'Redis has used 85% of its `maxmemory`, so nothing new is stored; `detail` says how much it uses. Retrying helps only after an operator has raised `maxmemory`, or old campaigns were removed. You can still read, pause, and cancel.',

@@ -1,4 +1,5 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { countryNamed } from './country-names.js';
 import { InputError } from './errors.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
 import { callableForm } from './number-forms.js';
@@ -74,9 +75,8 @@ export function numberReader(defaultCountry: string | undefined, kinds: NumberKi
 
 /** Says that `country` is not a country code, with the code that was probably meant. */
 function noSuchCountry(country: string): string {
-  const upper = country.toUpperCase();
-  const meant = upper === 'UK' ? 'GB' : upper;
-  const hint = isSupportedCountry(meant) ? `use ${meant}` : 'use two capital letters such as GB, DK, or NO';
+  const meant = countryNamed(country);
+  const hint = meant === undefined ? 'use two capital letters such as GB, DK, or NO' : `use ${meant}`;
   return `${quote(country)} is not a country code; ${hint}`;
 }
 

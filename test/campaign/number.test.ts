@@ -229,7 +229,8 @@ describe('A number is refused with advice', () => {
   it('if its country is unknown, with the right code', () => {
     expect(() => numberReader('UK')).toThrow('"UK" is not a country code; use GB');
     expect(() => numberReader('dk')).toThrow('"dk" is not a country code; use DK');
-    expect(() => numberReader('Denmark')).toThrow('two capital letters');
+    expect(() => numberReader('Denmark')).toThrow('"Denmark" is not a country code; use DK');
+    expect(() => numberReader('Atlantis')).toThrow('two capital letters');
   });
 });
 

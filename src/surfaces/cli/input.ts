@@ -24,7 +24,7 @@ interface ListInput extends CsvStream {
 /** Opens a list: a file, or standard input. A note says if it is not in UTF-8. */
 export async function openListFile(context: Context, file: string): Promise<ListInput> {
   const isStdin = file === STDIN;
-  const source = isStdin ? stdinOf(context, 'the list') : await fileStream(resolve(context.cwd, file), file);
+  const source = isStdin ? stdinOf(context, 'the list') : await fileStream(context.cwd, file);
   const shown = isStdin ? 'The list' : file;
   const decoded = inUtf8(buffersOf(source), (encoding, example) => {
     const how = example === undefined ? '' : `, for example "${oneLine(example)}"`;
@@ -36,9 +36,10 @@ export async function openListFile(context: Context, file: string): Promise<List
   };
 }
 
-async function fileStream(path: string, shown: string): Promise<Readable> {
+async function fileStream(folder: string, shown: string): Promise<Readable> {
+  const path = resolve(folder, shown);
   const stats = await stat(path).catch((error: unknown) => {
-    const reason = readProblem(error, shown);
+    const reason = readProblem(error, shown, folder);
     throw reason === undefined ? error : new ListError(`${reason}.`);
   });
   if (stats.isDirectory()) {

@@ -39,10 +39,7 @@ export async function outputFile(
   }
   const real = stats === undefined ? target : await realpath(target);
   const folder = await stat(dirname(real)).catch(() => undefined);
-  if (folder === undefined)
-    throw badInput(
-      `There is no folder ${dirname(path)}. Create it first with \`mkdir -p ${dirname(path)}\`.`,
-    );
+  if (folder === undefined) throw badInput(noFolder(path, cwd));
   return async (chunks) => {
     const draft = join(dirname(real), `.${basename(real)}.${randomBytes(4).toString('hex')}.part`);
     try {
@@ -52,6 +49,15 @@ export async function outputFile(
       await rm(draft, { force: true });
     }
   };
+}
+
+/** The container of the Compose file stands in `lists`, and people write `lists/report.csv` to it. */
+function noFolder(path: string, cwd: string): string {
+  const folder = dirname(path);
+  const [first, ...rest] = path.split('/');
+  return first === basename(cwd)
+    ? `There is no folder ${folder} in ${cwd}, where this command runs. Write ${rest.join('/')}.`
+    : `There is no folder ${folder}. Create it first with \`mkdir -p ${folder}\`.`;
 }
 
 async function written(
@@ -99,7 +105,7 @@ export function fileProblem(error: unknown, path: string): unknown {
     case 'EACCES':
     case 'EPERM':
       return badInput(
-        `You do not have permission to create files in the folder ${folder}, so ${path} cannot be written.`,
+        `You (user ${process.getuid?.() ?? 'unknown'}) do not have permission to create files in the folder ${resolve(folder)}, so ${path} cannot be written.`,
       );
     case 'EROFS':
       return badInput(`The folder ${folder} is read-only, so ${path} cannot be written.`);

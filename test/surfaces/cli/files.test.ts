@@ -1,5 +1,6 @@
 import {
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -7,9 +8,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { readProblem } from '../../../src/base/config/file-problem.js';
 import { fromSpreadsheetSafe, spreadsheetSafe } from '../../../src/campaign/spreadsheet.js';
 import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
 import { formatReport, forSpreadsheet } from '../../../src/reporting/report-file.js';
@@ -171,11 +174,36 @@ describe('An output file', () => {
     await expect(outputFile(path, { cwd, force: false })).rejects.toThrow(message);
   });
 
+  test('in the folder where the command already runs is refused with its name there', async () => {
+    const folder = basename(cwd);
+    await expect(outputFile(`${folder}/new.csv`, { cwd, force: false })).rejects.toThrow(
+      `There is no folder ${folder} in ${cwd}, where this command runs. Write new.csv.`,
+    );
+  });
+
   test('may be a device, which is not replaced', async () => {
     await (await outputFile('/dev/null', { cwd, force: false }))(text());
     expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
   });
 });
+
+test.each([
+  ['lists/big.csv', 'big.csv'],
+  ['/home/ann/app/lists/big.csv', 'big.csv'],
+  ['lists/examples/sale.csv', 'examples/sale.csv'],
+  ['lists/other.csv', undefined],
+])(
+  'The path %s in the folder lists itself is refused, and the error names what is there',
+  async (path, here) => {
+    const cwd = join(mkdtempSync(join(tmpdir(), 'volley-in-')), 'lists');
+    mkdirSync(join(cwd, 'examples'), { recursive: true });
+    for (const file of ['big.csv', 'examples/sale.csv'])
+      writeFileSync(join(cwd, file), 'phone\n+447700900101\n');
+    const hint = here === undefined ? '' : `, but there is ${here} in ${cwd}, where this command runs`;
+    const found = await stat(resolve(cwd, path)).catch((error: unknown) => readProblem(error, path, cwd));
+    expect(found).toBe(`There is no file ${path}${hint}`);
+  },
+);
 
 describe('a report', () => {
   const row = {

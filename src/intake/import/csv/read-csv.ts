@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { readProblem } from '../../../base/config/file-problem.js';
 import { type CsvRecord, dialectOf } from '../../../campaign/csv-records.js';
 import { fieldReader, numberColumnOf } from '../../../campaign/own-files.js';
 import { refuseTitle } from '../number-column.js';
@@ -200,7 +201,7 @@ function asListError(error: unknown, input: string | Readable): unknown {
   if (typeof path !== 'string') return error;
   switch (error.code) {
     case 'ENOENT':
-      return new ListError(`There is no file ${path}.`, { cause: error });
+      return new ListError(`${readProblem(error, path)}.`, { cause: error });
     case 'EACCES':
       return new ListError(`You do not have permission to read ${path}.`, { cause: error });
     case 'EISDIR':

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { redisFacts } from '../../../src/app/doctor/redis-facts.js';
 import { createVolley } from '../../../src/app/runtime.js';
 import { loadConfig } from '../../../src/base/config/index.js';
+import { parseDuration } from '../../../src/base/duration.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { connect } from '../../../src/base/redis/connection.js';
 import { assessStated } from '../../../src/base/redis/durability.js';
@@ -13,6 +14,7 @@ import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { startCluster } from './cluster.js';
+import { startSentinel } from './sentinel.js';
 
 async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
@@ -24,11 +26,15 @@ const PASSWORD = 'a-password-for-the-test';
 /** The doctor asks for the settings where it may, and says so where it may not. */
 const BY_DOCTOR = /^command config\|get /;
 
+/** The line of docs/redis.acl for Volley. */
+async function ruleOfVolley(): Promise<string> {
+  const file = await readFile(new URL('../../../docs/redis.acl', import.meta.url), 'utf8');
+  return file.split('\n').find((line) => line.startsWith('user volley ')) ?? '';
+}
+
 /** A URL with the user of docs/redis.acl on these servers. `refused` lists what they have refused since: `user command key`. */
 async function restricted(servers: readonly PrivateRedis[], urlFor: (user: string) => string) {
-  const file = await readFile(new URL('../../../docs/redis.acl', import.meta.url), 'utf8');
-  const rule = file.split('\n').find((line) => line.startsWith('user volley ')) ?? '';
-  const [, name = '', ...rules] = rule.replace('CHANGE-ME', PASSWORD).split(' ');
+  const [, name = '', ...rules] = (await ruleOfVolley()).replace('CHANGE-ME', PASSWORD).split(' ');
   const admins = servers.map(({ url }) => connect(url));
   onTestFinished(() => {
     for (const admin of admins) admin.disconnect();
@@ -51,7 +57,7 @@ async function restricted(servers: readonly PrivateRedis[], urlFor: (user: strin
 const LIBRARY = "#!lua name=other\nredis.register_function('f', function() return 1 end)";
 
 /** Uses all of Volley on this Redis. Returns the events of failures. */
-async function useEverything(url: string): Promise<VolleyEvent[]> {
+async function useEverything(url: string, mayLose = '0s'): Promise<VolleyEvent[]> {
   const simulator = await startSimulator({
     keys: [{ key: 'k' }],
     accounts: [{ username: 'ann', password: 'pw' }],
@@ -64,7 +70,7 @@ async function useEverything(url: string): Promise<VolleyEvent[]> {
     ACCOUNT_PASSWORD: 'pw',
     FOLLOW_UP_FIRST_MS: '100',
     // Its user cannot read the settings of the server.
-    REDIS_MAY_LOSE: '0s',
+    REDIS_MAY_LOSE: mayLose,
   };
   const config = loadConfig(
     { ...environment, LOG_LEVEL: 'silent' },
@@ -118,7 +124,8 @@ async function useEverything(url: string): Promise<VolleyEvent[]> {
   const redis = connect(url);
   const keys = keyNames(config.redisPrefix);
   const [facts] = await redisFacts(redis, Date.now);
-  expect(facts && assessStated(facts.durability, 0)).toMatchObject({ ms: 0 });
+  const lossMs = parseDuration(mayLose) ?? 0;
+  expect(facts && assessStated(facts.durability, lossMs)).toMatchObject({ ms: lossMs });
   follower.abort();
   await following;
   await volley.close();
@@ -166,6 +173,14 @@ describe.runIf((await findServer()) !== undefined)('docs/redis.acl', () => {
     expect(await Promise.all([redis.get(one), redis.get(two)])).toEqual(['1', '2']);
     await rest();
     expect((await refused()).filter((each) => !BY_DOCTOR.test(each))).toEqual([]);
+  });
+
+  test('allows it behind Sentinel, too', { timeout: 120_000 }, async () => {
+    const rule = (await ruleOfVolley()).replace('CHANGE-ME', PASSWORD);
+    const sentinel = await startSentinel({ sentinels: 1, settings: [rule] });
+    onTestFinished(() => sentinel.stop());
+    const url = sentinel.url.replace(/\/\/.*@/, `//volley:${PASSWORD}@`);
+    expect(await useEverything(url, '3s')).toEqual([]);
   });
 
   test.each([

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
 import { fileReplay } from '../../../src/base/redis/file-replay.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { passwordOf, startWithUsers } from './acl-server.js';
+import { startCluster } from './cluster.js';
 
 /** The users of docs/redis.acl. */
 const SHIPPED = readFileSync(new URL('../../../docs/redis.acl', import.meta.url), 'utf8')
@@ -58,6 +59,22 @@ describe.runIf((await findServer()) !== undefined)('Whether a restart of Redis k
   test('needs no more rights if Volley uses the default user', async () => {
     const server = await startWithUsers(['user default on nopass ~volley:* ~{volley:* +@all']);
     expect(await fileReplay(connected(`redis://127.0.0.1:${server.port}`), 'volley')).toBe('complete');
+  });
+
+  test('is known for each node of a cluster, also for a replica', { timeout: 60_000 }, async () => {
+    const cluster = await startCluster({
+      appendfsync: 'always',
+      replicas: true,
+      settings: ['user any on >any ~* &* +@all'],
+    });
+    onTestFinished(() => cluster.stop());
+    const hosts = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
+    const found = () => fileReplay(connected(`redis+cluster://any:any@${hosts}`), 'volley');
+    expect(await found()).toBe('complete');
+    const replica = connected(cluster.nodes.at(-1)?.url ?? '');
+    await replica.call('ACL', 'SETUSER', 'default', 'resetkeys');
+    // The other nodes do not name a new replica at once.
+    await vi.waitUntil(async () => (await found()) === 'dropped', { timeout: 30_000, interval: 500 });
   });
 
   test('lets no client log in as the default user of docs/redis.acl', async () => {

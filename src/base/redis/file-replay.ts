@@ -21,6 +21,7 @@ const CHECKS_SINCE_VERSION = 7;
 
 /** With all rights, and without a password, so that no client can log in. */
 const LINE = '"user default off resetpass ~* &* +@all"';
+const LOAD = 'load the file (ACL LOAD) or restart the server (docker compose restart redis)';
 const REPLAYS = 'replays its append-only file with the rights of its default user';
 
 /** Why a restart may lose data, and what to do. */
@@ -29,11 +30,11 @@ export const REPLAY_FAULTS: Readonly<
 > = {
   dropped: {
     why: `a restart of Redis may lose data: it ${REPLAYS}, who lacks them`,
-    advice: `Put the line ${LINE} into the ACL file of every server, and then load the file (ACL LOAD) or restart the server.`,
+    advice: `Put the line ${LINE} into the ACL file of every server, and then ${LOAD}.`,
   },
   refused: {
     why: `a restart of Redis may lose data: it ${REPLAYS}, and does not let Volley ask whether that user has them (ACL DRYRUN)`,
-    advice: `Put the line ${LINE} into the ACL file of every server, and give +acl|dryrun to the user in REDIS_URL, as in docs/redis.acl.`,
+    advice: `Put the line ${LINE} into the ACL file of every server, give +acl|dryrun to the user in REDIS_URL, as in docs/redis.acl, and then ${LOAD}.`,
   },
   hidden: {
     why: `Redis ${REPLAYS}, and does not tell whether that user has them (ACL DRYRUN)`,

@@ -11,6 +11,9 @@ import { readFileSync } from 'node:fs';
 const [origin, action, ...args] = process.argv.slice(2);
 const WITHIN_MS = 400_000;
 
+/** A server that does not answer has failed. */
+const get = (path, headers = {}) => fetch(path, { headers, signal: AbortSignal.timeout(30_000) });
+
 async function eventually(isTrue, what) {
   const until = Date.now() + WITHIN_MS;
   let last = '';
@@ -27,8 +30,8 @@ async function eventually(isTrue, what) {
 }
 
 async function countsOf(id) {
-  const response = await fetch(`${origin}/v1/campaigns/${id}`, {
-    headers: { authorization: `Bearer ${process.env['VOLLEY_KEY']}` },
+  const response = await get(`${origin}/v1/campaigns/${id}`, {
+    authorization: `Bearer ${process.env['VOLLEY_KEY']}`,
   });
   assert.equal(response.status, 200, await response.clone().text());
   const { total, ...counts } = (await response.json()).counts;
@@ -36,11 +39,11 @@ async function countsOf(id) {
 }
 
 const ACTIONS = {
-  ready: () => eventually(async () => (await fetch(`${origin}/readyz`)).ok, 'ready'),
+  ready: () => eventually(async () => (await get(`${origin}/readyz`)).ok, 'ready'),
 
   async link(link) {
     assert.ok(link.startsWith(`${origin}/console/#signin=`), link);
-    assert.equal((await fetch(link)).status, 200);
+    assert.equal((await get(link)).status, 200);
   },
 
   until: (id, condition) =>

@@ -1,4 +1,4 @@
-export type { ApiKeys, NewApiKey, ShownApiKey } from './app/access/api-keys.js';
+export type { ApiKeys, NewApiKey, RotatedApiKey, ShownApiKey } from './app/access/api-keys.js';
 export type { AuditOptions } from './app/access/audit-trail.js';
 export * from './app/runtime.js';
 export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './app/volley.js';

@@ -41,6 +41,15 @@ export interface ApiKey extends KeyLimits {
   readonly lastUsedAt: string | null;
 }
 
+/**
+ * Whether the key with an id works, and until when, ms (null: for ever). A session of the console that has ended leaves a key that has
+ * expired.
+ */
+export interface KeyLife {
+  readonly state: ApiKey['state'] | 'revoked';
+  readonly until: number | null;
+}
+
 /** A key with what it has stored today. */
 export interface ApiKeyDetails extends ApiKey {
   /** Null without a daily limit. */

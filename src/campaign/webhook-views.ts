@@ -6,7 +6,14 @@ import { actor } from './actor.js';
  */
 
 /** Why an endpoint gets nothing. */
-export const DISABLED_BECAUSE = ['operator', 'gone', 'failing', 'keyRevoked'] as const;
+export const DISABLED_BECAUSE = [
+  'operator',
+  'gone',
+  'failing',
+  'keyRevoked',
+  'keyExpired',
+  'keyInvalid',
+] as const;
 /** See {@link DISABLED_BECAUSE}. */
 export type DisabledBecause = (typeof DISABLED_BECAUSE)[number];
 
@@ -28,7 +35,7 @@ export const webhook = z
       .enum(DISABLED_BECAUSE)
       .nullable()
       .describe(
-        '`operator`: you disabled it; `gone`: it answered 410; `failing`: every request failed for five days; `keyRevoked`: the API key that added it was revoked. Null while it is enabled',
+        '`operator`: you disabled it; `gone`: it answered 410; `failing`: every request failed for five days; `keyRevoked`: the API key that added it was revoked; `keyExpired`: that key has expired, or its session of the console has ended; `keyInvalid`: that key does not work, as `state` of the key says. Null while it is enabled',
       ),
     createdAt: time,
     createdBy: actor,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ShownApiKey, SignInLink } from '../app/access/api-keys.js';
+import type { RotatedApiKey, ShownApiKey, SignInLink } from '../app/access/api-keys.js';
 import { API_SCOPES, type ApiKey, type ApiKeyDetails, CONSOLE_SCOPES } from '../campaign/api-key.js';
 import { keyLimits, LIMITS } from '../campaign/limits.js';
 import { time } from '../campaign/measures.js';
@@ -183,7 +183,8 @@ export const rotateKey = call({
   ...SECRET,
   name: 'rotateKey',
   summary: 'Give a key a new secret',
-  description: 'Volley prints the key only once. The old secret works for a while longer.',
+  description:
+    'Volley prints the key only once. The old secret works for a while longer. The webhooks of the key still get results: if the old secret has leaked, disable those that are not yours.',
   access: byApiKey,
   audit: 'key.rotate',
   cli: {
@@ -195,17 +196,19 @@ export const rotateKey = call({
         about: 'how long the old secret still works (default: 24h; 0s: not at all)',
         as: 'durationOrZero',
       },
+      disableWebhooks: { about: 'also disable the webhooks that the key has added' },
     },
-    examples: ['keys rotate last --overlap 2h'],
+    examples: ['keys rotate last --overlap 2h', 'keys rotate last --overlap 0s --disable-webhooks'],
   },
   input: z.strictObject({
     id: z.string(),
     /** In ms. */
     overlap: z.string().optional(),
+    disableWebhooks: z.boolean().default(false),
   }),
-  output: ofLibrary<ShownApiKey>(),
-  returns: 'The key, and its new text',
-  run: (volley, { id, overlap }) => volley.keys.rotate(id, { overlap }),
+  output: ofLibrary<RotatedApiKey>(),
+  returns: 'The key, its new text, and its webhooks',
+  run: (volley, { id, overlap, disableWebhooks }) => volley.keys.rotate(id, { overlap, disableWebhooks }),
 });
 
 export const createSignInLink = call({

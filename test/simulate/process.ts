@@ -430,7 +430,7 @@ export class Process implements Owner, Transport {
       lanes: laneReader({ redis, keys, clock, logs: resultsLogs(redis, keys, finder) }),
       payload: payloadReader({ redis, keys, finder, read }),
       seal: UNSEALED,
-      isRevoked: async () => false,
+      lifeOf: async () => ({ state: 'active', until: null }) as const,
     };
     return parts.deliver(options, endpoint, { turnMs: TURN_MS, signal: new AbortController().signal });
   }

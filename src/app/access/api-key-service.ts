@@ -7,12 +7,13 @@ import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
-import { API_SCOPES, type ApiKey } from '../../campaign/api-key.js';
+import { API_SCOPES, type ApiKey, type KeyLife } from '../../campaign/api-key.js';
 import type { Operator } from '../../campaign/audit.js';
 import { InputError, NotFoundError, throwInputErrors } from '../../campaign/errors.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
 import { allLimits, keyLimits, limitsAmong } from '../../campaign/limits.js';
 import { formatAmount } from '../../campaign/price.js';
+import type { DisabledBecause, Webhook } from '../../campaign/webhook-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { storedInDay } from '../../engine/recipients/daily.js';
 import { createDigests, type DigestMaker } from '../../service/auth/seal.js';
@@ -68,6 +69,12 @@ function checkedLimits(given: SomeLimits): UnsignedKey['limits'] {
 
 const NOTHING_CANCELLED: CancelledOfKey = { cancelled: [], emptied: [], shared: [] };
 
+/** The webhooks that a key has added. */
+export interface WebhooksOfKey {
+  list(key: string): Promise<readonly Webhook[]>;
+  disable(key: string, because: DisabledBecause): Promise<void>;
+}
+
 interface ApiKeyDeps {
   readonly redis: Redis;
   readonly keys: Keys;
@@ -85,8 +92,7 @@ interface ApiKeyDeps {
 }
 
 /**
- * Opens the API keys; `apiKeys(by)` are those that `by` manages. `cancelCampaigns` cancels the campaigns of a key; `onRevoked` ends what
- * goes on without requests of the key.
+ * Opens the API keys; `apiKeys(by)` are those that `by` manages. `cancelCampaigns` cancels the campaigns of a key.
  */
 export function apiKeyService(deps: ApiKeyDeps) {
   const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey, currency } = deps;
@@ -248,13 +254,15 @@ export function apiKeyService(deps: ApiKeyDeps) {
     return session;
   };
 
-  /** A key as it is listed. */
-  const listedView = async (stored: Stored, used?: string): Promise<ApiKey> => {
+  /** A key whose record may have been restored after a rotation had replaced its secret: then it is invalid. */
+  const unlessReplaced = async (stored: Stored): Promise<Stored> => {
     const [current] = stored.key?.secrets ?? [];
-    // The record may have been restored after a rotation had replaced its secret.
     const isReplaced = current !== undefined && (await revoked.hasEnded(stored.id, current.digest, clock()));
-    return viewOf(isReplaced ? { ...stored, key: null } : stored, used);
+    return isReplaced ? { ...stored, key: null } : stored;
   };
+  /** A key as it is listed. */
+  const listedView = async (stored: Stored, used?: string): Promise<ApiKey> =>
+    viewOf(await unlessReplaced(stored), used);
 
   const shared: Omit<ApiKeys, 'create' | 'createLink' | 'rotate' | 'revoke'> = {
     async list() {
@@ -319,7 +327,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const managedBy = (
     by: Operator,
     cancelCampaigns: (key: string) => Promise<CancelledOfKey>,
-    onRevoked: (key: string) => Promise<void> = async () => {},
+    webhooks: WebhooksOfKey,
   ): ApiKeys => {
     const actor = describeActor(by.actor);
     return {
@@ -358,7 +366,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
         return { secret: text, scopes, expiresAt: new Date(endsAt).toISOString() };
       },
 
-      async rotate(id, { overlap: given } = {}) {
+      async rotate(id, { overlap: given, disableWebhooks = false } = {}) {
         const overlapMs = durationOption('overlap', given, DEFAULT_OVERLAP_MS);
         const { json: before, key: found } = await require(id);
         const [current, previous] = found?.secrets ?? [];
@@ -381,7 +389,9 @@ export function apiKeyService(deps: ApiKeyDeps) {
           if (previous !== undefined) await revoked.endSecret(id, previous.digest, clock());
         });
         events.emit({ type: 'key.rotated', ...details, overlap, actor });
-        return { ...(await viewOf({ id, json: after, key, maker: 'current' })), key: secret.text };
+        if (disableWebhooks) await webhooks.disable(id, 'operator');
+        const view = await viewOf({ id, json: after, key, maker: 'current' });
+        return { ...view, key: secret.text, webhooks: await webhooks.list(id) };
       },
 
       async revoke(id, { cancelCampaigns: isCancelling = false } = {}) {
@@ -395,7 +405,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
           await redis.hdel(keys.apiKeys, id);
         });
         await redis.hdel(keys.apiKeysUsed, id);
-        await onRevoked(id);
+        await webhooks.disable(id, 'keyRevoked');
         // Only now: the key creates no more campaigns.
         const done = isCancelling ? await cancelCampaigns(id) : NOTHING_CANCELLED;
         events.emit({ type: 'key.revoked', ...details, cancelled: done.cancelled.length, actor });
@@ -403,9 +413,17 @@ export function apiKeyService(deps: ApiKeyDeps) {
       },
     };
   };
+  const lifeOf = async (id: string): Promise<KeyLife> => {
+    const [found, isRevoked] = await Promise.all([read(id), revoked.has(id)]);
+    if (isRevoked) return { state: 'revoked', until: null };
+    // Nothing stays of the key of a session that has ended.
+    if (found === null || (await hasLeft(found))) return { state: 'expired', until: null };
+    const [current] = (await unlessReplaced(found)).key?.secrets ?? [];
+    if (current === undefined) return { state: 'invalid', until: null };
+    return { state: isOver(current.until) ? 'expired' : 'active', until: current.until };
+  };
   return Object.assign(managedBy, {
-    /** Whether a key with this id was revoked. */
-    isRevoked: (id: string): Promise<boolean> => revoked.has(id),
+    lifeOf,
     /** The name and the limits of a key; null if there is none. */
     async limitsOf(id: string): Promise<Pick<UnsignedKey, 'name' | 'limits'> | null> {
       return (await read(id))?.key ?? null;

@@ -1,5 +1,6 @@
 import type { ApiKey, ApiKeyDetails, ApiScope } from '../../campaign/api-key.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
+import type { Webhook } from '../../campaign/webhook-views.js';
 
 /** What a new key may do. */
 export interface NewApiKey extends SomeLimits {
@@ -24,6 +25,9 @@ export interface SignInLink {
 /** A key and its text, which nothing stores. */
 export type ShownApiKey = ApiKey & { readonly key: string };
 
+/** A key with a new secret, and the webhooks that it has added, which its old secret may have done. */
+export type RotatedApiKey = ShownApiKey & { readonly webhooks: readonly Webhook[] };
+
 /** What was cancelled with a key. `lane`: the name of an outbox's lane. */
 export interface CancelledOfKey {
   /** Campaigns. */
@@ -43,10 +47,14 @@ export interface ApiKeys {
   /** Returns a key that is not revoked, and what it has stored today. Rejects with a `NotFoundError` if there is no such key. */
   get(id: string): Promise<ApiKeyDetails>;
   /**
-   * Gives a key a new secret, with a new lifetime. The old one works for `overlap` more, default `1d`. Rejects with a
-   * `NotFoundError` if there is no such key, and with an `InputError` if it is invalid.
+   * Gives a key a new secret, with a new lifetime. The old one works for `overlap` more, default `1d`. Returns also the webhooks of the key,
+   * which still get results; with `disableWebhooks`, they are disabled. Rejects with a `NotFoundError` if there is no such key, and with an
+   * `InputError` if it is invalid.
    */
-  rotate(id: string, options?: { readonly overlap?: string | undefined }): Promise<ShownApiKey>;
+  rotate(
+    id: string,
+    options?: { readonly overlap?: string | undefined; readonly disableWebhooks?: boolean | undefined },
+  ): Promise<RotatedApiKey>;
   /**
    * Revokes a key immediately. With `cancelCampaigns`, also cancels every campaign that it has created and that has not ended, and
    * everything that waits in the outboxes to which only this key wrote. Returns the ids of the campaigns, and these outboxes; `shared` are

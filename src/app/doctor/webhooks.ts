@@ -29,7 +29,7 @@ export function checkWebhooks(webhooks: readonly Webhook[], now: number): Findin
         fail(
           name,
           `${id} is disabled (${disabledBecause})${lastError === null ? '' : `: ${oneLine(lastError)}`}`,
-          disabledBecause === 'keyRevoked'
+          disabledBecause?.startsWith('key')
             ? `Add it again with another key, and then: volley webhook remove ${id}`
             : `Fix the receiver, then: volley webhook enable ${id}`,
         ),

@@ -20,6 +20,7 @@ import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
 import { countCampaigns } from '../../reporting/fleet-snapshot.js';
+import { disableWebhooksOf } from '../../reporting/webhooks/key-ends.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf, cancelCampaignsOn } from '../access/campaigns-of-key.js';
@@ -267,9 +268,13 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       ),
       inbound: guarded(inboundFor(instance, inbound, by)),
       keys: guarded(
-        apiKeysFor(by, cancelAllOf, async (key) => {
-          const { disableWebhooksOf } = await import('../../reporting/webhooks/deliver.js');
-          await disableWebhooksOf({ store: webhookStore(redis, keys), events }, key);
+        apiKeysFor(by, cancelAllOf, {
+          list: async (key) =>
+            (await webhooksFor(by).list()).filter(
+              ({ createdBy }) => createdBy.kind === 'key' && createdBy.id === key,
+            ),
+          disable: (key, because) =>
+            disableWebhooksOf({ store: webhookStore(redis, keys), events }, key, because),
         }),
       ),
       webhooks: guarded(webhooksFor(by)),

@@ -57,6 +57,8 @@ const DISABLED: Readonly<Record<DisabledBecause, string>> = {
   gone: 'its address answered 410',
   failing: 'every request failed for five days',
   keyRevoked: 'the API key that added it was revoked',
+  keyExpired: 'the API key that added it has expired',
+  keyInvalid: 'the API key that added it does not work any more',
 };
 
 /** What {@link openInstance} needs. */
@@ -259,6 +261,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     events,
     clock: systemClock,
     poster,
+    lifeOf: apiKeysFor.lifeOf,
   });
   const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
   const fleet = lazily(() =>

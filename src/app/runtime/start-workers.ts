@@ -197,7 +197,7 @@ export function workStarter(
               clock: systemClock,
               monotonic: monotonicClock,
               random,
-              isRevoked: apiKeysFor.isRevoked,
+              lifeOf: apiKeysFor.lifeOf,
             });
           },
           roles,

@@ -1,5 +1,6 @@
 --[[
-  change-endpoint: adds, changes, or removes an endpoint, unless it was changed meanwhile.
+  change-endpoint: adds, changes, or removes an endpoint, unless it was changed meanwhile. A new one is counted against what an installation,
+  the API key that adds it, and each of its lanes may have.
 
   KEYS  endpoints   hash: id -> endpoint, JSON
         due         sorted set: endpoint -> when it may have something to do, ms
@@ -11,12 +12,48 @@
         before      what was read of it, or '' if it is new
         after       what replaces it, or '' to remove it and everything that belongs to it
         dueAt       number: when a worker is to look at it, ms
+        most        number: endpoints of the installation
+        mostOfKey   number: endpoints that an API key has added
+        mostOfLane  number: endpoints that get events of a lane only, or of several
   ARGV+ two per cursor of a new endpoint: what is read, from where on
-  Returns  1 if it was changed; 0 if it is not as it was read
+  Returns  1 if it was changed; 0 if it is not as it was read; 'all', 'key', or the id of a lane: what has as many as it may have
 ]]
 -- @include ../../base/redis/when-full.lua
 run_when_full(endpointsKey)
 if (redis.call('HGET', endpointsKey, id) or '') ~= before then return 0 end
+
+--- The id of the API key that added an endpoint; nil if none did.
+local function key_of(endpoint)
+  local kind, _, key = unpack(endpoint.createdBy)
+  return kind == 'key' and key or nil
+end
+
+--- What has as many endpoints as it may have, of those that a new one would count for; nil if it may be added.
+local function full_for(new)
+  local all = redis.call('HVALS', endpointsKey)
+  if #all >= most then return 'all' end
+  local key, of_key, of_lane = key_of(new), 0, {}
+  for _, json in ipairs(all) do
+    local is_read, endpoint = pcall(cjson.decode, json)
+    if is_read and type(endpoint) == 'table' and type(endpoint.createdBy) == 'table' then
+      if key and key_of(endpoint) == key then of_key = of_key + 1 end
+      if type(endpoint.lanes) == 'table' then
+        for _, lane in ipairs(endpoint.lanes) do of_lane[lane] = (of_lane[lane] or 0) + 1 end
+      end
+    end
+  end
+  if of_key >= mostOfKey then return 'key' end
+  if new.lanes == cjson.null then return nil end
+  for _, lane in ipairs(new.lanes) do
+    if (of_lane[lane] or 0) >= mostOfLane then return lane end
+  end
+  return nil
+end
+
+if before == '' then
+  local full = full_for(cjson.decode(after))
+  if full then return full end
+end
 if after == '' then
   redis.call('HDEL', endpointsKey, id)
   redis.call('ZREM', dueKey, id)

@@ -1,11 +1,11 @@
 import type { Clock, Random } from '../../base/clock.js';
-import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { DisabledBecause } from '../../campaign/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { type Delivery, halvesOf, nextDelivery, sizeOf } from './delivery.js';
-import { actorOf, type Endpoint, hostOf, openSecrets, sealSecret } from './endpoint.js';
+import { type Endpoint, hostOf, openSecrets, sealSecret } from './endpoint.js';
+import { disable, type KeyEndDeps, keyEndOf } from './key-ends.js';
 import type { LaneReader } from './lane-reader.js';
 import type { PayloadReader } from './payload.js';
 import type { Poster } from './post.js';
@@ -18,6 +18,7 @@ import {
   holdFor,
   isDead,
   isHopeless,
+  pauseAfter,
   retryAfter,
 } from './retry-plan.js';
 import { signedHeaders } from './signature.js';
@@ -49,20 +50,16 @@ const OUTAGE_MS = 10_000;
 const UNREADABLE_MS = 60_000;
 
 /** What a turn needs. */
-export interface DeliverDeps {
+export interface DeliverDeps extends KeyEndDeps {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly store: WebhookStore;
   readonly lanes: LaneReader;
   readonly payload: PayloadReader;
   readonly poster: Poster;
   readonly seal: Seal;
-  readonly events: Events;
   readonly clock: Clock;
   readonly monotonic: Clock;
   readonly random: Random;
-  /** Whether the API key that added an endpoint is revoked. */
-  readonly isRevoked: (key: string) => Promise<boolean>;
 }
 
 /** Delivers to an endpoint for at most `turnMs`. Returns when it is due again, ms; null: when something happens on its lanes. */
@@ -71,11 +68,11 @@ export async function deliver(
   id: string,
   { turnMs, signal }: { readonly turnMs: number; readonly signal: AbortSignal },
 ): Promise<number | null> {
-  const { store, clock, monotonic } = deps;
+  const { store, monotonic } = deps;
   const began = monotonic();
   const opened = await openEndpoint(deps, id);
   if (typeof opened !== 'object' || opened === null) return opened;
-  const turn = await beginTurn(deps, opened.endpoint, opened.secrets, signal);
+  const turn = await beginTurn(deps, opened, signal);
   const isOver = (): boolean =>
     signal.aborted || turn.isEnded || turn.problem !== undefined || monotonic() - began > turnMs;
   try {
@@ -90,30 +87,35 @@ export async function deliver(
   }
   if (turn.problem !== undefined) throw turn.problem;
   if (turn.isEnded) return null;
-  const next = turn.wantsMore || isOver() ? clock() : turn.nextDue();
+  const next = turn.nextDue(turn.wantsMore || isOver());
   await store.setDue(id, next);
   return next;
 }
 
-/** An endpoint that gets something, with its secrets; otherwise, when to look at it again. */
-async function openEndpoint(
-  { store, seal, events, clock, isRevoked }: DeliverDeps,
-  id: string,
-): Promise<{ endpoint: Endpoint; secrets: readonly string[] } | number | null> {
+/** An endpoint that gets something. `until`: when its API key ends, ms; null: never. */
+interface Opened {
+  readonly endpoint: Endpoint;
+  readonly secrets: readonly string[];
+  readonly until: number | null;
+}
+
+/** Opens an endpoint that gets something; otherwise, says when to look at it again. */
+async function openEndpoint(deps: DeliverDeps, id: string): Promise<Opened | number | null> {
+  const { store, seal, events, clock } = deps;
   let endpoint = await store.endpoint(id);
   if (endpoint === null || endpoint.disabledBecause !== null) {
     await store.setDue(id, null);
     return null;
   }
-  const creator = actorOf(endpoint);
-  if (creator.kind === 'key' && creator.id !== null && (await isRevoked(creator.id))) {
-    await disable({ store, events }, endpoint, 'keyRevoked');
-    return null;
-  }
   try {
     const secrets = openSecrets(seal, endpoint, clock());
+    const { because, until } = await keyEndOf(deps, endpoint);
+    if (because !== null) {
+      await disable(deps, endpoint, because);
+      return null;
+    }
     if (endpoint.sealedWith !== seal.fingerprint) endpoint = await sealAgain(store, seal, endpoint, secrets);
-    return { endpoint, secrets };
+    return { endpoint, secrets, until };
   } catch {
     events.emit({ type: 'webhook.unreadable', webhook: id, host: hostOf(endpoint) });
     const next = clock() + UNREADABLE_MS;
@@ -141,39 +143,8 @@ async function sealAgain(
   return (await store.endpoint(endpoint.id)) ?? endpoint;
 }
 
-/** Disables an endpoint, unless it was changed meanwhile. */
-export async function disable(
-  { store, events }: Pick<DeliverDeps, 'store' | 'events'>,
-  endpoint: Endpoint,
-  because: DisabledBecause,
-): Promise<boolean> {
-  const isDone = await store.change(endpoint.id, endpoint, { ...endpoint, disabledBecause: because });
-  if (isDone) {
-    await store.setDue(endpoint.id, null);
-    events.emit({ type: 'webhook.disabled', webhook: endpoint.id, host: hostOf(endpoint), because });
-  }
-  return isDone;
-}
-
-/** Disables the endpoints that an API key has added. */
-export async function disableWebhooksOf(
-  deps: Pick<DeliverDeps, 'store' | 'events'>,
-  key: string,
-): Promise<void> {
-  for (const endpoint of await deps.store.endpoints()) {
-    const { kind, id } = actorOf(endpoint);
-    if (kind === 'key' && id === key && endpoint.disabledBecause === null)
-      await disable(deps, endpoint, 'keyRevoked');
-  }
-}
-
 /** What is known of an endpoint during a turn. */
-async function beginTurn(
-  deps: DeliverDeps,
-  endpoint: Endpoint,
-  secrets: readonly string[],
-  signal: AbortSignal,
-) {
+async function beginTurn(deps: DeliverDeps, { endpoint, secrets, until }: Opened, signal: AbortSignal) {
   const { redis, keys, store, lanes, clock, random, events } = deps;
   const { id } = endpoint;
   const [deliveries, cursors, totals] = await Promise.all([
@@ -185,6 +156,8 @@ async function beginTurn(
   const flying = new Map<string, Delivery>();
   const inFlight = new Map<string, Promise<void>>();
   let health: Health = totals.health;
+  /** Whether a request of this turn has failed since the endpoint has last accepted one. */
+  let hasFailed = false;
   let isEnded = false;
   let problem: unknown;
   let bytesPerResult = USUAL_BYTES;
@@ -214,8 +187,9 @@ async function beginTurn(
     // Only before its first attempt: the endpoint may have accepted an earlier one.
     const halves = bytes > MAX_BYTES && delivery.attempts === 0 ? halvesOf(delivery, clock()) : null;
     if (halves !== null) return settle({ delivery, by: halves });
-    // Someone may have changed, disabled, or removed the endpoint.
-    if ((await store.endpoint(id))?.json !== endpoint.json) {
+    // Someone may have changed, disabled, or removed the endpoint, or its API key has ended.
+    const isOver = until !== null && until <= clock();
+    if (isOver || (await store.endpoint(id))?.json !== endpoint.json) {
       isEnded = true;
       return;
     }
@@ -238,6 +212,7 @@ async function beginTurn(
       case 'accepted':
         isBack = health.failingSince > 0 && now - health.failingSince > OUTAGE_MS;
         health = delivered(health, now);
+        hasFailed = false;
         await settle({ delivery, health, delivered: 1, ...had });
         return isBack ? bringForward(now) : undefined;
       case 'aborted':
@@ -268,7 +243,11 @@ async function beginTurn(
       }
       case 'failed':
         noteFailure(answer.reason, now);
-        if (answer.waitMs !== null) health = { ...health, heldUntil: now + holdFor(answer.waitMs) };
+        hasFailed = true;
+        health = {
+          ...health,
+          heldUntil: now + (answer.waitMs === null ? pauseAfter(health, now) : holdFor(answer.waitMs)),
+        };
         await settle({ delivery, by: [again(delivery, answer.reason, now)], health });
         break;
       default:
@@ -307,6 +286,9 @@ async function beginTurn(
     for (const delivery of settlement.by ?? []) waiting.set(delivery.id, delivery);
   };
 
+  /** Requests that may run at a time: one finds out whether an endpoint that fails is back. */
+  const mostInFlight = (): number => (health.failingSince > 0 ? 1 : MAX_IN_FLIGHT);
+
   /** The endpoint is back after a while, so what failed for its sake need not wait any longer. */
   const bringForward = async (now: number): Promise<void> => {
     const late = [...waiting.values()].filter(
@@ -332,7 +314,7 @@ async function beginTurn(
     /** Whether there is room for more of the log, which may have some. */
     get wantsMore() {
       return (
-        inFlight.size < MAX_IN_FLIGHT &&
+        inFlight.size < mostInFlight() &&
         waiting.size < MAX_WAITING &&
         (ahead === undefined || ahead.length > 0)
       );
@@ -341,7 +323,7 @@ async function beginTurn(
     /** Starts the next request. Returns false if none may start now. */
     start(): boolean {
       const now = clock();
-      if (inFlight.size >= MAX_IN_FLIGHT || health.heldUntil > now) return false;
+      if (inFlight.size >= mostInFlight() || hasFailed || health.heldUntil > now) return false;
       const delivery = nextDelivery(waiting.values(), flying, now);
       if (delivery === undefined) return false;
       flying.set(delivery.id, delivery);
@@ -371,9 +353,9 @@ async function beginTurn(
       return true;
     },
 
-    /** When something is due again, ms; null: nothing waits. */
-    nextDue(): number | null {
-      const times = [...waiting.values()].map(({ dueAt }) => dueAt);
+    /** When something is due again, ms; null: nothing waits. `isMore`: whether there may be something that was not read. */
+    nextDue(isMore: boolean): number | null {
+      const times = isMore ? [clock()] : [...waiting.values()].map(({ dueAt }) => dueAt);
       return times.length === 0 ? null : Math.max(health.heldUntil, Math.min(...times));
     },
   };

@@ -46,6 +46,15 @@ export const hostOf = ({ url }: Pick<Endpoint, 'url'>): string => new URL(url).h
 export const actorOf = ({ createdBy }: Endpoint): Actor => packedActor.parse(createdBy);
 export const storedActor = (actor: Actor): string[] => [...packActor(actor)];
 
+/** The id of the API key that added an endpoint; null if none did. */
+export function keyOf(endpoint: Endpoint): string | null {
+  const { kind, id } = actorOf(endpoint);
+  return kind === 'key' ? id : null;
+}
+
+/** Whose endpoint it is, for a fair share: the key that added it, or else everyone who gets events of the same lanes. */
+export const ownerOf = (endpoint: Endpoint): string => keyOf(endpoint) ?? JSON.stringify(endpoint.lanes);
+
 /** What authenticates a secret besides the key: with another address or other lanes, it does not open. */
 const contextOf = ({ id, url, lanes }: Pick<Endpoint, 'id' | 'url' | 'lanes'>): string =>
   `webhook ${JSON.stringify([id, url, lanes])}`;

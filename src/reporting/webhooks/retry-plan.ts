@@ -63,6 +63,17 @@ export function retryAfter(attempts: number, random: Random): number {
 /** How long an endpoint that asks for a pause gets nothing, ms. */
 export const holdFor = (waitMs: number): number => Math.min(Math.max(0, waitMs), MAX_WAIT_MS);
 
+const SHORTEST_PAUSE_MS = SECOND;
+const LONGEST_PAUSE_MS = MINUTE;
+/** For how long an endpoint that has failed gets no request, as a share of the time since its first failure. */
+const PAUSE_SHARE = 0.25;
+
+/** How long to wait with all requests to an endpoint after a failure that did not ask for a wait, ms. */
+export function pauseAfter({ failingSince }: Pick<Health, 'failingSince'>, now: number): number {
+  const pause = PAUSE_SHARE * (now - failingSince);
+  return Math.round(Math.min(Math.max(pause, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS));
+}
+
 /** How the requests to an endpoint have gone. Times in ms; 0: none. */
 export interface Health {
   readonly failingSince: number;

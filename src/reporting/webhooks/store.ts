@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
-import type { Keys } from '../../base/redis/keys.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { perName } from '../../campaign/recipient.js';
 import { readOrNull } from '../../engine/recipients/damaged.js';
@@ -11,7 +11,12 @@ import { type Health, NEW_HEALTH } from './retry-plan.js';
 
 /** Failed deliveries of an endpoint that are kept, of at most 4 kB each. */
 const MAX_FAILED = 10_000;
-/** How many of them are read at the same time. */
+/** Endpoints of an installation. Each costs a look at the logs of its lanes whenever something changes there. */
+export const MAX_ENDPOINTS = 1_000;
+/** Those of one API key, and those that name one lane: no key and no tenant uses up what others need. */
+export const MAX_OF_KEY = 20;
+export const MAX_OF_LANE = 50;
+/** How many failed deliveries are read at the same time. */
 const READ_AT_ONCE = 100;
 
 /** What has happened to the deliveries of an endpoint. */
@@ -48,8 +53,31 @@ export interface Settlement {
   readonly removed?: number;
 }
 
+/**
+ * What a change of an endpoint did. A new one may not be added if the installation, the API key that adds it, or one of its lanes has as many
+ * as it may have.
+ */
+export type Change =
+  | { readonly is: 'made' | 'stale' | 'full' | 'fullForKey' }
+  | { readonly is: 'fullForLane'; readonly lane: LaneId };
+
+function readChange(reply: unknown): Change {
+  switch (reply) {
+    case 1:
+      return { is: 'made' };
+    case 0:
+      return { is: 'stale' };
+    case 'all':
+      return { is: 'full' };
+    case 'key':
+      return { is: 'fullForKey' };
+    default:
+      return { is: 'fullForLane', lane: z.string().parse(reply) };
+  }
+}
+
 const isDone = (reply: unknown): boolean => reply === 1;
-const changeScript = loadScript(import.meta.url, './change-endpoint.lua', isDone);
+const changeScript = loadScript(import.meta.url, './change-endpoint.lua', readChange);
 const storeScript = loadScript(import.meta.url, './store-deliveries.lua', isDone);
 const settleScript = loadScript(import.meta.url, './settle-delivery.lua', isDone);
 
@@ -97,15 +125,15 @@ export function webhookStore(redis: Redis, keys: Keys) {
     },
 
     /**
-     * Adds an endpoint (`before` null), changes it, or removes it (`after` null). `ends`: where the logs of its lanes end, for a new one.
-     * Returns false if it is not as it was read. A worker looks at it at `dueAt`.
+     * Adds an endpoint (`before` null), changes it, or removes it (`after` null), unless it is not as it was read. `ends`: where the logs of
+     * its lanes end, for a new one. A worker looks at it at `dueAt`.
      */
     change(
       id: string,
       before: Endpoint | null,
       after: Endpoint | null,
       { dueAt = 0, ends = new Map() }: { dueAt?: number; ends?: Cursors } = {},
-    ): Promise<boolean> {
+    ): Promise<Change> {
       return changeScript.run(
         redis,
         {
@@ -116,7 +144,10 @@ export function webhookStore(redis: Redis, keys: Keys) {
           failed: of.failed(id),
           totals: of.totals(id),
         },
-        { id, before: before?.json ?? '', after: after === null ? '' : packEndpoint(after), dueAt },
+        {
+          ...{ id, before: before?.json ?? '', after: after === null ? '' : packEndpoint(after), dueAt },
+          ...{ most: MAX_ENDPOINTS, mostOfKey: MAX_OF_KEY, mostOfLane: MAX_OF_LANE },
+        },
         [],
         [...ends].flat(),
       );

@@ -2,6 +2,7 @@ import { type Alarm, type Clock, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
+import type { Endpoint } from './endpoint.js';
 import type { WebhookStore } from './store.js';
 
 /*
@@ -23,6 +24,8 @@ interface WatchOptions {
   readonly clock: Clock;
   readonly alarm: Alarm;
   wake(endpoint: string): Promise<void>;
+  /** Disables those whose API key has ended. */
+  disableEnded(endpoints: readonly Endpoint[]): Promise<void>;
 }
 
 /** Starts to watch. The result stops it. */
@@ -56,11 +59,12 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
   const look = async (): Promise<number> => {
     if ((await store.count()) === 0) return IDLE_LOOK_EVERY_MS;
     const now = clock();
+    const endpoints = await store.endpoints();
+    if (now >= allAt) await options.disableEnded(endpoints);
     const lanes = await lanesToSee(now);
     const isChanged = await Promise.all(lanes.map(hasChanged));
     const changed = new Set(lanes.filter((_, at) => isChanged[at]));
     const due = new Set(await store.due(now));
-    const endpoints = await store.endpoints();
     const concerned = endpoints.filter(
       ({ id, disabledBecause, lanes: only }) =>
         due.has(id) ||

@@ -22,22 +22,22 @@ import {
   checkedUrl,
   type Endpoint,
   hostOf,
+  keyOf,
   openSecrets,
   sealSecret,
   storedActor,
 } from './endpoint.js';
+import { type KeyEndDeps, keyEndOf } from './key-ends.js';
 import type { LaneReader } from './lane-reader.js';
 import type { Poster } from './post.js';
 import { answerOf } from './retry-plan.js';
 import { newSecret, signedHeaders } from './signature.js';
-import type { WebhookStore } from './store.js';
+import { type Change, MAX_ENDPOINTS, MAX_OF_KEY, MAX_OF_LANE, type WebhookStore } from './store.js';
 
 const DAY_MS = 86_400_000;
 /** For how long events are also signed with the former secret. */
 const DEFAULT_OVERLAP_MS = DAY_MS;
 const MAX_OVERLAP_MS = 30 * DAY_MS;
-/** Endpoints of an installation. Each costs a look at the logs of its lanes whenever something changes there. */
-const MAX_ENDPOINTS = 1_000;
 
 /** Which endpoints a caller may see. */
 export interface WebhookChoice {
@@ -60,7 +60,8 @@ export interface NewWebhook {
 export interface Webhooks {
   /**
    * Adds an endpoint, which gets what happens from now on. Only this result, and that of `rotate`, contains its secret. Rejects with an
-   * `InputError` if the address is invalid, or SECRETS_KEY is not set.
+   * `InputError` if the address is invalid, SECRETS_KEY is not set, or there are too many endpoints: 1,000 in an installation, 20 of an API
+   * key, and 50 that name a lane.
    */
   add(webhook: NewWebhook): Promise<WebhookWithSecret>;
   /** Lists the endpoints, oldest first. */
@@ -76,8 +77,8 @@ export interface Webhooks {
     options?: WebhookChoice & { readonly overlap?: string | undefined },
   ): Promise<WebhookWithSecret>;
   /**
-   * Enables an endpoint: it gets everything since it was disabled, as far as it is kept. Rejects with an `InputError` if its API key was
-   * revoked.
+   * Enables an endpoint: it gets everything since it was disabled, as far as it is kept. Rejects with an `InputError` if the API key that
+   * added it does not work any more.
    */
   enable(id: string, choice?: WebhookChoice): Promise<Webhook>;
   disable(id: string, choice?: WebhookChoice): Promise<Webhook>;
@@ -100,6 +101,7 @@ interface WebhookDeps {
   readonly clock: Clock;
   /** Opened for the first test. */
   readonly poster: () => Promise<Poster>;
+  readonly lifeOf: KeyEndDeps['lifeOf'];
 }
 
 /** Opens the endpoints; `webhooks(by)` are those that `by` manages. */
@@ -186,7 +188,7 @@ export function webhookService(deps: WebhookDeps) {
       );
     };
     const change = async (before: Endpoint, after: Endpoint | null): Promise<void> => {
-      if (await store.change(before.id, before, after)) return;
+      if ((await store.change(before.id, before, after)).is === 'made') return;
       throw new InputError(`webhook ${before.id} was changed at the same time; try again`);
     };
     const set = async (
@@ -196,15 +198,35 @@ export function webhookService(deps: WebhookDeps) {
       disabledBecause: DisabledBecause | null,
     ): Promise<Webhook> => {
       const endpoint = await require(id, choice);
-      if (disabledBecause === null && endpoint.disabledBecause === 'keyRevoked')
+      const { because } = await keyEndOf(deps, endpoint);
+      if (disabledBecause === null && because !== null)
         throw new InputError(
-          `the API key that added webhook ${id} was revoked: add it again with another key, and remove this one`,
+          `the API key that added webhook ${id} ${KEY_ENDS[because]}: add it again with another key, and remove this one`,
         );
       await audited(action, endpoint, async () => {
         if (disabledBecause === null) await store.beginAnew(id, clock());
         await change(endpoint, { ...endpoint, disabledBecause });
       });
       return viewOf(await require(id));
+    };
+    const tooMany = async (added: Change, endpoint: Endpoint): Promise<InputError> => {
+      switch (added.is) {
+        case 'full':
+          return new InputError(`there are ${MAX_ENDPOINTS} webhooks, and no more are possible: remove one`);
+        case 'fullForKey':
+          return new InputError(
+            `API key ${keyOf(endpoint)} has ${MAX_OF_KEY} webhooks, and may have no more: remove one`,
+          );
+        case 'fullForLane':
+          return new InputError(
+            `lane ${await finder.nameOf(added.lane)} has ${MAX_OF_LANE} webhooks, and may have no more: remove one`,
+          );
+        case 'made':
+        case 'stale':
+          return new InputError(`webhook ${endpoint.id} was changed at the same time; try again`);
+        default:
+          return added satisfies never;
+      }
     };
     const sealed = (endpoint: Pick<Endpoint, 'id' | 'url' | 'lanes'>) => {
       const seal = deps.seal();
@@ -224,8 +246,6 @@ export function webhookService(deps: WebhookDeps) {
         const url = checkedUrl(given);
         const id = randomBytes(6).toString('hex');
         const made = sealed({ id, url, lanes });
-        if ((await store.count()) >= MAX_ENDPOINTS)
-          throw new InputError(`there are ${MAX_ENDPOINTS} webhooks, and no more are possible: remove one`);
         const endpoint: Endpoint = {
           id,
           json: '',
@@ -237,11 +257,11 @@ export function webhookService(deps: WebhookDeps) {
           secrets: [{ sealed: made.sealed, until: null }],
           sealedWith: deps.seal().fingerprint,
         };
-        await audited('webhook.add', endpoint, async () =>
-          store.change(id, null, endpoint, {
-            ends: await deps.lanes.ends(lanes ?? (await redis.smembers(keys.lanes))),
-          }),
-        );
+        await audited('webhook.add', endpoint, async () => {
+          const ends = await deps.lanes.ends(lanes ?? (await redis.smembers(keys.lanes)));
+          const added = await store.change(id, null, endpoint, { ends });
+          if (added.is !== 'made') throw await tooMany(added, endpoint);
+        });
         events.emit({
           type: 'webhook.added',
           webhook: id,
@@ -335,6 +355,13 @@ export function webhookService(deps: WebhookDeps) {
     };
   };
 }
+
+/** What has become of an API key whose endpoints are disabled. */
+const KEY_ENDS = {
+  keyRevoked: 'was revoked',
+  keyExpired: 'has expired',
+  keyInvalid: 'does not work any more',
+} as const;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

@@ -1,6 +1,6 @@
 import { createHmac, scryptSync } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { apiKeyService } from '../../../src/app/access/api-key-service.js';
+import { apiKeyService, type WebhooksOfKey } from '../../../src/app/access/api-key-service.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
@@ -25,16 +25,20 @@ const by: Operator = {
   },
 };
 
-/** The keys of an installation with this SECRETS_KEY, all in the same Redis. */
-const keysWith = (
-  secretsKey: string | undefined,
-  previousSecretsKey?: string,
-  cancel: Parameters<ReturnType<typeof apiKeyService>>[1] = async (key) => ({
-    cancelled: [`a campaign of ${key}`],
-    emptied: [],
-    shared: [],
-  }),
-) =>
+/** What is done with the webhooks of keys. */
+const done: (readonly [what: string, key: string])[] = [];
+const webhooks: WebhooksOfKey = {
+  async list(key) {
+    done.push(['list', key]);
+    return [];
+  },
+  async disable(key, because) {
+    done.push([because, key]);
+  },
+};
+
+/** The service of an installation with this SECRETS_KEY, all in the same Redis. */
+const serviceWith = (secretsKey: string | undefined, previousSecretsKey?: string) =>
   apiKeyService({
     redis,
     keys: keyNames(prefix),
@@ -55,7 +59,17 @@ const keysWith = (
     refused: { count: () => {}, countRequest: () => {}, countAddress: () => {}, close: async () => {} },
     secretsKey,
     previousSecretsKey,
-  })(by, cancel);
+  });
+/** The keys of such an installation. */
+const keysWith = (
+  secretsKey: string | undefined,
+  previousSecretsKey?: string,
+  cancel: Parameters<ReturnType<typeof apiKeyService>>[1] = async (key) => ({
+    cancelled: [`a campaign of ${key}`],
+    emptied: [],
+    shared: [],
+  }),
+) => serviceWith(secretsKey, previousSecretsKey)(by, cancel, webhooks);
 const apiKeys = keysWith('a'.repeat(64));
 
 test('A page that only watches uses its session, and a stream does not use a key', async () => {
@@ -226,6 +240,39 @@ test('The restored record of a revoked key does not work, and only this installa
   }
   await apiKeys.revoke(id);
   expect((await apiKeys.list()).map((one) => one.id)).not.toContain(id);
+});
+
+test('The life of a key is over when it expires, when it is revoked, and when its session has ended', async () => {
+  const { lifeOf } = serviceWith('a'.repeat(64));
+  const { id } = await apiKeys.create({ name: 'ending', scopes: ['read'], lifetime: '10d' });
+  expect(await lifeOf(id)).toEqual({ state: 'active', until: now + 10 * DAY_MS });
+  now += 10 * DAY_MS;
+  expect(await lifeOf(id)).toMatchObject({ state: 'expired' });
+  await apiKeys.rotate(id);
+  expect(await lifeOf(id)).toMatchObject({ state: 'active' });
+  expect(await serviceWith('b'.repeat(64)).lifeOf(id)).toMatchObject({ state: 'invalid' });
+  await apiKeys.revoke(id);
+  expect(await lifeOf(id)).toMatchObject({ state: 'revoked' });
+  const { secret } = await apiKeys.createLink({ scopes: ['operate', 'read'] });
+  const session = (await apiKeys.signIn({ link: secret })) ?? '';
+  const ofSession = (await apiKeys.check(session))?.id ?? '';
+  expect(await lifeOf(ofSession)).toMatchObject({ state: 'active' });
+  await apiKeys.signOut(session);
+  expect(await lifeOf(ofSession)).toMatchObject({ state: 'expired' });
+});
+
+test('A rotation returns the webhooks of the key, and disables them if asked to; a revocation always does', async () => {
+  const { id } = await apiKeys.create({ name: 'leaked', scopes: ['read'] });
+  done.length = 0;
+  expect(await apiKeys.rotate(id)).toMatchObject({ id, webhooks: [] });
+  expect(done).toEqual([['list', id]]);
+  await apiKeys.rotate(id, { disableWebhooks: true });
+  expect(done.slice(1)).toEqual([
+    ['operator', id],
+    ['list', id],
+  ]);
+  await apiKeys.revoke(id);
+  expect(done.slice(3)).toEqual([['keyRevoked', id]]);
 });
 
 test('The restored record of a rotated key does not bring back the secret that was replaced', async () => {

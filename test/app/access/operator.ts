@@ -17,3 +17,6 @@ export const SUPPRESSING: NewOperation = {
   reason: '',
   at: 0,
 };
+
+/** An operator that acts for an API key. */
+export const byKey = (id: string): Operator => ({ ...OPERATOR, actor: { kind: 'key', id, name: 'shop' } });

@@ -7,8 +7,9 @@ import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { deliveryOf, packDelivery } from '../../../src/reporting/webhooks/delivery.js';
+import { disableEnded } from '../../../src/reporting/webhooks/key-ends.js';
 import { createSeal } from '../../../src/service/auth/seal.js';
-import { OPERATOR } from '../../app/access/operator.js';
+import { byKey, OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { people } from '../results-fixture.js';
 import { startReceiver, webhookFixture } from './fixture.js';
@@ -289,7 +290,11 @@ test('An endpoint that is back after an outage gets everything at once', async (
   await campaign({ recipients: people(900) });
   await send('T');
   receiver.answer(() => 503);
-  for (let at = 0; at < 4; at += 1) pass((await turn(id)) ?? 0);
+  for (let passed = 0; passed < HOUR; ) {
+    const next = (await turn(id)) ?? 0;
+    passed += next;
+    pass(next);
+  }
   receiver.answer(() => 200);
   receiver.received.length = 0;
   expect(await turn(id)).toBeNull();
@@ -372,21 +377,100 @@ test('What is done to an endpoint of one lane is recorded on that lane', async (
   );
 });
 
-test('An endpoint whose API key was revoked is disabled before its next request', async () => {
-  const { campaign, send, service, turn, revoked, webhooks } = fixture();
-  const actor = { kind: 'key', id: '0123456789ab', name: 'shop' } as const;
-  const { audited, authorise } = {
-    audited: <R>(_: unknown, run: () => Promise<R>) => run(),
-    authorise: async () => {},
-  };
-  const { id } = await service({ actor, isLimited: false, audited, authorise }).add({ url: receiver.url });
-  await campaign({ recipients: people(1) });
+test.each([
+  ['was revoked', 'revoked', 'keyRevoked'],
+  ['has expired', 'expired', 'keyExpired'],
+  ['does not work any more', 'invalid', 'keyInvalid'],
+] as const)(
+  'An endpoint whose API key %s is disabled before its next request',
+  async (text, state, because) => {
+    const { campaign, send, service, turn, lives, webhooks, emitted } = fixture();
+    const { id } = await service(byKey('0123456789ab')).add({ url: receiver.url });
+    await campaign({ recipients: people(1) });
+    await send('T');
+    lives.set('0123456789ab', { state, until: null });
+    expect(await turn(id)).toBeNull();
+    expect(receiver.received).toEqual([]);
+    expect(await webhooks.get(id)).toMatchObject({ state: 'disabled', disabledBecause: because });
+    expect(emitted).toContainEqual(expect.objectContaining({ type: 'webhook.disabled', because }));
+    await expect(webhooks.enable(id)).rejects.toThrow(
+      `the API key that added webhook ${id} ${text}: add it again with another key`,
+    );
+  },
+);
+
+test('An endpoint gets nothing from the moment when its API key ends, in the middle of a turn', async () => {
+  const { campaign, send, service, turn, lives, webhooks, pass, options } = fixture();
+  const { id, secret } = await service(byKey('0123456789ab')).add({ url: receiver.url });
+  receiver.secrets.push(secret);
+  const until = options.clock() + HOUR;
+  lives.set('0123456789ab', { state: 'active', until });
+  await campaign({ recipients: people(2_000) });
   await send('T');
-  revoked.add(actor.id);
-  expect(await turn(id)).toBeNull();
-  expect(receiver.received).toEqual([]);
-  await expect(webhooks.enable(id)).rejects.toThrow('add it again with another key');
-  expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyRevoked' });
+  receiver.answer(() => {
+    if (options.clock() < until) pass(HOUR);
+    return 200;
+  });
+  await turn(id);
+  // The first four were in flight.
+  expect(receiver.received.length).toBeLessThanOrEqual(4);
+  lives.set('0123456789ab', { state: 'expired', until });
+  await turn(id);
+  expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyExpired' });
+});
+
+test('An endpoint whose API key has ended is disabled although nothing happens, by a process that can tell', async () => {
+  const { service, lives, webhooks, options, store, add } = fixture();
+  const keyed = await service(byKey('0123456789ab')).add({ url: receiver.url });
+  const own = await add(receiver);
+  lives.set('0123456789ab', { state: 'expired', until: null });
+  const stateOf = async (id: string) => (await webhooks.get(id)).disabledBecause;
+  await disableEnded({ ...options, seal: createSeal('another key') }, await store.endpoints());
+  expect(await stateOf(keyed.id)).toBeNull();
+  await disableEnded(options, await store.endpoints());
+  expect([await stateOf(keyed.id), await stateOf(own.id)]).toEqual(['keyExpired', null]);
+});
+
+test('A key may have 20 endpoints and a lane 50, however many are added at the same time', async () => {
+  const { service, webhooks } = fixture();
+  const addMany = async (by: Operator, count: number, lanes?: readonly string[]) => {
+    const added = await Promise.allSettled(
+      Array.from({ length: count }, (_, at) => service(by).add({ url: `${receiver.url}/${at}`, lanes })),
+    );
+    return added.flatMap((one) => (one.status === 'rejected' ? [String(one.reason.message)] : []));
+  };
+  const full = 'API key 0123456789ab has 20 webhooks, and may have no more: remove one';
+  expect(await addMany(byKey('0123456789ab'), 22)).toEqual([full, full]);
+  expect(await addMany(OPERATOR, 52, ['default'])).toEqual(
+    Array(2).fill('lane default has 50 webhooks, and may have no more: remove one'),
+  );
+  // Others are not affected.
+  expect(await addMany(byKey('ba9876543210'), 1)).toEqual([]);
+  expect(await addMany(OPERATOR, 1)).toEqual([]);
+  const its = (await webhooks.list()).find(({ createdBy }) => createdBy.id === '0123456789ab');
+  await webhooks.remove(its?.id ?? '');
+  expect(await addMany(byKey('0123456789ab'), 1)).toEqual([]);
+});
+
+test('An endpoint that does not answer has one request in a turn after the first, and at most one a minute in the end', async () => {
+  const { campaign, send, add, turn, pass } = fixture({ timeoutMs: 20 });
+  const { id } = await add(receiver);
+  receiver.answer(() => 'nothing');
+  const requests: number[] = [];
+  const waits: number[] = [];
+  // Something happens before each turn, which is woken each time.
+  for (let at = 0; at < 30; at += 1) {
+    await campaign({ recipients: people(1, at) });
+    await send('T');
+    const before = receiver.received.length + receiver.others.length;
+    const wait = (await turn(id)) ?? 0;
+    requests.push(receiver.received.length + receiver.others.length - before);
+    waits.push(wait / SECOND);
+    pass(wait);
+  }
+  expect(requests.slice(1)).toEqual(Array(29).fill(1));
+  expect(waits[0]).toBe(5);
+  expect(waits.slice(-5)).toEqual(Array(5).fill(60));
 });
 
 test.each([

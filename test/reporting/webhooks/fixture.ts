@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import type { Redis } from '../../../src/base/redis/connection.js';
+import type { KeyLife } from '../../../src/campaign/api-key.js';
 import type { Operator } from '../../../src/campaign/audit.js';
 import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
 import type { WebhookWithSecret } from '../../../src/campaign/webhook-views.js';
@@ -133,7 +134,8 @@ export function webhookFixture(
   const lanes = laneReader({ redis, keys, logs: resultsLogs(redis, keys, finder), clock });
   const seal = createSeal('a secrets key for these tests');
   const poster = openPoster({ allowed: ['127.0.0.1'], timeoutMs });
-  const revoked = new Set<string>();
+  const lives = new Map<string, KeyLife>();
+  const lifeOf = async (key: string): Promise<KeyLife> => lives.get(key) ?? { state: 'active', until: null };
   const options: DeliverDeps = {
     redis,
     keys,
@@ -151,7 +153,7 @@ export function webhookFixture(
     clock,
     monotonic: () => performance.now(),
     random: () => 0,
-    isRevoked: async (key) => revoked.has(key),
+    lifeOf,
   };
   const service = webhookService({
     redis,
@@ -163,6 +165,7 @@ export function webhookFixture(
     events,
     clock,
     poster: async () => poster,
+    lifeOf,
   });
   const webhooks = service(by);
   return {
@@ -171,7 +174,7 @@ export function webhookFixture(
     service,
     webhooks,
     options,
-    revoked,
+    lives,
     /** Adds an endpoint at a receiver, which verifies its signatures. */
     async add(receiver: Receiver): Promise<WebhookWithSecret> {
       const made = await webhooks.add({ url: receiver.url });

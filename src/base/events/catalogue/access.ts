@@ -113,7 +113,11 @@ export const ACCESS_EVENTS = {
     'error',
     { webhook: id, host: id, because: oneOf(...DISABLED_BECAUSE) },
     (e) =>
-      `webhook ${e.webhook} to ${e.host} is disabled (${e.because}); to enable it again, run: volley webhook enable ${e.webhook}`,
+      `webhook ${e.webhook} to ${e.host} is disabled (${e.because}); ${
+        e.because.startsWith('key')
+          ? 'to receive its events, add it with another key'
+          : `to enable it again, run: volley webhook enable ${e.webhook}`
+      }`,
   ),
   'webhook.resultsRemoved': entry(
     'warn',

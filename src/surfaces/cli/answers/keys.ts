@@ -1,4 +1,4 @@
-import type { CancelledOfKey } from '../../../app/access/api-keys.js';
+import type { CancelledOfKey, RotatedApiKey } from '../../../app/access/api-keys.js';
 import { moment } from '../../../base/moments.js';
 import type { ApiKey, ApiKeyDetails } from '../../../campaign/api-key.js';
 import { LIMIT_NAMES } from '../../../campaign/limits.js';
@@ -61,12 +61,24 @@ const answers: Answers<'API keys', typeof operations> = {
       made.oldSecretUntil === null
         ? 'The old one does not work any more'
         : `The old one works until ${moment(Date.parse(made.oldSecretUntil), context.clock())}`;
+    for (const line of webhookLines(made)) context.note(line);
     context.note(
       `Key ${made.id} for ${made.name} has a new secret, which ${expiryOf(made)}. ${old}. The new one is shown only once:`,
     );
     return { json: made, lines: [made.key] };
   },
 };
+
+/** What a leaked secret may have added. */
+function webhookLines({ webhooks }: RotatedApiKey): string[] {
+  const enabled = webhooks.filter(({ state }) => state === 'enabled');
+  if (enabled.length === 0)
+    return webhooks.length === 0 ? [] : [`${counted(webhooks.length, 'webhook')} of this key: all disabled.`];
+  return [
+    `This key has added ${counted(enabled.length, 'webhook')}, which still ${enabled.length === 1 ? 'gets' : 'get'} results. If the old secret has leaked, disable what is not yours:`,
+    ...enabled.map(({ id, url }) => `  volley webhook disable ${id}   # ${oneLine(url)}`),
+  ];
+}
 
 function cancelledLines({ cancelled, emptied, shared }: CancelledOfKey): string[] {
   return [

@@ -97,16 +97,23 @@ export function limitsOf(all: readonly Limited[], currency: string | undefined):
   };
 }
 
-/** What an actor may send on a lane. `limits`: those of the actor; undefined: none. */
+/** An actor, and what it may send; undefined: anything. */
+export interface LimitedActor {
+  readonly actor: Actor;
+  readonly limits?: SomeLimits | undefined;
+}
+
+/** What actors may send on a lane together: the limits of all of them apply, and those of the lane. */
 export function limitsFor(
   lane: { readonly name: string; readonly limits?: LaneLimits },
-  { actor, limits }: { readonly actor: Actor; readonly limits?: SomeLimits | undefined },
+  by: LimitedActor | readonly LimitedActor[],
   currency: string | undefined,
 ): Limits {
-  const { kind, id } = actor;
-  const who = kind === 'key' ? `API key ${id}` : describeActor(actor);
-  const ofActor: readonly Limited[] =
-    limits === undefined ? [] : [{ owner: 'key', key: id ?? actor.name, who, limits }];
+  const ofActor = [by].flat().flatMap(({ actor, limits }): Limited[] => {
+    const { kind, id, name } = actor;
+    const who = kind === 'key' ? `API key ${id}` : describeActor(actor);
+    return limits === undefined ? [] : [{ owner: 'key', key: id ?? name, who, limits }];
+  });
   const ofLane: readonly Limited[] =
     lane.limits === undefined
       ? []

@@ -1,3 +1,5 @@
+import { printable } from './visible-text.js';
+
 /*
  * Texts of others in CSV files that people open in a spreadsheet, which runs a cell as a formula if it begins with one of these
  * characters (OWASP, CSV Injection). A cell may also begin in the middle of a field: where the spreadsheet takes another separator than
@@ -11,9 +13,12 @@ const ESCAPED = /^''*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 const INNER_FORMULA = /([,;\t\r\n]"*)('*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 const INNER_ESCAPED = /([,;\t\r\n]"*)'('*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
-/** Prefixes an apostrophe to a text, or to a part of it, that a spreadsheet would run as a formula. */
+/**
+ * Prefixes an apostrophe to a text, or to a part of it, that a spreadsheet would run as a formula. Control characters are printable, because
+ * people also show such files on a terminal.
+ */
 export function spreadsheetSafe(text: string): string {
-  const safe = text.replace(INNER_FORMULA, "$1'$2");
+  const safe = printable(text).replace(INNER_FORMULA, "$1'$2");
   return FORMULA.test(safe) ? `'${safe}` : safe;
 }
 
@@ -36,7 +41,7 @@ const LITERAL = /^="([^"]*)"$/;
 /** A text as a cell that Excel shows as it is: `="0049"` where it would show another value, otherwise as {@link spreadsheetSafe}. */
 export function excelCell(text: string): string {
   const isLiteral = text.length <= MAX_LITERAL && CONVERTED.test(text) && !/[\r\n]/.test(text);
-  return isLiteral ? `="${text}"` : spreadsheetSafe(text);
+  return isLiteral ? `="${printable(text)}"` : spreadsheetSafe(text);
 }
 
 /** The text from which {@link excelCell} or {@link spreadsheetSafe} made this one. */

@@ -6,7 +6,7 @@
 /** Control characters (C0, delete, and C1), and those that change the direction of text. */
 const UNSAFE = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 /** The same, except tabs and the ends of lines. */
-const UNSAFE_IN_LINES = /(?![\t\n])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+const UNSAFE_IN_LINES = /(?![\t\n]|\r\n)[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
@@ -20,7 +20,7 @@ export function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(UNSAFE, escaped);
 }
 
-/** A text of several lines, or a field of a CSV file: these characters are written as `\u001b`. */
+/** A text of several lines, a line of JSON, or a field of a CSV file: these characters are written as `\u001b`. */
 export function printable(text: string): string {
   return text.replace(UNSAFE_IN_LINES, escaped);
 }

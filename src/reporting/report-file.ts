@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify';
 import type { ReportRow } from '../campaign/recipient-views.js';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
-import { jsonText, printable } from '../campaign/visible-text.js';
+import { jsonText } from '../campaign/visible-text.js';
 
 type LeftOut = NonNullable<ReportRow['leftOut']>;
 
@@ -54,7 +54,7 @@ function valueColumns(first: ReportRow | undefined): { key: string; header: stri
 
 async function* escapedRows(rows: AsyncIterable<ReportRow>): AsyncGenerator<object> {
   for await (const row of rows) {
-    const values = Object.values(row.values ?? {}).map((value) => spreadsheetSafe(printable(value)));
+    const values = Object.values(row.values ?? {}).map((value) => spreadsheetSafe(value));
     yield { ...forSpreadsheet(row), ...values };
   }
 }
@@ -80,7 +80,7 @@ export async function firstOf<Row>(
 export function forSpreadsheet(row: ReportRow): ReportRow {
   return {
     ...row,
-    to: row.to === null || OWN_NUMBER.test(row.to) ? row.to : spreadsheetSafe(printable(row.to)),
+    to: row.to === null || OWN_NUMBER.test(row.to) ? row.to : spreadsheetSafe(row.to),
     reason: safe(row.reason),
     requestId: safe(row.requestId),
     reference: safe(row.reference),
@@ -90,5 +90,4 @@ export function forSpreadsheet(row: ReportRow): ReportRow {
   };
 }
 
-const safe = (text: string | null): string | null =>
-  text === null ? null : spreadsheetSafe(printable(text));
+const safe = (text: string | null): string | null => (text === null ? null : spreadsheetSafe(text));

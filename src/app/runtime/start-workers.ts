@@ -153,12 +153,13 @@ export function workStarter(
               const lane = [...lanes.current().values()].find((each) => each.id === id);
               return lane && { name: lane.name, window: lane.rules.sendWindow };
             },
-            async enqueue(input, actor, { createdBy: paidBy, limits }) {
+            async enqueue(input, actor, { createdBy: paidBy, limits, runBy }) {
               const lane = input.lane === undefined ? [] : [input.lane];
               await requireSimulators(reading, { key: paidBy.id, limits }, lane);
               const [{ importCampaign }] = await importModules();
               const deps = importDeps(instance, finder.named, trail.operator({ ...actor, limits }));
-              return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy }, input);
+              const requestedBy = runBy ?? undefined;
+              return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy, requestedBy }, input);
             },
           },
           async planDue(lane) {

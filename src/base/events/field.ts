@@ -22,6 +22,13 @@ export const id: Field<string> = {
   toText: (value, mask) => mask.id(value),
 };
 
+/** An id that a client or another system made up. The log truncates it. */
+export const foreignId: Field<string> = {
+  kind: 'id',
+  toJson: (value, mask) => truncate(mask.foreignId(value), MAX_TEXT),
+  toText: (value, mask) => truncate(mask.foreignId(value), MAX_TEXT).replace(/\s+/g, ' '),
+};
+
 /** One of a few values that Volley defines. */
 export function oneOf<const Value extends string>(..._values: Value[]): Field<Value> {
   return { kind: 'enum', toJson: (value) => value, toText: (value) => value };

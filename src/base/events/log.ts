@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import type { Logger, pino } from 'pino';
 import { asSentence } from '../../campaign/errors.js';
+import { printable } from '../../campaign/visible-text.js';
 import type { Alarm, Clock } from '../clock.js';
 import type { LogLevel } from '../config/settings.js';
 import { wrapped } from '../wrapped-text.js';
@@ -71,9 +72,11 @@ function createLogger({ level, format, colours, destination, columns, clock, rol
       timestamp: () => `,"time":"${new Date(clock()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    format === 'json'
-      ? destination
-      : { write: (line: string) => destination.write(readableLine(line, colours, columns())) },
+    {
+      // What others wrote, such as a service in an error, does not control the terminal that shows the log.
+      write: (line: string) =>
+        destination.write(format === 'json' ? printable(line) : readableLine(line, colours, columns())),
+    },
   );
 }
 
@@ -104,6 +107,6 @@ function readableLine(json: string, colours: boolean, columns: number | undefine
   const line: { level: keyof typeof COLOURS; time: string; msg: string } = JSON.parse(json);
   const level = line.level.padEnd(5);
   const [time, indent] = [line.time.slice(11, 19), 15];
-  const text = `${time} ${colours ? styleText(COLOURS[line.level], level) : level} ${line.msg}`;
+  const text = `${time} ${colours ? styleText(COLOURS[line.level], level) : level} ${printable(line.msg)}`;
   return `${wrapped(text, columns, indent).join('\n')}\n`;
 }

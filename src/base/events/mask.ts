@@ -2,6 +2,8 @@
 export interface Mask {
   /** For names and ids, which contain digits: removes secrets, and phone numbers only if they start with a plus. */
   id(text: string): string;
+  /** For ids that other systems made up, which may contain a phone number anywhere: `447700900123-1`. */
+  foreignId(text: string): string;
   /** For texts that other systems wrote: removes secrets and phone numbers. */
   prose(text: string): string;
   /** Adds secrets. */
@@ -27,6 +29,9 @@ const NAMED_SECRET =
 const PLUS_NUMBER = /(?:\+|%2B)\d(?:[ ().-]{0,2}\d){5,14}/gi;
 /** Seven or more digits in a row, also in groups, but no dates and no parts of ids or addresses. */
 const BARE_NUMBER = /(?<![\w.-])(?!\d{4}-\d\d-\d\d)\d(?:[ -]?\d){6,17}(?![\w-]|\.\d)/g;
+
+/** Seven or more digits in a row, whatever is around them. */
+const DIGITS = /\d{7,}/g;
 
 /**
  * Creates a mask that finds the configured `secrets` by their text and other secrets by their form. It ignores configured
@@ -60,5 +65,10 @@ export function createMask(secrets: readonly string[] = []): Mask {
       .replace(NAMED_SECRET, '$1[secret]')
       .replace(PLUS_NUMBER, (number) => maskNumber(number.replace(/^%2B/i, '+')));
   };
-  return { id, hide, prose: (text) => id(text).replace(BARE_NUMBER, maskNumber) };
+  return {
+    id,
+    hide,
+    foreignId: (text) => id(text).replace(DIGITS, maskNumber),
+    prose: (text) => id(text).replace(BARE_NUMBER, maskNumber),
+  };
 }

@@ -49,19 +49,20 @@ function sharesOf(text: string, now: number): ReadonlyMap<LaneId, Counted & { re
   );
 }
 
-/** What a lane was given on a day. */
+/** What a lane was given on a day of what a key may store. */
 export interface Given extends Counted {
+  readonly key: string;
   /** Days since 1970. */
   readonly day: number;
 }
 
-/** The limits as scripts read them. `given`: what the lane was given of those of a key, as far as the caller knows. */
+/** The limits as scripts read them. `given`: what the lane was given of those of a key, which it may not know yet. */
 export const scriptLimits = (limits: readonly DailyLimit[], given?: Given): string =>
   JSON.stringify(
     limits.map(({ owner, key, recipientsPerDay, costPerDay }) => ({
       key,
       ...limitOf({ recipientsPerDay, costPerDay }),
-      ...(owner === 'key' && { given: given ?? {} }),
+      ...(owner === 'key' && { given: given?.key === key ? given : {} }),
     })),
   );
 
@@ -178,7 +179,7 @@ export async function largerShare(
     ({ isLarger, rest, shares } = await enlarge(Object.fromEntries(returned)));
   }
   const given = shares.get(lane.id);
-  return isLarger && given !== undefined ? { day, ...given } : { ...over, left: rest };
+  return isLarger && given !== undefined ? { key, day, ...given } : { ...over, left: rest };
 }
 
 /** The error for messages that a daily limit does not allow. */

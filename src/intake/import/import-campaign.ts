@@ -5,6 +5,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { type Actor, describeActor } from '../../campaign/actor.js';
+import type { LimitedActor } from '../../campaign/check-limits.js';
 import { InputError } from '../../campaign/errors.js';
 import type { PlannedCost, Preview } from '../../campaign/preview-views.js';
 import { parseAmount } from '../../campaign/price.js';
@@ -99,6 +100,8 @@ export interface ImportDeps extends DraftDeps {
   readonly finder: Pick<LaneFinder, 'configured'>;
   /** Whose memory the campaign takes, if that is not who creates it: a schedule has none of its own. */
   readonly paidBy?: Actor | undefined;
+  /** Who asked for it, if that is someone else: what they may send limits it, too. */
+  readonly requestedBy?: LimitedActor | undefined;
   /** The lease of an import, ms; tests shorten it. */
   readonly importLeaseMs?: number | undefined;
   /** Opens a configured lane. */
@@ -163,10 +166,10 @@ export async function previewWithoutRedis(
 export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
   const payingActor = deps.paidBy ?? deps.by.actor;
-  const checked = checkCampaign(deps.config, input, deps.clock(), {
-    actor: payingActor,
-    limits: deps.by.limits,
-  });
+  const checked = checkCampaign(deps.config, input, deps.clock(), [
+    { actor: payingActor, limits: deps.by.limits },
+    ...(deps.requestedBy === undefined ? [] : [deps.requestedBy]),
+  ]);
   const lane = await deps.laneNamed(checked.lane.name);
   const campaign: CheckedCampaign = {
     ...checked,

@@ -12,6 +12,7 @@
         change       pause, resume, run, or remove
         reason       why it is paused
         next         number: when it is due next, ms; for resume
+        runBy        who requests a run, and what they may send, JSON; for run
         time         ms, or '' for the server's
   Returns  'missing', 'unchanged', or 'changed'; the time of the run that is requested, or was when it was removed, ms, as a string
            ('0': none)
@@ -38,7 +39,7 @@ if change == 'run' then
   -- Occurrences are due on the minute, and each time has one entry.
   if now % 60000 == 0 then now = now + 1 end
   local at = string.format('%.0f', now)
-  redis.call('HSET', scheduleKey, 'run', at)
+  redis.call('HSET', scheduleKey, 'run', at, 'runBy', runBy)
   redis.call('HINCRBY', scheduleKey, 'revision', 1)
   redis.call('ZADD', dueKey, 0, id)
   return { 'changed', at }

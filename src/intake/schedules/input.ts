@@ -79,15 +79,8 @@ export async function checkInput(
   ]);
   if (list === undefined || checked === undefined) throw new Error('the schedule was not checked');
   const { source, recipients } = list;
-  if (source.kind !== 'provided') {
-    const seen = await preview({
-      ...checked,
-      recipients: source.kind === 'file' ? source.path : (recipients ?? []),
-      // The same content as a campaign of the last 24 hours is no reason to refuse a schedule.
-      again: true,
-    });
-    refuseList(seen);
-  }
+  if (source.kind !== 'provided')
+    await checkList(checked, source.kind === 'file' ? source.path : (recipients ?? []), preview);
   return {
     definition: {
       name,
@@ -101,6 +94,16 @@ export async function checkInput(
     },
     recipients,
   };
+}
+
+/** Throws an InputError for a list whose campaign would be refused. */
+export async function checkList(
+  checked: CheckedCampaign,
+  recipients: CheckedCampaign['recipients'],
+  preview: CheckDeps['preview'],
+): Promise<void> {
+  // The same content as a campaign of the last 24 hours is no reason to refuse a schedule.
+  refuseList(await preview({ ...checked, recipients, again: true }));
 }
 
 function checkId(id: string): void {

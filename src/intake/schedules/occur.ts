@@ -67,7 +67,7 @@ export interface OccurDeps {
   enqueue(
     input: CampaignInput,
     by: ReturnType<typeof actorOf>,
-    of: Pick<StoredSchedule, 'createdBy' | 'limits'>,
+    of: Pick<StoredSchedule, 'createdBy' | 'limits' | 'runBy'>,
   ): Promise<EnqueueOutcome>;
 }
 
@@ -256,7 +256,7 @@ async function create(
         signal,
       },
       actorOf(schedule),
-      schedule,
+      isManual ? schedule : { ...schedule, runBy: null },
     );
     if (outcome.outcome !== 'refused') return { at, outcome: 'created', campaign: outcome.id };
     switch (outcome.code) {

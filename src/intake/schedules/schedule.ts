@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
 import { actor } from '../../campaign/actor.js';
+import type { LimitedActor } from '../../campaign/check-limits.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
 import { scheduledFields, shownScheduledFields } from '../../campaign/scheduled-fields.js';
 
@@ -177,6 +178,8 @@ export interface StoredSchedule {
   readonly waitingSeen: number;
   /** When an operator requested a run that has no outcome yet; 0: none. */
   readonly run: number;
+  /** Who requested it, and what they may send; null: an operator without limits, or none. */
+  readonly runBy: LimitedActor | null;
   readonly createdAt: number;
   readonly createdBy: z.output<typeof actor>;
   /** What its creator may send, and so its campaigns. */

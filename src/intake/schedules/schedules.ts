@@ -3,6 +3,7 @@ import type { LaneId } from '../../base/redis/keys.js';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
 import { AmbiguousNameError, InputError, NotFoundError } from '../../campaign/errors.js';
+import { limitsAmong } from '../../campaign/limits.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
@@ -82,7 +83,8 @@ export interface Schedules {
   next(id: string, count: number, choice?: ScheduleChoice): Promise<string[]>;
   /**
    * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `at` of its occurrence, with which
-   * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one.
+   * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one. An API key with limits may run, and
+   * resume, what it may send itself: its limits apply to the run, too.
    */
   run(id: string, choice?: ScheduleChoice): Promise<{ readonly sendAt: string }>;
   /** Pauses a schedule. What is due meanwhile does not run. */
@@ -156,21 +158,39 @@ export function openSchedules({
   ): Promise<Schedule> =>
     viewOf(stored, await finder.nameOf(stored.definition.lane), await problemOf(stored));
   const actor = describeActor(by.actor);
+  const { limits = {} } = by;
+  /** An API key with limits of its own that did not add the schedule. */
+  const isLimitedFor = ({ createdBy }: StoredSchedule): boolean =>
+    Object.keys(limitsAmong(limits)).length > 0 && createdBy.id !== by.actor.id;
+  /** Rejects unless a key with limits may send what it starts. What only a worker can read of the list, the worker checks for a run. */
+  const mustMaySend = async ({ ref, definition }: StoredSchedule): Promise<void> => {
+    const { campaign, zone, source } = definition;
+    const lane = await finder.nameOf(definition.lane);
+    const checked = await check({ zone, ...campaign, lane, recipients: [] });
+    if (source.kind !== 'inline') return;
+    const { checkList } = await import('./input.js');
+    await checkList(checked, await store.recipients(ref), preview);
+  };
   const change = async (
     id: string,
     name: 'pause' | 'resume' | 'run',
     options: { readonly reason?: string; readonly next?: number },
     choice: ScheduleChoice | undefined,
   ) => {
-    const { ref, definition, state, run: requested } = await find(id, choice);
+    const stored = await find(id, choice);
+    const { ref, definition, state, run: requested } = stored;
     const isNow = {
       pause: state === 'paused',
       resume: state === 'active',
       run: requested !== 0,
     };
     if (isNow[name]) return { isNew: false, run: requested, lane: await finder.nameOf(definition.lane) };
+    const starts = name === 'run' || name === 'resume';
+    const isLimited = isLimitedFor(stored);
+    if (starts && isLimited) await mustMaySend(stored);
     const audited = { action: `schedule.${name}`, lane: definition.lane, details: { schedule: id } } as const;
-    const { result, run } = await by.audited(audited, () => store.change(ref, name, options));
+    const more = isLimited ? { ...options, runBy: { actor: by.actor, limits } } : options;
+    const { result, run } = await by.audited(audited, () => store.change(ref, name, more));
     if (result === 'missing') throw missing(id);
     return { isNew: result === 'changed', run, lane: await finder.nameOf(definition.lane) };
   };

@@ -9,6 +9,7 @@ import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { actor } from '../../campaign/actor.js';
+import type { LimitedActor } from '../../campaign/check-limits.js';
 import type { SomeLimits } from '../../campaign/limit-values.js';
 import { keyLimits } from '../../campaign/limits.js';
 import { orNull, readRecord } from '../../engine/recipients/damaged.js';
@@ -67,6 +68,7 @@ const FIELDS = [
   'waiting',
   'waitingSeen',
   'run',
+  'runBy',
   'createdAt',
   'createdBy',
   'limits',
@@ -82,6 +84,7 @@ const fromJson = <Schema extends z.ZodType>(schema: Schema) =>
     .string()
     .transform((json): unknown => JSON.parse(json))
     .pipe(schema);
+const unlessEmpty = (json: string | null): unknown => (json ? JSON.parse(json) : null);
 const row = z.object({
   definition: fromJson(storedDefinition),
   state: z.enum(['active', 'paused']),
@@ -93,6 +96,11 @@ const row = z.object({
   waiting: number,
   waitingSeen: number,
   run: number,
+  runBy: z
+    .string()
+    .nullable()
+    .transform(unlessEmpty)
+    .pipe(z.object({ actor, limits: keyLimits }).nullable()),
   createdAt: number,
   createdBy: fromJson(actor),
   limits: z
@@ -106,14 +114,21 @@ const row = z.object({
   failed: number,
 });
 
-/** A change that an operator makes. */
 /** The schedules of all lanes share one hash of bytes; a key pays on each lane for those of the lane. */
 const payerOn = (lane: LaneId, { key, limit }: Payer): Payer => ({
   key: key === '' ? '' : `${lane} ${key}`,
   limit,
 });
 
+/** A change that an operator makes. */
 type Change = 'pause' | 'resume' | 'run' | 'remove';
+
+/** `reason`: of a pause; `next`: when it is due after it was resumed, ms; `runBy`: who requests a run. */
+interface ChangeDetails {
+  readonly reason?: string;
+  readonly next?: number;
+  readonly runBy?: LimitedActor;
+}
 
 /** How a schedule goes on after some occurrences. */
 export interface Step {
@@ -219,11 +234,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
      * Changes a schedule for an operator. Once a removal resolves, none of its campaigns is created any more; once a pause does, only those
      * of requested runs are.
      */
-    async change(
-      ref: string,
-      change: Change,
-      { reason = '', next = 0 }: { reason?: string; next?: number } = {},
-    ) {
+    async change(ref: string, change: Change, { reason = '', next = 0, runBy }: ChangeDetails = {}) {
       const isStopped = change === 'pause' || change === 'remove';
       // Of one that cannot be read, it is not known what is being imported; it creates nothing any more.
       const before = isStopped ? await (change === 'remove' ? orNull(read(ref)) : read(ref)) : null;
@@ -237,7 +248,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           occurrences: names.occurrences(ref),
           keyBytes: names.keyBytes,
         },
-        { id: ref, change, reason, next, time: time() },
+        { id: ref, change, reason, next, runBy: JSON.stringify(runBy ?? null), time: time() },
       );
       if (before === null) return changed;
       const { discardOccurrences } = await import('./discard-occurrences.js');

@@ -2,7 +2,7 @@ import { type Alarm, type Clock, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
-import type { Endpoint } from './endpoint.js';
+import { type Endpoint, ownerOf } from './endpoint.js';
 import type { WebhookStore } from './store.js';
 
 /*
@@ -71,7 +71,7 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
         (disabledBecause === null &&
           (only === null ? changed.size > 0 : only.some((lane) => changed.has(lane)))),
     );
-    await Promise.all(concerned.map(({ id }) => wake(id)));
+    await Promise.all(inTurns(concerned).map(({ id }) => wake(id)));
     return LOOK_EVERY_MS;
   };
 
@@ -90,4 +90,15 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
     stopping.abort();
     return watching;
   };
+}
+
+/** Endpoints in such an order that the first of each owner come first, then the second of each, and so on: the queue keeps it. */
+export function inTurns(endpoints: readonly Endpoint[]): Endpoint[] {
+  const counts = new Map<string, number>();
+  const ranked = endpoints.map((endpoint) => {
+    const rank = counts.get(ownerOf(endpoint)) ?? 0;
+    counts.set(ownerOf(endpoint), rank + 1);
+    return { endpoint, rank };
+  });
+  return ranked.sort((a, b) => a.rank - b.rank).map(({ endpoint }) => endpoint);
 }

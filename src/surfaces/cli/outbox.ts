@@ -19,7 +19,7 @@ import type {
 import { PUT_OUTCOMES } from '../../campaign/outbox-views.js';
 import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
 import { stateLabel } from '../../campaign/state-labels.js';
-import { jsonText, printable } from '../../campaign/visible-text.js';
+import { jsonText } from '../../campaign/visible-text.js';
 import { cancelMessage, cancelMessages, getMessage, putMessage } from '../../operations/messages.js';
 import { getOutbox } from '../../operations/outboxes.js';
 import { stillRunning } from './answers/outboxes.js';
@@ -395,7 +395,7 @@ export function report(context: Context, name: string, options: OutboxOptions): 
   });
 }
 
-const forSpreadsheet = (text: string | null): string => spreadsheetSafe(printable(text ?? ''));
+const forSpreadsheet = (text: string | null): string => spreadsheetSafe(text ?? '');
 
 async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
   for await (const message of messages) {

@@ -4,6 +4,8 @@ import { invalidMember, invalidParts, itemOf, Problem } from './problem.js';
 
 /** JSON without its list, and so each body of a route that takes none. */
 export const MAX_JSON_BYTES = 100_000;
+/** The most bytes of a JSON array for a route that also takes lines, which may be longer. */
+export const MAX_ARRAY_BYTES = 1_000_000;
 /** As a row of a CSV. */
 const MAX_ITEM_BYTES = 1_000_000;
 const MAX_DEPTH = 20;

@@ -75,10 +75,14 @@ function requestSchema(operation: Operation, method: string, path: string): Fast
   if (operation.kind === 'upload') return schemaFor('querystring', Object.entries(operation.input.shape));
   const { access, body, input, kind } = operation;
   const hasBody = body === undefined && (method === 'POST' || method === 'PUT');
-  // Where an object is, is a part of its address.
-  const isInQuery = (name: string): boolean => !hasBody || (access.rule === 'object' && name === 'lane');
   const members = Object.entries(input.shape).filter(([name]) => name !== body);
   const inPath = members.filter(([name]) => path.includes(`{${name}}`));
+  // Where an object is, is a part of its address. That of one that may be new may be in the body, too.
+  const isObjectLane = (name: string): boolean =>
+    name === 'lane' && (access.rule === 'object' || (access.rule === 'lane' && inPath.length > 0));
+  const isInQuery = (name: string): boolean => !hasBody || isObjectLane(name);
+  const isInBody = (name: string): boolean =>
+    !isInQuery(name) || (isObjectLane(name) && access.rule === 'lane');
   const others = members.filter(([name]) => !path.includes(`{${name}}`));
   const query = [
     ...others.filter(([name]) => isInQuery(name)),
@@ -88,10 +92,7 @@ function requestSchema(operation: Operation, method: string, path: string): Fast
     ...(kind === 'feed' && { headers: resumeHeader }),
     ...schemaFor('params', inPath),
     ...schemaFor('querystring', query),
-    ...schemaFor(
-      'body',
-      others.filter(([name]) => !isInQuery(name)),
-    ),
+    ...schemaFor('body', hasBody ? others.filter(([name]) => isInBody(name)) : []),
     ...(body !== undefined && { body: input.shape[body] }),
     // With its name in the OpenAPI document.
     ...(hasBody && inPath.length === 0 && { body: input }),

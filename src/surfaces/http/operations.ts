@@ -24,7 +24,7 @@ import { openEventStreams } from './event-streams.js';
 import { fileSender } from './files.js';
 import { acceptLines, linesOf, ofWholeBody } from './lines.js';
 import { configOf, schemaOf } from './operation-schema.js';
-import { Problem } from './problem.js';
+import { invalidMember, Problem } from './problem.js';
 import { redactedFor } from './redact.js';
 import { reservation } from './request-body.js';
 import type { Routes } from './routes.js';
@@ -78,6 +78,9 @@ export const operations: Routes = (app, options, memory) => {
   const membersOf = ({ kind, body }: Operation, request: FastifyRequest) => {
     const whole = kind === 'rows' ? () => linesOf(request, config.http.maxUploadBytes) : () => request.body;
     const members = body === undefined ? Object(request.body) : { [body]: whole() };
+    const { lane = members.lane } = Object(request.query);
+    if (members.lane !== undefined && lane !== members.lane)
+      throw invalidMember('lane', 'It differs from the lane in the address');
     return { ...members, ...Object(request.query), ...Object(request.params) };
   };
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { apiKeyOf } from './access.js';
 import { abortOnClose, onClose } from './connections.js';
-import { type JsonSize, MAX_JSON_BYTES, measureJson, tooLong } from './json-limits.js';
+import { type JsonSize, MAX_ARRAY_BYTES, MAX_JSON_BYTES, measureJson, tooLong } from './json-limits.js';
 import { parseInSlices } from './json-slices.js';
 import type { ListMemory } from './list-memory.js';
 import { Problem } from './problem.js';
@@ -42,6 +42,11 @@ export function expectedBody(accepted: BodyFormat): string {
 export function bodyTooLarge(request: FastifyRequest, maxJsonBytes: number): Problem {
   const { list, isSecret } = request.routeOptions.config ?? {};
   if (isSecret === true) return new Problem('tooLarge', 'The notification is too large.');
+  if (acceptedBody(request) === 'lines')
+    return new Problem(
+      'tooLarge',
+      `The limit for a JSON array is ${MAX_ARRAY_BYTES / 1_000_000} MB. Send a longer list as NDJSON (\`application/x-ndjson\`) or CSV (\`text/csv\`).`,
+    );
   if (list === undefined) return tooLong(undefined);
   const limit = `The limit for JSON with a list is ${maxJsonBytes / 1_000_000} MB (HTTP_MAX_JSON_MB).`;
   return new Problem(
@@ -56,6 +61,7 @@ export function bodyTooLarge(request: FastifyRequest, maxJsonBytes: number): Pro
 export function allowLists(scope: FastifyInstance, maxJsonBytes: number): void {
   scope.addHook('onRoute', (route) => {
     if (route.config?.list !== undefined) route.bodyLimit = maxJsonBytes;
+    if (route.config?.acceptsLines === true) route.bodyLimit = MAX_ARRAY_BYTES;
   });
 }
 

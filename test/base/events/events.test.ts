@@ -276,6 +276,14 @@ describe.each(TYPES)('%s', (type) => {
     expect(msg.replaceAll(/first\nsecond/gi, '')).not.toContain('\n');
   });
 
+  it('controls no terminal, whatever its fields contain', () => {
+    for (const format of ['json', 'lines'] as const) {
+      const events = recorded({ format });
+      events.emit(tainted(type, 'a\u001b[2J\u009b2J\u202eb'));
+      expect(events.lines[0]?.replace(/\n$/, '')).not.toMatch(/[\p{Cc}\u202e]/u);
+    }
+  });
+
   it('has a whole sentence as its message', () => {
     const events = recorded();
     // A value at the beginning would have no capital letter.

@@ -9,3 +9,13 @@ test('A secret that is hidden later is masked, also one that contains another', 
   mask.hide(['secret of another']);
   expect(mask.prose('secret%20of%20another, secret-of-main')).toBe('[secret], [secret]');
 });
+
+test.each([
+  ['447700900123-1', '…123-1'],
+  ['sms_447700900123', 'sms_…123'],
+  ['in:+447700900123', 'in:+44…123'],
+  ['0f3a-77009001', '0f3a-…01'],
+  ['m-17', 'm-17'],
+])('An id of another system, %s, is logged without a phone number', (id, logged) => {
+  expect(createMask().foreignId(id)).toBe(logged);
+});

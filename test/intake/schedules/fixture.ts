@@ -36,9 +36,12 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
     retentionMs: 30 * DAY,
     provided,
     laneOf: (id) => (id === lane ? { name: id } : undefined),
-    enqueue: (input, actor, { createdBy: paidBy, limits }) =>
+    enqueue: (input, actor, { createdBy: paidBy, limits, runBy }) =>
       importCampaign(
-        { ...deps, by: { ...OPERATOR, actor, limits }, digestOf: occurrenceDigest, paidBy },
+        {
+          ...{ ...deps, by: { ...OPERATOR, actor, limits }, digestOf: occurrenceDigest, paidBy },
+          requestedBy: runBy ?? undefined,
+        },
         input,
       ),
   };

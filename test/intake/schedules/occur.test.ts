@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemMachine } from '../../../src/base/clock.js';
 import type { FieldOf } from '../../../src/campaign/field-sets.js';
+import type { SomeLimits } from '../../../src/campaign/limit-values.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { type CampaignInput, checkCampaign } from '../../../src/intake/import/campaign-input.js';
 import { previewChecked } from '../../../src/intake/import/import-campaign.js';
@@ -310,6 +311,31 @@ describe('An operator', () => {
     setNow(MONDAY);
     await sweep();
     expect(await campaigns()).toHaveLength(2);
+  });
+
+  test('with limits runs a schedule of another key only within the limits of both', async () => {
+    const { add, sweep, store, outcomes, provided, setNow } = fixture;
+    let now = MONDAY - HOUR;
+    await add('daily', { overlap: 'allow', source: { kind: 'provided', name: 'list' } });
+    provided.set('list', () => [{ to: mobile(1) }, { to: mobile(2) }]);
+    const actor = { kind: 'key', id: '0123456789ab', name: 'shop' } as const;
+    const run = async (limits: SomeLimits) => {
+      now += 1_000;
+      setNow(now);
+      await store.change('daily', 'run', { runBy: { actor, limits } });
+      await sweep();
+      const [latest] = await store.occurrences('daily', 1);
+      return `${latest?.outcome}: ${latest?.reason ?? ''}`;
+    };
+    expect(await run({ recipientsPerDay: 3 })).toBe('created: ');
+    expect(await run({ recipientsPerDay: 3 })).toContain(
+      'failed: API key 0123456789ab may send 3 messages a day: 1 message left',
+    );
+    expect(await run({ countries: ['DE'] })).toContain('API key 0123456789ab may text only DE');
+    // The limits of who asked for a run are not those of the occurrences.
+    setNow(MONDAY);
+    await sweep();
+    expect((await outcomes('daily'))[0]).toContain('created');
   });
 
   test('pauses a schedule while a worker reads its list: it stays paused, and creates no campaign', async () => {

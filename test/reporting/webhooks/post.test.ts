@@ -35,6 +35,15 @@ test.each([
   '[::]',
   '[::ffff:127.0.0.1]',
   '[64:ff9b::7f00:1]',
+  '[64:ff9b:1::7f00:1]',
+  '[::127.0.0.1]',
+  '[::ffff:0:127.0.0.1]',
+  '[2002:7f00:1::]',
+  '[2001:0:7f00:1::]',
+  '[2a00:1450::5efe:127.0.0.1]',
+  '[2a00:1450::200:5efe:127.0.0.1]',
+  '[fec0::1]',
+  '[4000::1]',
   '169.254.169.254',
   '10.0.0.1',
   '100.64.0.1',
@@ -60,6 +69,17 @@ test('A name that leads to a public address first and to this machine later is n
   expect(reached).toBe(0);
 });
 
+test.each(['::127.0.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', '2a00:1450::5efe:7f00:1'])(
+  'A name that leads to %s is not reached',
+  async (address) => {
+    const lookup: LookupFunction = (_host, { all }, callback) =>
+      all ? callback(null, [{ address, family: 6 }]) : callback(null, address, 6);
+    expect(await post(`http://embedded.example:${port}/`, { lookup })).toMatchObject({
+      code: PRIVATE_ADDRESS,
+    });
+  },
+);
+
 test('A redirect is not followed, not even from an address that is allowed', async () => {
   const outer = createServer((_request, response) => {
     response.writeHead(307, { location: `http://localhost:${port}/` }).end();
@@ -73,10 +93,12 @@ test('A redirect is not followed, not even from an address that is allowed', asy
   outer.close();
 });
 
-test('An address that WEBHOOK_ALLOW lists is reached', async () => {
-  expect(await post(`http://127.0.0.1:${port}/`, { allowed: ['127.0.0.0/8'] })).toMatchObject({
-    status: 200,
-  });
+test.each([
+  ['127.0.0.1', '127.0.0.0/8'],
+  ['[::1]', '::1'],
+  ['[::1]', '::/64'],
+])('The address %s, which WEBHOOK_ALLOW lists, is reached', async (host, allowed) => {
+  expect(await post(`http://${host}:${port}/`, { allowed: [allowed] })).toMatchObject({ status: 200 });
   expect(reached).toBe(1);
 });
 

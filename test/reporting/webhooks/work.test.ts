@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, expect, test } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
+import { keyOf } from '../../../src/reporting/webhooks/endpoint.js';
+import { inTurns } from '../../../src/reporting/webhooks/watch.js';
 import { deliverWebhooks } from '../../../src/reporting/webhooks/work.js';
 import { byKey } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -44,4 +46,14 @@ test('An event of one tenant arrives while 30 endpoints of another hold all the 
     await work.drain();
     blocking.disconnect();
   }
+});
+
+test('Endpoints are woken in turns: the first of each owner, then the second of each', async () => {
+  const { service, webhooks, store } = webhookFixture(redis, `${prefix}-order`);
+  const ofKey = service(byKey('0123456789ab'));
+  for (const by of [webhooks, webhooks, webhooks, ofKey, ofKey]) await by.add({ url: receiver.url });
+  const woken = inTurns(await store.endpoints()).map(keyOf);
+  expect(new Set(woken.slice(0, 2)).size).toBe(2);
+  expect(new Set(woken.slice(2, 4)).size).toBe(2);
+  expect(woken[4]).toBeNull();
 });

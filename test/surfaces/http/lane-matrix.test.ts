@@ -327,6 +327,8 @@ const SENDING = [
   'putOutbox',
   'previewOutbox',
   'addSchedule',
+  'runSchedule',
+  'resumeSchedule',
 ];
 
 const otherSender = await keyFor(['a'], { senders: ['OTHER'] });

@@ -211,6 +211,32 @@ describe('An outbox', () => {
     ]);
   });
 
+  test('is changed and previewed at the address with `?lane=` that its creation returns and that errors advise', async () => {
+    const own = await key(['read', 'send'], ['another', 'third']);
+    const created = await call('POST', '/v1/outboxes', {
+      key: own,
+      body: { ...OUTBOX, name: 'located', lane: 'third' },
+    });
+    const at = created.headers.get('location') ?? '';
+    expect(at).toBe('/v1/outboxes/located?lane=third');
+    const put = await call('PUT', at, { key: own, body: { ...OUTBOX, late: '3h' } });
+    expect(put).toMatchObject({ status: 200, json: { lane: 'third', late: '3h' } });
+    const preview = await call('POST', at.replace('?', '/preview?'), {
+      key: own,
+      body: { ...OUTBOX, lane: 'third' },
+    });
+    expect(preview).toMatchObject({ status: 200, json: { changed: ['late'] } });
+    expect(await call('PUT', at, { key: own, body: { ...OUTBOX, lane: 'another' } })).toMatchObject({
+      status: 400,
+      json: {
+        errors: [
+          { pointer: '/lane', message: expect.stringContaining('differs from the lane in the address') },
+        ],
+      },
+    });
+    expect((await call('GET', at, { key: own })).json).toMatchObject({ late: '3h' });
+  });
+
   test('is created on a lane of the key, and a refusal names no other lanes', async () => {
     const own = await key(['send'], ['another', 'third']);
     const { status, json } = await call('POST', '/v1/outboxes', {
@@ -620,5 +646,23 @@ describe('The messages that wait', () => {
     expect(await idsOf('from=2030-05-02T12:00:00Z&until=2030-05-03T00:00:00Z')).toEqual(['m2', 'm3', 'm4']);
     expect(await idsOf('from=2030-05-02T12:00Z&until=2030-05-03T01:00+01:00')).toEqual(['m2', 'm3', 'm4']);
     expect((await call('GET', `${path}/waiting?to=no-number`)).status).toBe(400);
+  });
+});
+
+test('A JSON array of messages may have 1 MB, and the error for a longer one says what to send', async () => {
+  const at = `${await outbox()}/messages`;
+  const put = (count: number) =>
+    call('POST', at, {
+      text: JSON.stringify(Array.from({ length: count }, (_, number) => message({ id: `m-${number}` }))),
+      headers: { 'content-type': 'application/json' },
+    });
+  // 160 kB.
+  const stored = await put(2_000);
+  expect([stored.status, String(stored.json).match(/"outcome":"created"/g)?.length]).toEqual([200, 2_000]);
+  expect(await put(14_000)).toMatchObject({
+    status: 413,
+    json: {
+      detail: expect.stringContaining('The limit for a JSON array is 1 MB. Send a longer list as NDJSON'),
+    },
   });
 });

@@ -243,3 +243,32 @@ test('Each lane has schedule ids of its own, and an id that several lanes use is
   expect((await call('DELETE', '/v1/schedules/shared?lane=main', { key: both })).status).toBe(200);
   expect((await call('GET', '/v1/schedules/shared', { key: both })).json).toMatchObject({ lane: 'other' });
 });
+
+test.each([
+  ['another country', { countries: ['DE'] }, 'may text only DE'],
+  ['another sender', { senders: ['SHOP'] }, 'may send only as SHOP'],
+  ['fewer segments', { maxSegments: 1 }, 'at most 1 per message'],
+])(
+  'A key for %s neither runs nor resumes the schedule of another key, and its own limits say why',
+  async (_, limits, why) => {
+    const { id } = request();
+    const body = request({
+      id,
+      sender: 'ACME',
+      message: 'Long '.repeat(40),
+      recipients: [{ to: '+447700900123' }],
+    });
+    expect((await post('/v1/schedules', undefined, body)).status).toBe(201);
+    const own = await volley.keys.create({ name: 'limited', scopes: ['read', 'send', 'operate'], ...limits });
+    expect((await post(`/v1/schedules/${id}/pause`, own.key)).status).toBe(200);
+    for (const verb of ['run', 'resume']) {
+      const refused = await post(`/v1/schedules/${id}/${verb}`, own.key);
+      expect([refused.status, JSON.stringify(refused.json)]).toEqual([
+        expect.toBeOneOf([400, 403]),
+        expect.stringContaining(why),
+      ]);
+    }
+    expect(await call('GET', `/v1/schedules/${id}`)).toMatchObject({ json: { state: 'paused' } });
+    expect((await post(`/v1/schedules/${id}/run`)).status).toBe(202);
+  },
+);

@@ -1,6 +1,6 @@
 import { DISABLED_BECAUSE } from '../../../campaign/webhook-views.js';
 import { entry, requests } from '../entry.js';
-import { count, failure, id, oneOf, optional, prose, span } from '../field.js';
+import { count, failure, foreignId, id, oneOf, optional, prose, span } from '../field.js';
 
 /** The child organisation that a reseller's account acts for. */
 const targetAccount = optional(id, '');
@@ -40,7 +40,7 @@ export const ACCESS_EVENTS = {
   ),
   'inbound.received': entry(
     'info',
-    { lane: id, messageId: id, wish: optional(oneOf('stop', 'start'), 'none') },
+    { lane: id, messageId: foreignId, wish: optional(oneOf('stop', 'start'), 'none') },
     (e) =>
       `lane ${e.lane}: message ${e.messageId} was received${{ stop: ', which is a stop word', start: ', which is a start word', none: '' }[e.wish] ?? ''}`,
   ),
@@ -52,7 +52,7 @@ export const ACCESS_EVENTS = {
   ),
   'inbound.unconfirmed': entry(
     'warn',
-    { lane: id, messageId: id, reason: prose },
+    { lane: id, messageId: foreignId, reason: prose },
     (e) =>
       `lane ${e.lane}: the stop word in message ${e.messageId} was not confirmed; its sender gets no more messages: ${e.reason}`,
   ),

@@ -1,5 +1,5 @@
 import { entry } from '../entry.js';
-import { count, failure, id, prose, span } from '../field.js';
+import { count, failure, foreignId, id, prose, span } from '../field.js';
 
 /** What a process and its HTTP API do. */
 export const PROCESS_EVENTS = {
@@ -33,17 +33,17 @@ export const PROCESS_EVENTS = {
   // `xRequestId`: of the request to the HTTP API. The client may have chosen it.
   'http.answered': entry(
     'debug',
-    { method: id, route: id, status: id, took: span, xRequestId: prose },
+    { method: id, route: id, status: id, took: span, xRequestId: foreignId },
     (e) => `${e.method} ${e.route} (${e.xRequestId}): ${e.status} after ${e.took}`,
   ),
   'http.failed': entry(
     'error',
-    { method: id, route: id, xRequestId: prose, error: failure },
+    { method: id, route: id, xRequestId: foreignId, error: failure },
     (e) => `${e.method} ${e.route} (${e.xRequestId}) failed: ${e.error}`,
   ),
   'http.brokeOff': entry(
     'error',
-    { method: id, route: id, xRequestId: prose, error: failure },
+    { method: id, route: id, xRequestId: foreignId, error: failure },
     (e) => `${e.method} ${e.route} (${e.xRequestId}) failed after the response had started: ${e.error}`,
   ),
 } as const;

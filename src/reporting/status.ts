@@ -125,19 +125,22 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
   const { settings } = lane;
   const state = gateState(view);
   const window = windowNow(settings.sendWindow, view.now);
+  const problem = settings.stored?.problem;
   return {
     name: lane.name,
     id: lane.id,
     targetAccount: settings.targetAccountId ?? null,
     // `blockedBy` gives the reason.
     state:
-      state === 'open' && view.unboundedAt > 0
-        ? 'backingOff'
-        : TOKEN_NEEDED.has(state) && view.tokenReason !== ''
-          ? 'noToken'
-          : state === 'open' && window?.opensAt != null
-            ? 'waiting'
-            : state,
+      problem !== undefined
+        ? 'stopped'
+        : state === 'open' && view.unboundedAt > 0
+          ? 'backingOff'
+          : TOKEN_NEEDED.has(state) && view.tokenReason !== ''
+            ? 'noToken'
+            : state === 'open' && window?.opensAt != null
+              ? 'waiting'
+              : state,
     quota: {
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
@@ -148,7 +151,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
       ...nextPermitsOf(view),
       permitsToCome: view.permitsToCome.map(({ at, permits }) => ({ at: iso(at), permits })),
     },
-    blockedBy: laneBlock(view),
+    blockedBy: problem === undefined ? laneBlock(view) : block('noCredentials', problem),
     turnFailures: failuresOf(view),
     zone: zoneOf(settings.sendWindow),
     window,

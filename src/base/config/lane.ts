@@ -150,6 +150,8 @@ export interface StoredRevision {
   readonly revision: number;
   /** Whether the lane is being removed: it sends nothing more, and waits for its last reports. */
   readonly isLeaving: boolean;
+  /** Why no process with the SECRETS_KEY of this one can open its credentials; undefined if it can, or this one has none. */
+  readonly problem?: string;
 }
 
 /** A window and its zone, as they were set. */

@@ -55,7 +55,7 @@ export function laneSet(config: Config | LocalConfig, stored: StoredLanes): Lane
   };
   const problemOf = (id: LaneId): string | undefined => {
     const settings = opened.get(id)?.settings;
-    return typeof settings === 'string' ? settings : undefined;
+    return typeof settings === 'string' ? settings : settings?.stored?.problem;
   };
   const isServed = ({ name, state }: StoredLane): boolean =>
     (state === 'active' || state === 'leaving') && !configured.has(name);

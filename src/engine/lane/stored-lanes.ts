@@ -81,6 +81,9 @@ const REFUSED =
   'is taken from the configuration of the workers only, because it decides where credentials are sent: remove it';
 const NO_VARIABLE = 'names a variable, which only a lanes file may do: give the value itself';
 
+const DO_NOT_OPEN =
+  'its credentials do not open with the SECRETS_KEY of this process: give it new ones with `volley lane set`, or set the former key as SECRETS_KEY_PREVIOUS';
+
 /** Opens the lanes that are stored in Redis. It does not access Redis before the first call. */
 export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConfig) {
   const { names, ids, credentials, stored, changes } = keys.registry;
@@ -103,9 +106,16 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
     try {
       return { ...open, ...fields.parse(JSON.parse(seal.open(sealed, contextOf(name)))) };
     } catch (error) {
-      const reason = 'its credentials do not open with the SECRETS_KEY of this process';
-      throw new InputError(reason, { cause: error });
+      throw new InputError(DO_NOT_OPEN, { cause: error });
     }
+  };
+  /** Whether the credentials of a lane were sealed with a key that this process has. Without a key, it cannot tell. */
+  const opens = ({ sealedWith }: StoredLane): boolean =>
+    config.secretsKey === undefined || seal.fingerprints.includes(sealedWith);
+  /** All fields of a lane that is changed. New credentials replace those that do not open any more. */
+  const fieldsBefore = (lane: StoredLane, changes: LaneFields): LaneFields => {
+    const isReplaced = SECRET_FIELDS.some((field) => changes[field] != null);
+    return isReplaced && !opens(lane) ? lane.fields : fieldsOf(lane);
   };
   /** Reads and checks a lane. Throws one InputError for all problems. */
   const checked = (name: string, given: LaneFields): LaneSettings => {
@@ -222,7 +232,7 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
         });
         if (rules === undefined) throw new InputError('its settings cannot be read');
         const { credentials: _, ...open } = rules;
-        return { ...open, stored };
+        return { ...open, stored: opens(lane) ? stored : { ...stored, problem: DO_NOT_OPEN } };
       }
       const settings = checked(lane.name, fieldsOf(lane));
       const url = config.storedLanes[settings.profile];
@@ -246,7 +256,7 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
 
     /** Changes fields of a lane; null removes one. */
     async set(lane: StoredLane, changes: LaneFields) {
-      const given = withoutNull({ ...fieldsOf(lane), ...changes });
+      const given = withoutNull({ ...fieldsBefore(lane, changes), ...changes });
       const settings = checked(lane.name, given);
       const credential = await digestOf(settings, settings.credentials);
       const { name, createdAt, createdBy } = lane;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import { checkStored } from '../../../src/app/doctor/lanes.js';
-import { createEvents, createVolley, loadConfig, type Volley } from '../../../src/index.js';
+import { createEvents, createVolley, loadConfig, loadLocalConfig, type Volley } from '../../../src/index.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 
@@ -361,4 +361,42 @@ test('After a change of SECRETS_KEY, a worker seals the credentials of lanes aga
   await processOf('sealed', undefined, both).work().ready;
   const sealed = processOf('sealed', undefined, { SECRETS_KEY: current });
   expect((await sealed.storedLanes.get('acme')).problem).toBeNull();
+});
+
+test('A lane whose SECRETS_KEY is lost is shown as stopped, and gets new credentials', async () => {
+  const [lost, current] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
+  await processOf('lost', undefined, { SECRETS_KEY: lost }).storedLanes.add('acme', ACME);
+  const volley = processOf('lost', undefined, { SECRETS_KEY: current });
+  /** What a process shows that opens no credentials, such as the command line. */
+  const shown = async () => {
+    const environment = {
+      MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+      LANES_FILE: 'lanes.json',
+      REDIS_URL: url,
+      REDIS_PREFIX: `${prefix}-lost`,
+      SECRETS_KEY: current,
+    };
+    const config = loadLocalConfig(environment, {
+      readFile: () => '[{ "name": "main", "apiKey": "configured" }]',
+    });
+    const local = createVolley({ config, events: createEvents({ level: 'silent' }) });
+    opened.push(local);
+    return (await local.lanes()).find(({ name }) => name === 'acme');
+  };
+  expect(await shown()).toMatchObject({
+    state: 'stopped',
+    blockedBy: {
+      code: 'noCredentials',
+      reason: expect.stringContaining('give it new ones with `volley lane set`'),
+    },
+  });
+  await expect(volley.storedLanes.set('acme', { hourlyQuota: 5 })).rejects.toThrow('give it new ones');
+  expect(await volley.storedLanes.set('acme', { apiKey: 'new' })).toMatchObject({
+    problem: null,
+    settings: { hourlyQuota: QUOTA },
+  });
+  expect(await shown()).toMatchObject({ state: 'open', blockedBy: null });
+  await volley.work().ready;
+  await create(volley, 'acme', 1);
+  await until('the new key is used', () => sentWith('new') === 1);
 });

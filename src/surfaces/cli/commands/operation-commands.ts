@@ -1218,7 +1218,7 @@ export const OPERATION_COMMANDS = [
     usage: 'keys rotate <id>',
     summary: 'give a key a new secret',
     description:
-      'Give a key a new secret. Volley prints the key only once. The old secret works for a while longer.',
+      'Give a key a new secret. Volley prints the key only once. The old secret works for a while longer. The webhooks of the key still get results: if the old secret has leaked, disable those that are not yours.',
     arguments: { '<id>': 'as `keys list` shows it, the beginning of it, or last for the newest one' },
     flags: [
       {
@@ -1226,9 +1226,10 @@ export const OPERATION_COMMANDS = [
         about: 'how long the old secret still works (default: 24h; 0s: not at all)',
         reads: { as: 'durationOrZero' },
       },
+      { flags: '--disable-webhooks', about: 'also disable the webhooks that the key has added' },
     ],
     json: 'print one JSON object',
-    examples: ['keys rotate last --overlap 2h'],
+    examples: ['keys rotate last --overlap 2h', 'keys rotate last --overlap 0s --disable-webhooks'],
     byHand: false,
   },
   {

@@ -2434,7 +2434,7 @@ export interface components {
             lanes: string[] | null;
             /** @enum {string} */
             state: "enabled" | "disabled";
-            disabledBecause: ("operator" | "gone" | "failing" | "keyRevoked") | null;
+            disabledBecause: ("operator" | "gone" | "failing" | "keyRevoked" | "keyExpired" | "keyInvalid") | null;
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
             oldSecretUntil: string | null;
@@ -2461,7 +2461,7 @@ export interface components {
             lanes: string[] | null;
             /** @enum {string} */
             state: "enabled" | "disabled";
-            disabledBecause: ("operator" | "gone" | "failing" | "keyRevoked") | null;
+            disabledBecause: ("operator" | "gone" | "failing" | "keyRevoked" | "keyExpired" | "keyInvalid") | null;
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
             oldSecretUntil: string | null;
@@ -3272,7 +3272,9 @@ export interface operations {
     };
     putOutbox: {
         parameters: {
-            query?: never;
+            query?: {
+                lane?: string;
+            };
             header?: never;
             path: {
                 name: string;
@@ -3351,7 +3353,9 @@ export interface operations {
     };
     previewOutbox: {
         parameters: {
-            query?: never;
+            query?: {
+                lane?: string;
+            };
             header?: never;
             path: {
                 name: string;

@@ -20,6 +20,7 @@ import { loadConfig } from '../src/base/config/index.js';
 import { createEvents } from '../src/base/events/events.js';
 import { connect } from '../src/base/redis/connection.js';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
+import type { CampaignInput } from '../src/intake/import/campaign-input.js';
 import { personAt } from './list.js';
 import { API_KEY, numbers, QUEUE, SENDER, TEXT } from './send/contender.js';
 import { type Meter, startContender, startSimulator } from './send/processes.js';
@@ -62,8 +63,8 @@ await Promise.all([bareLoop.ready(), perRecipient.ready()]);
 
 /** Redis bytes per pending recipient, for each way of storing it. */
 const pending = {
-  'volley, shared text': await bytesEach(() => enqueue(TEXT, { at: LAUNCH_NEVER })),
-  'volley, personalised': await bytesEach(() => enqueue(PERSONAL, { at: LAUNCH_NEVER })),
+  'volley, shared text': await bytesEach(() => enqueue(TEXT, { sendAt: LAUNCH_NEVER })),
+  'volley, personalised': await bytesEach(() => enqueue(PERSONAL, { sendAt: LAUNCH_NEVER })),
   'job per recipient': await bytesEach(addJobs),
 };
 await queue.obliterate();
@@ -163,7 +164,7 @@ async function timed(contender: { meter(): Promise<Meter> }, run: () => Promise<
   };
 }
 
-async function enqueue(message: string, options: object): Promise<string> {
+async function enqueue(message: string, options: Partial<CampaignInput>): Promise<string> {
   const recipients = Array.from(numbers(requests), (to, at) => ({
     to,
     ...(message === PERSONAL ? personAt(at) : {}),

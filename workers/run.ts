@@ -18,16 +18,15 @@ export async function run<Configuration extends Config | LocalConfig>(
   load: (environment: Environment) => Configuration,
   part: Part<Configuration>,
 ): Promise<void> {
-  const environment = loadDotEnv(process.cwd());
   let config: Configuration;
   try {
-    config = load(environment);
+    config = load(loadDotEnv(process.cwd()));
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
   const stop = listenForStop(() => process.exit(EXIT.failed));
   try {
-    await runProcess({ config, environment, role, parts: [part], stop });
+    await runProcess({ config, role, parts: [part], stop });
   } catch (error) {
     if (error instanceof OtherFormatError) return refuse(asSentence(error.message), EXIT.failed);
     if (!(error instanceof InputError || error instanceof ConfigError)) throw error;

@@ -2,9 +2,11 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import type { SimulatorOptions } from '../../src/tools/simulator/index.js';
+import type { Order } from './contender.js';
 
 /** Starts the simulator with these options and resolves with its base URL. */
-export async function startSimulator(program: string, options: object) {
+export async function startSimulator(program: string, options: SimulatorOptions) {
   const child = spawn(process.execPath, [program, '--options', JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -62,7 +64,7 @@ export function startContender(program: string, env: Record<string, string>, opt
   return {
     child,
     ready: () => answer((message) => message === 'ready'),
-    async carryOut(order: object): Promise<void> {
+    async carryOut(order: Order): Promise<void> {
       const done = answer((message) => message === 'done');
       child.send(order);
       await done;

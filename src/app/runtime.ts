@@ -4,7 +4,9 @@ import { createEvents, type Events } from '../base/events/events.js';
 import { closedError } from '../base/redis/unavailable.js';
 import type { Actor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
+import { parseInput } from '../campaign/input.js';
 import { localActor } from './access/local-actor.js';
+import { VOLLEY_OPTIONS } from './input/volley.js';
 import { actingVolleys } from './runtime/acting-volley.js';
 import { openInbound } from './runtime/inbound.js';
 import { lazily, openInstance } from './runtime/instance.js';
@@ -31,7 +33,8 @@ export interface VolleyOptions {
  * Creates a Volley instance. It connects to Redis on the first call, and to the messaging service only if it works or manages
  * subscriptions and tokens. Call `close` when you no longer need it. Throws an InputError if `REDIS_URL` is not set.
  */
-export function createVolley({ config, random = Math.random, ...options }: VolleyOptions): Volley {
+export function createVolley(given: VolleyOptions): Volley {
+  const { config, random = Math.random, ...options } = parseInput(VOLLEY_OPTIONS, given);
   const { redisUrl } = config;
   if (redisUrl === undefined) {
     throw new InputError(

@@ -78,7 +78,7 @@ export interface Volley
    */
   as(actor: ActingFor, authorise?: () => Promise<void>): Volley;
   /**
-   * Creates a campaign: imports its recipients and launches it, or schedules it for `at`. Resolves when the campaign is stored;
+   * Creates a campaign: imports its recipients and launches it, or schedules it for `sendAt`. Resolves when the campaign is stored;
    * workers send it afterwards.
    */
   enqueue(input: CampaignInput): Promise<EnqueueOutcome>;

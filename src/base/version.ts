@@ -12,6 +12,8 @@ function findVersion(folder: URL): string {
   }
   const parent = new URL('..', folder);
   if (parent.href === folder.href)
-    throw new Error("No package.json named volley is above this module's folder");
+    throw new Error(
+      'Volley reads files of its package, and none is beside this code. If you bundle your program, leave Volley out of the bundle: esbuild --external:volley',
+    );
   return findVersion(parent);
 }

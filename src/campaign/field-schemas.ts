@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import {
+  type FieldOf,
   type Fields,
   fieldNamed,
+  fieldsOf,
   OUTBOX_NAMES,
   type OutboxName,
   RETURNED_NAMES,
@@ -12,10 +14,11 @@ import {
   type StoredName,
   storedAs,
 } from './field-sets.js';
-import type { CampaignFields, Field, FieldName } from './fields.js';
+import type { CampaignFields, Field, FieldName, Taker } from './fields.js';
+import { durationText, optional, strict, timeInput } from './input.js';
 
 /*
- * The schemas of fields as Redis stores them, and as statuses and reports return them.
+ * The schemas of fields as programs pass them, as Redis stores them, and as statuses and reports return them.
  */
 
 /** A window as requests and schedules have it: without a zone. */
@@ -79,6 +82,44 @@ function ofKind(field: Field): z.ZodType {
       return field satisfies never;
   }
 }
+
+/** What a program passes for a field. Only its form: {@link problemsOf} checks the value. */
+function inputOfKind(field: Field): z.ZodType {
+  switch (field.kind) {
+    case 'message':
+    case 'text':
+    case 'country':
+      return z.string();
+    case 'duration':
+      return durationText;
+    case 'amount':
+      return z.union([z.string(), z.number()], 'must be an amount such as 50 or "49.90 EUR"');
+    case 'time':
+      return timeInput;
+    case 'switch':
+      return z.boolean();
+    case 'choice':
+      return z.enum(field.choices);
+    case 'window':
+      return strict({ hours: optional(z.string()), except: optional(texts) });
+    case 'labels':
+      return texts;
+    case 'entries':
+      return entries;
+    case 'resultsOf':
+      return strict({ campaign: z.string(), status: texts });
+    default:
+      return field satisfies never;
+  }
+}
+
+/** The fields that something takes, as programs pass them. `absent`: what may stand for one that is not set; default: undefined and null. */
+export const inputFields = <By extends Taker>(by: By, absent: (schema: z.ZodType) => z.ZodType = optional) =>
+  Object.fromEntries(
+    fieldsOf(by).map((name) => [name, absent(inputOfKind(fieldNamed(name)))]),
+  ) as unknown as {
+    readonly [Name in FieldOf<By>]: z.ZodType<CampaignFields[Name]>;
+  };
 
 type IfGiven<Name extends FieldName> = Fields[Name]['stored'] extends 'always'
   ? SchemaOf<Name>

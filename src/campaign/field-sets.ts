@@ -1,7 +1,6 @@
 import { InputError } from './errors.js';
 import { emptyOf, storedForm, tooLong } from './field-kinds.js';
 import { type CampaignFields, FIELDS, type Field, type FieldName, type Taker } from './fields.js';
-import { listed } from './listed.js';
 
 /*
  * What follows from the rows of the fields: which of them a schedule takes, which are stored, and so on, as types and as lists.
@@ -170,13 +169,8 @@ export const returnedOf = (campaign: Some<ReturnedName>) => withEmpty(RETURNED_N
 export const returnedOfOutbox = (outbox: Some<ReturnedName & OutboxName>) =>
   withEmpty(RETURNED_OUTBOX_NAMES, outbox);
 
-const COMPARED_NAMES = FIELD_NAMES.filter((name) => fieldNamed(name).compared !== null);
-
-/** The members of a stored campaign in which requests with one idempotency key must agree, besides the list. */
-export const COMPARED_MEMBERS = STORED_NAMES.filter((name) => COMPARED_NAMES.includes(name)).map(storedAs);
-
-/** The same, and the list, for a sentence: "list, text, sender, …, or window". */
-export const COMPARED = listed(
-  ['list', ...COMPARED_NAMES.flatMap((name) => fieldNamed(name).compared ?? [])],
-  'or',
-);
+/** The members of a stored campaign in which requests with one idempotency key must agree, besides the list, and what they are called. */
+export const COMPARED_MEMBERS = STORED_NAMES.flatMap((name) => {
+  const { compared } = fieldNamed(name);
+  return compared === null ? [] : [{ member: storedAs(name), compared }];
+});

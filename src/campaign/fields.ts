@@ -1,6 +1,7 @@
 import { type Kind, type KindOf, labelsProblem, WINDOW_ADVICE } from './field-kinds.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from './lone-surrogate.js';
 import { type Metadata, metadataProblem } from './metadata.js';
+import type { Time } from './moment.js';
 import { type ResultsOf, resultsOfProblem } from './results-of.js';
 import { checkSender } from './sender.js';
 import { isZone, noSuchZone } from './zone.js';
@@ -57,10 +58,10 @@ export interface CampaignFields {
    */
   readonly countryColumn?: string | undefined;
   /**
-   * When sending begins: ms since the epoch, or ISO 8601, without an offset a local time of `zone`. A local time that the zone skips or
-   * has twice is refused. Default: now.
+   * When sending begins: ms since the epoch, a Date, or ISO 8601, without an offset a local time of `zone`. A local time that the zone skips
+   * or has twice is refused, and so is a time in the past, unless the idempotency key has created the campaign before. Default: now.
    */
-  readonly sendAt?: number | string | undefined;
+  readonly sendAt?: Time | undefined;
   /** `high` gets a larger share of the lane; default: `normal`. */
   readonly priority?: 'high' | 'normal' | undefined;
   /** How long after the launch recipients that were not sent to lapse, such as `90m`; default: never. */
@@ -217,7 +218,7 @@ export const FIELDS = {
     help: 'a label that status and results return, and by which `list` filters; repeat it for up to 10',
     takenBy: ALL,
     stored: 'ifGiven',
-    compared: 'tags',
+    compared: 'set of tags',
     withoutRead: 'masked',
     returned: 'The tags, sorted',
     problem: (tags) => labelsProblem('tag', tags),

@@ -80,11 +80,24 @@ export function readTime(text: string, zone: string | undefined, whose: string):
   return { ok: true, at: first };
 }
 
-/** A time that a program gives: ms since the epoch, or ISO 8601 with an offset. */
-export type Time = number | string;
+/** A time that a program gives: ms since the epoch, ISO 8601 with an offset, or a Date. */
+export type Time = number | string | Date;
+
+/** The last time that a `Date` can have. */
+const LAST_MS = 8.64e15;
+/** In 1973. A smaller number is a time in seconds, or none. */
+const FIRST_MS = 1e11;
+
+/** Why a number is not a time in ms since the epoch; continues its name. Null if it is one. */
+export function numberProblem(ms: number, isDate = false): string | null {
+  if (!(Math.abs(ms) <= LAST_MS)) return isDate ? 'is an invalid Date' : `is ${ms}, which is not a time`;
+  if (isDate || ms >= FIRST_MS) return null;
+  return `is ${ms}, which would be a time in seconds: give milliseconds since the epoch, ISO 8601, or a Date`;
+}
 
 /** A time in ms since the epoch. Throws an `InputError` that names the field. */
 export function timeIn(field: string, time: Time): number {
+  if (time instanceof Date) return time.getTime();
   if (typeof time === 'number') return time;
   const read = readMoment(time);
   if (read.kind === 'moment') return read.at;

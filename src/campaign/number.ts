@@ -56,8 +56,8 @@ const MIN_DIGITS_WITHOUT_PLUS = 11;
  * it also refuses numbers that are known to be landline, premium rate, shared cost, or voicemail numbers.
  */
 export function numberReader(defaultCountry: string | undefined, kinds: NumberKinds = 'any'): NumberReader {
-  if (defaultCountry !== undefined && planOfCountry(defaultCountry) === undefined)
-    throw new InputError(noSuchCountry(defaultCountry), { field: 'country' });
+  const problem = problemOfCountry(defaultCountry);
+  if (problem !== null) throw new InputError(problem, { field: 'country' });
   return (spelling, own) => {
     const country = own === undefined ? defaultCountry : (own ?? undefined);
     const home = country === undefined ? undefined : planOfCountry(country);
@@ -73,8 +73,9 @@ export function numberReader(defaultCountry: string | undefined, kinds: NumberKi
   };
 }
 
-/** Says that `country` is not a country code, with the code that was probably meant. */
-function noSuchCountry(country: string): string {
+/** Why this is not the code of a country; null if it is one, or undefined. */
+export function problemOfCountry(country: string | undefined): string | null {
+  if (country === undefined || planOfCountry(country) !== undefined) return null;
   const meant = countryNamed(country);
   const hint = meant === undefined ? 'use two capital letters such as GB, DK, or NO' : `use ${meant}`;
   return `${quote(country)} is not a country code; ${hint}`;

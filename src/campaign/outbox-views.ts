@@ -90,7 +90,7 @@ export const MESSAGE_STATES = [
 export const outboxMessage = z
   .object({
     id: z.string(),
-    state: z.enum(MESSAGE_STATES as [string, ...string[]]),
+    state: z.enum(MESSAGE_STATES),
     sendAt: time
       .nullable()
       .describe('When it is, or was, due; null if it was cancelled or has lapsed before that'),

@@ -1,4 +1,4 @@
-import { COMPARED } from './field-sets.js';
+import { listed } from './listed.js';
 import type { Preview, Refusal } from './preview-views.js';
 
 /*
@@ -47,8 +47,9 @@ export function refusalOfList(code: Exclude<RefusalCode, 'repeated' | 'conflict'
 
 /** Why a campaign is refused that was sent before. */
 export const REPEATED = 'a campaign of the last 24 hours has the same list, text, and sender';
-/** Why a campaign is refused whose idempotency key belongs to another one. */
-export const CONFLICT = `the idempotency key belongs to a campaign with another ${COMPARED}`;
+/** Why a campaign is refused whose idempotency key belongs to another one. `differences`: what differs, such as `text`. */
+export const conflictIn = (differences: readonly string[]): string =>
+  `the idempotency key belongs to a campaign with another ${listed(differences)}`;
 
 /** The first row with the number of an earlier row and a different text. */
 export function firstDifferent({ repeats }: Pick<Preview, 'repeats'>): Preview['repeats'][number] {

@@ -17,7 +17,7 @@ import { formatReport } from '../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from './access.js';
 import { filterFlags, filterMembers } from './list-filters.js';
 import { call, page, rows } from './operation.js';
-import { count, LANE_FLAG, moment, onlyOfLane, wholeNumber, yesOrNo } from './schemas.js';
+import { count, dateOf, LANE_FLAG, moment, onlyOfLane, wholeNumber, yesOrNo } from './schemas.js';
 
 const id = z.string().min(1).max(40);
 const ofCampaign = z.strictObject({ id });
@@ -92,7 +92,8 @@ export const listCampaigns = page({
   limit: { max: 200, usual: 50 },
   shown: { max: 10_000, usual: 20 },
   async run(volley, { lane: _lane, ...input }, { lanes }) {
-    const { campaigns, nextCursor } = await volley.page({ ...input, lanes });
+    const [createdFrom, createdBefore] = [dateOf(input.createdFrom), dateOf(input.createdBefore)];
+    const { campaigns, nextCursor } = await volley.page({ ...input, createdFrom, createdBefore, lanes });
     return { items: campaigns, nextCursor };
   },
 });
@@ -337,7 +338,8 @@ export const listRecipients = call({
   isLong: true,
   returns: 'A page of recipients',
   outcomes: ['notFound'],
-  run: (volley, { id, ...options }) => volley.recipients(id, options),
+  run: (volley, { id, cursor, limit, status, values }) =>
+    volley.recipients(id, { cursor, limit, status, values }),
 });
 
 export const resolveCampaign = call({

@@ -6,7 +6,7 @@ import { byLane, byLanesOfKey } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 import { call, Existing, page } from './operation.js';
-import { count, LANE_FLAG, moment, onlyOfLane } from './schemas.js';
+import { count, dateOf, LANE_FLAG, moment, onlyOfLane } from './schemas.js';
 
 const text = z.string().trim().min(1).max(200);
 
@@ -335,7 +335,7 @@ export const listWaiting = page({
   limit: { max: 500, usual: 50 },
   async run(volley, input, hooks) {
     const { to, reference, from, until, limit, cursor } = input;
-    const options = { to, reference, from, until, limit, cursor };
+    const options = { to, reference, from: dateOf(from), until: dateOf(until), limit, cursor };
     const { messages, nextCursor } = await outboxOf(volley, input, hooks).waiting(options);
     return { items: messages, nextCursor };
   },

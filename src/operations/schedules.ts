@@ -240,7 +240,7 @@ export const runSchedule = call({
   summary: 'Run a schedule now',
   description: 'A worker creates the campaign within seconds, even while the schedule is paused.',
   httpNote:
-    'The schedule then lists an occurrence with this `at`. Repeating the request before that changes nothing.',
+    'The schedule then lists an occurrence with this `sendAt`. Repeating the request before that changes nothing.',
   scope: 'send',
   audit: 'schedule.run',
   http: 'POST /schedules/{id}/run',
@@ -248,7 +248,7 @@ export const runSchedule = call({
   output: z.object({ id: z.string(), sendAt: time }),
   returns: 'The run is requested',
   isLater: true,
-  run: async (volley, { id }, choice) => ({ id, ...(await volley.schedules.run(id, choice)) }),
+  run: async (volley, { id }, { lanes }) => ({ id, ...(await volley.schedules.run(id, { lanes })) }),
 });
 
 export const pauseSchedule = call({
@@ -262,9 +262,9 @@ export const pauseSchedule = call({
   cli: commandOf('pause'),
   output: scheduleDetails,
   returns: 'The schedule is paused',
-  async run(volley, { id }, choice) {
-    await volley.schedules.pause(id, choice);
-    return volley.schedules.get(id, choice);
+  async run(volley, { id }, { lanes }) {
+    await volley.schedules.pause(id, { lanes });
+    return volley.schedules.get(id, { lanes });
   },
 });
 
@@ -279,9 +279,9 @@ export const resumeSchedule = call({
   cli: commandOf('resume'),
   output: scheduleDetails,
   returns: 'The schedule is active',
-  async run(volley, { id }, choice) {
-    await volley.schedules.resume(id, choice);
-    return volley.schedules.get(id, choice);
+  async run(volley, { id }, { lanes }) {
+    await volley.schedules.resume(id, { lanes });
+    return volley.schedules.get(id, { lanes });
   },
 });
 
@@ -295,8 +295,8 @@ export const removeSchedule = call({
   cli: commandOf('remove'),
   output: z.object({ id: z.string(), state: z.literal('removed') }),
   returns: 'The schedule is removed',
-  async run(volley, { id }, choice) {
-    await volley.schedules.remove(id, choice);
+  async run(volley, { id }, { lanes }) {
+    await volley.schedules.remove(id, { lanes });
     return { id, state: 'removed' as const };
   },
 });

@@ -38,6 +38,10 @@ export const yesOrNo = z.preprocess(
 /** A whole number in an address. */
 export const wholeNumber = (from: number, to: number) => z.coerce.number().int().min(from).max(to);
 
+/** A time in ms, for the library: there, a small number would be one in seconds. */
+export const dateOf = (ms: number | undefined): Date | undefined =>
+  ms === undefined ? undefined : new Date(ms);
+
 /** A time in an address, in ms since the epoch. There, an unescaped plus sign is a space. */
 export const moment = z
   .string()

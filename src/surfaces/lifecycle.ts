@@ -1,14 +1,7 @@
 import { createVolley } from '../app/runtime.js';
 import type { Volley } from '../app/volley.js';
 import { pause, systemAlarm } from '../base/clock.js';
-import {
-  type Config,
-  configHints,
-  type Environment,
-  type LocalConfig,
-  secretsOf,
-  withLanes,
-} from '../base/config/index.js';
+import { type Config, type LocalConfig, secretsOf, withLanes } from '../base/config/index.js';
 import { exactDuration } from '../base/duration.js';
 import { createEvents, type Events } from '../base/events/events.js';
 import { EXIT } from '../base/exit-codes.js';
@@ -83,8 +76,6 @@ export function listenForStop(onSecond?: () => void): StopSignal {
 /** Options of {@link runProcess}. */
 export interface ProcessOptions<Configuration extends Config | LocalConfig> {
   readonly config: Configuration;
-  /** Where misspelled settings are looked for. */
-  readonly environment: Environment;
   /** Shown in log lines, such as `send+follow-up`. */
   readonly role: string;
   /** Started in this order, stopped in the opposite one. */
@@ -107,15 +98,12 @@ export interface ProcessOptions<Configuration extends Config | LocalConfig> {
 export async function runProcess<Configuration extends Config | LocalConfig>(
   options: ProcessOptions<Configuration>,
 ): Promise<void> {
-  const { config, environment, role, parts, stop, lost } = options;
+  const { config, role, parts, stop, lost } = options;
   const events = createEvents({ level: config.logLevel, role, secrets: secretsOf(config) });
   const { problems } =
     'lanesWithoutCredentials' in config ? config.lanesWithoutCredentials : { problems: [] };
-  const hints = [
-    ...configHints(environment),
-    ...problems.map((problem) => `${problem}; this process serves only the other lanes`),
-  ];
-  for (const hint of hints) events.emit({ type: 'config.hint', hint });
+  for (const problem of problems)
+    events.emit({ type: 'config.hint', hint: `${problem}; this process serves only the other lanes` });
   events.emit({ type: 'process.started', version });
   const volley = createVolley({ config, events });
   const running: RunningPart[] = [];

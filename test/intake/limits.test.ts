@@ -10,6 +10,7 @@ import { createEvents } from '../../src/base/events/events.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import type { LimitName, SomeLimits } from '../../src/campaign/limit-values.js';
 import { LIMITS } from '../../src/campaign/limits.js';
+import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
 import { beginImport, discardImport } from '../../src/intake/import/import-session.js';
 import { testRedis } from '../base/redis/test-redis.js';
 
@@ -191,7 +192,7 @@ const KEY = '0123456789ab';
 const shop = (limits: SomeLimits) => ({ kind: 'key', id: KEY, name: 'shop', limits }) as const;
 const list = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ to: `+4477009${String(at).padStart(5, '0')}` }));
-const campaign = (count: number, more: object = {}) => ({
+const campaign = (count: number, more: Partial<CampaignInput> = {}) => ({
   sender: 'ACME',
   message: fresh('Hello'),
   recipients: list(count),
@@ -229,7 +230,7 @@ describe('A limit of messages per day', () => {
     const failing = campaign(3, { confirm: () => Promise.reject(new Error('gone')) });
     await expect(by.enqueue(failing)).rejects.toThrow('gone');
     expect(await counted()).toBe(0);
-    const created = await by.enqueue(campaign(2, { at: Date.now() + DAY }));
+    const created = await by.enqueue(campaign(2, { sendAt: Date.now() + DAY }));
     if (!('recipientCount' in created)) throw new Error(created.message);
     await by.cancel(created.id);
     expect(await counted()).toBe(2);

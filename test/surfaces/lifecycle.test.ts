@@ -31,7 +31,6 @@ test('A process that loses its Redis exits with 1 and the reason, even if a part
   const reported: Error[] = [];
   void runProcess({
     config,
-    environment: env,
     role: 'test',
     parts: [() => ({ ready: Promise.resolve(undefined), stop: () => never })],
     stop: listen(),
@@ -50,7 +49,6 @@ test('A signal stops the parts in reverse order, also those that are not ready y
   });
   const running = runProcess({
     config,
-    environment: env,
     role: 'test',
     parts: [
       part('first', Promise.resolve(undefined)),
@@ -70,7 +68,6 @@ test('A part that cannot start stops the others, and its error is reported', asy
   const stopped: string[] = [];
   const running = runProcess({
     config,
-    environment: env,
     role: 'test',
     parts: [
       () => ({ ready: Promise.resolve(undefined), stop: async () => void stopped.push('first') }),
@@ -106,7 +103,6 @@ test('After SIGTERM, /readyz answers 503 before the listener closes, while every
   const http = { ...env, HTTP_PORT: '0' };
   const running = runProcess({
     config: loadLocalConfig(http),
-    environment: http,
     role: 'test',
     parts: [servingHttp],
     stop: listen(),

@@ -25,6 +25,7 @@ import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf, cancelCampaignsOn } from '../access/campaigns-of-key.js';
 import { laneAdmin } from '../access/lane-admin.js';
+import { checkedVolley } from '../input/volley.js';
 import type { Volley } from '../volley.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
@@ -75,7 +76,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
   const volleyFor = (actor: ActingFor, authorise?: () => Promise<void>): Volley => {
     const by = trail.operator(actor, authorise);
     const commands = operatorCommands(finder, wakers, events, by);
-    const outboxes = lazyOutboxes(async () => {
+    const { open: openOutbox, ...outboxes } = lazyOutboxes(async () => {
       const { openOutboxes, options, open } = await outboxesOpened();
       return openOutboxes(options, open, by);
     });
@@ -96,7 +97,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
     const cancelAllOf = async (key: string): Promise<CancelledOfKey> => {
       const cancelled = await cancelCampaignsOf(cancelling, key);
       const { emptyOutboxesOf } = await import('../../intake/outbox/outboxes-of-key.js');
-      const cancelAll = (name: string, lane: string) => outboxes.open(name, { lanes: [lane] }).cancelAll();
+      const cancelAll = (name: string, lane: string) => openOutbox(name, { lanes: [lane] }).cancelAll();
       return { cancelled, ...(await emptyOutboxesOf({ redis, keys, finder, cancelAll }, key)) };
     };
     /** Records what an operator requests from the account or messaging service. */
@@ -134,7 +135,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
           for (const { id } of await schedules.list(of)) await schedules.remove(id, of);
           let cancelled = await cancelCampaignsOn(onLane);
           for (const { name } of await outboxes.list(of))
-            cancelled += (await outboxes.open(name, of).cancelAll()).cancelled;
+            cancelled += (await openOutbox(name, of).cancelAll()).cancelled;
           return cancelled;
         },
         async untilKnown(revision) {
@@ -171,7 +172,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       laneNamed: enqueuing.laneNamed,
     });
-    const acting: Volley = guarded<Volley>({
+    const unchecked = guarded<Volley>({
       ...shared,
       as: volleyFor,
       records: auditedRecords(guarded(records), by, (lane) => finder.idOf(lane)),
@@ -259,7 +260,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         put: async (input, more) => outboxes.put(await knowing(input), more),
         previewPut: async (input, more) => outboxes.previewPut(await knowing(input), more),
       }),
-      outbox: (name, choice) => guarded<Outbox>(outboxes.open(name, choice)),
+      outbox: (name, choice) => guarded<Outbox>(openOutbox(name, choice)),
       renameLane: (name, newName) => commands.renameLane(name, newName),
       holdLane: (name, reason) => commands.holdLane(name, reason),
       resumeLane: (name) => commands.resumeLane(name),
@@ -300,6 +301,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         });
       },
     });
+    const acting = checkedVolley(unchecked);
     return acting;
   };
   return volleyFor;

@@ -6,7 +6,7 @@ import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';
 import { cleartextProblems } from './cleartext.js';
 import { accountOf } from './credentials.js';
-import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
+import { ConfigError, type ConfigOptions, type Environment, readInput } from './environment.js';
 import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
@@ -53,10 +53,11 @@ export interface Config extends LocalConfig {
 }
 
 /**
- * Loads and checks the whole configuration. An empty setting counts as not set. Throws a {@link ConfigError} that
+ * Loads and checks the whole configuration. An empty setting counts as not set, and a name that is close to that of a setting is an error. Throws a {@link ConfigError} that
  * contains every problem and no secret.
  */
-export function loadConfig(environment: Environment, options: ConfigOptions = {}): Config {
+export function loadConfig(given: Environment, more: ConfigOptions = {}): Config {
+  const { environment, options, notTexts } = readInput(given, more);
   const { simulator } = options;
   if (simulator !== undefined) {
     assertLoopback(simulator.messagingBaseUrl);
@@ -66,6 +67,7 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
   const secrets = readSecretFiles(environment, options);
   const reading = readSettings(secrets);
   const { settings, problems } = reading;
+  problems.push(...notTexts);
   const serviceCa = readServiceCa(reading, options);
   const prices = readPrices(reading, options);
   const read = readLanes(reading, options, secrets.environment);
@@ -100,8 +102,9 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
         lanes.some(({ credentials }) => accountOf(credentials) !== undefined),
     }),
   );
-  if (problems.length > 0 || messagingBaseUrl === undefined) {
-    throw new ConfigError([...problems, ...read.missing, ...configHints(environment)]);
+  const misspelled = misspelledIn(environment);
+  if (problems.length + misspelled.length > 0 || messagingBaseUrl === undefined) {
+    throw new ConfigError([...problems, ...read.missing, ...misspelled]);
   }
   const accountBaseUrl =
     simulator?.accountBaseUrl ?? settings.ACCOUNT_BASE_URL ?? new URL(messagingBaseUrl).origin;
@@ -127,19 +130,23 @@ export function loadConfig(environment: Environment, options: ConfigOptions = {}
  * the credentials may be missing, and the variables that a lanes file names are not looked up. Settings that are set
  * are checked as in {@link loadConfig}.
  */
-export function loadLocalConfig(
-  environment: Environment,
-  options: Pick<ConfigOptions, 'readFile'> = {},
-): LocalConfig {
+export function loadLocalConfig(given: Environment, more: Pick<ConfigOptions, 'readFile'> = {}): LocalConfig {
+  const { environment, options, notTexts } = readInput(given, more);
   const reading = readSettings(readSecretFiles(environment, { ...options, local: true }));
   const lanes = readLanes(reading, options).lanes.map(({ credentials: _credentials, ...rules }) => rules);
   const prices = readPrices(reading, options);
   const { settings, problems } = reading;
+  problems.push(...notTexts);
   // Commands that only use Redis neither call the services nor store tokens.
   problems.push(...cleartextProblems({ ...exposureOf(settings), services: {}, hasAccounts: false }));
-  if (problems.length > 0) throw new ConfigError([...problems, ...configHints(environment)]);
+  const misspelled = misspelledIn(environment);
+  if (problems.length + misspelled.length > 0) throw new ConfigError([...problems, ...misspelled]);
   return { ...localConfig(settings, prices), lanes };
 }
+
+/** With its default instead of a misspelled setting, a process would do something else than its operator wants. */
+const misspelledIn = (environment: Environment): string[] =>
+  configHints(environment).map((hint) => `${hint} Unset it for Volley if another program needs it`);
 
 /** The address of a lane's service; undefined if only the workers have it. */
 export function serviceUrlOf(

@@ -90,24 +90,31 @@ function contradictions({ settings, isSet, invalid }: Omit<Reading, 'problems'>)
   return problems;
 }
 
-/**
- * One sentence for each variable whose name looks like a misspelled setting. The variable may belong to another program,
- * so this is a hint and not an error.
- */
+/** One sentence for each variable whose name looks like a misspelled setting: with its default instead, messages could go out wrong. */
 export function configHints(environment: Environment): string[] {
   return Object.keys(environment).flatMap((name) => {
-    const setting = misspelledSetting(name);
+    const setting = OTHERS.has(name) ? undefined : misspelledSetting(name);
     if (setting === undefined || environment[setting]) return [];
     return [`${name} is set but is not a Volley setting; did you mean ${setting}?`];
   });
 }
 
+/** A variable of many programs that is no mistake. */
+const OTHERS: ReadonlySet<string> = new Set(['HTTP_PROXY']);
+
+/** A name without its case and its underscores: `redisUrl` was meant to be `REDIS_URL`. */
+const plain = (name: string): string => name.replaceAll('_', '').toUpperCase();
+
 /** The setting at most two typos away from `name`, or one if it is short. `API_KEY_ACME` is not a typo of `API_KEY`. */
 function misspelledSetting(name: string): SettingName | undefined {
-  if (SETTING_NAMES.some((setting) => name.startsWith(setting))) return undefined;
+  if (SETTING_NAMES.some((setting) => name.startsWith(setting) || isReadAs(name, setting))) return undefined;
   // A difference in length is a typo for each character, which spares most comparisons.
   return SETTING_NAMES.filter((setting) => Math.abs(setting.length - name.length) <= 2)
-    .map((setting) => ({ setting, edits: editsBetween(name, setting) }))
+    .map((setting) => ({ setting, edits: plain(name) === plain(setting) ? 0 : editsBetween(name, setting) }))
     .filter(({ setting, edits }) => edits <= (setting.length < 10 ? 1 : 2))
     .sort((a, b) => a.edits - b.edits)[0]?.setting;
 }
+
+/** Whether a name in lower case is read as that setting. */
+const isReadAs = (name: string, setting: string): boolean =>
+  IN_ANY_CASE.has(setting) && name === setting.toLowerCase();

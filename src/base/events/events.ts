@@ -1,6 +1,10 @@
+import { z } from 'zod';
+import { InputError } from '../../campaign/errors.js';
+import { callback, optional, parseInput, strict, withMethod } from '../../campaign/input.js';
+import { nearest } from '../../campaign/nearest.js';
 import { type Alarm, backgroundAlarm, type Clock, systemClock } from '../clock.js';
-import type { LogLevel } from '../config/settings.js';
-import type { EventOf, EventType, VolleyEvent } from './catalogue.js';
+import { type LogLevel, SETTINGS } from '../config/settings.js';
+import { CATALOGUE, type EventOf, type EventType, type VolleyEvent } from './catalogue.js';
 import { createLog, type LogDestination } from './log.js';
 import { createMask } from './mask.js';
 
@@ -30,22 +34,34 @@ export interface EventsOptions {
   /** The lowest level that is logged; `silent` for nothing. Listeners receive every event. */
   level: LogLevel;
   /** Default: standard error, because commands print their results to standard output. */
-  destination?: LogDestination;
+  destination?: LogDestination | undefined;
   /** `json` for programs, `lines` for people. Default: `lines` on a terminal, otherwise `json`. */
-  format?: 'json' | 'lines';
+  format?: 'json' | 'lines' | undefined;
   /** The columns into which `lines` are broken. Default: those of standard error if it is a terminal and receives the log. */
-  columns?: () => number | undefined;
+  columns?: (() => number | undefined) | undefined;
   /** What this process does, such as `send`. Every JSON line has it. */
-  role?: string;
+  role?: string | undefined;
   /** Texts that must never be logged, from `secretsOf(config)`. Tokens are recognised by their form. */
-  secrets?: readonly string[];
-  clock?: Clock;
+  secrets?: readonly string[] | undefined;
+  clock?: Clock | undefined;
   /** Default: the system's timers. */
-  alarm?: Alarm;
+  alarm?: Alarm | undefined;
 }
 
+const OPTIONS = strict({
+  level: SETTINGS.shape.LOG_LEVEL.unwrap(),
+  destination: optional(withMethod<LogDestination>('write', 'must be a stream')),
+  format: optional(z.enum(['json', 'lines'])),
+  columns: optional(callback<NonNullable<EventsOptions['columns']>>()),
+  role: optional(z.string()),
+  secrets: optional(z.array(z.string()).readonly()),
+  clock: optional(callback<Clock>()),
+  alarm: optional(z.custom<Alarm>()),
+});
+
 /** Creates the events of a process. A process needs one. */
-export function createEvents(options: EventsOptions): Events {
+export function createEvents(given: EventsOptions): Events {
+  const options = parseInput(OPTIONS, given);
   const {
     level,
     destination = process.stderr,
@@ -93,6 +109,7 @@ export function createEvents(options: EventsOptions): Events {
   }
 
   function on<Type extends EventType>(type: Type, listener: (event: EventOf<Type>) => unknown): () => void {
+    if (!Object.hasOwn(CATALOGUE, type)) throw noSuchEvent(String(type));
     return onAny((event) => (isOf(event, type) ? listener(event) : undefined));
   }
 
@@ -110,6 +127,13 @@ export function createEvents(options: EventsOptions): Events {
         });
       }),
   };
+}
+
+/** A listener for a misspelled type would never be called. */
+function noSuchEvent(type: string): InputError {
+  const meant = nearest(type, Object.keys(CATALOGUE));
+  const hint = meant === null ? 'docs/library.md says where they are listed' : `did you mean \`${meant}\`?`;
+  return new InputError(`there is no event \`${type}\`: ${hint}`, { field: 'type' });
 }
 
 function isOf<Type extends EventType>(event: VolleyEvent, type: Type): event is EventOf<Type> {

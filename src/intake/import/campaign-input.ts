@@ -14,6 +14,7 @@ import { storedForm, WINDOW_ADVICE } from '../../campaign/field-kinds.js';
 import { type FieldOf, fieldNamed, fieldsOf, problemsOf, storedFieldsOf } from '../../campaign/field-sets.js';
 import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
 import { readTime } from '../../campaign/moment.js';
+import { problemOfCountry } from '../../campaign/number.js';
 import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
 import { parseLimit } from '../../campaign/price.js';
 import { describeWindow, nextCommonOpening, readWindow, zoneOf } from '../../campaign/window.js';
@@ -169,6 +170,9 @@ export function checkCampaign(
   const budget = budgetOf(config, maxCost);
   if (typeof budget === 'string') refuse('maxCost', budget);
   const { sender = '', priority = FIELDS.priority.usual } = fields;
+  // A schedule may read its list only when it is due.
+  const countryProblem = problemOfCountry(fields.country);
+  if (countryProblem !== null) refuse('country', countryProblem);
   const limits = limitsFor(lane, by ?? UNLIMITED, config.prices?.currency);
   const senderProblem = sender === '' ? null : refusedSender(limits, sender);
   if (senderProblem !== null) problems.push(senderProblem);
@@ -223,9 +227,11 @@ export function startOf(
   sendAt: CampaignFields['sendAt'],
   zone: string | undefined,
 ): { readonly ok: true; readonly at: number | undefined } | { readonly ok: false; readonly reason: string } {
-  if (typeof sendAt !== 'string' || (zone !== undefined && !isZone(zone)))
-    return { ok: true, at: typeof sendAt === 'string' ? undefined : sendAt };
-  return readTime(sendAt, zone, 'the campaign');
+  if (typeof sendAt === 'string')
+    return zone === undefined || isZone(zone)
+      ? readTime(sendAt, zone, 'the campaign')
+      : { ok: true, at: undefined };
+  return { ok: true, at: sendAt instanceof Date ? sendAt.getTime() : sendAt };
 }
 
 /** The fields that something takes, with their defaults. A value that means the same as none becomes undefined. */

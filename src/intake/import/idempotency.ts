@@ -5,7 +5,7 @@ import { type Redis, runsInOrder } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { COMPARED_MEMBERS } from '../../campaign/field-sets.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/recipient.js';
-import { CONFLICT } from '../../campaign/refusal.js';
+import { conflictIn } from '../../campaign/refusal.js';
 import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
 import {
@@ -134,13 +134,12 @@ export async function compareWithHolder(
   list: Pick<ListSummary, 'fingerprint' | 'preview'> | null,
 ): Promise<EnqueueOutcome> {
   const meta = await readMeta(redis, keys, lane, campaign);
-  const isSame =
-    meta !== null &&
-    (list === null || meta.fingerprint === list.fingerprint) &&
-    COMPARED_MEMBERS.every((member) => isDeepStrictEqual(meta[member], requested[member]));
+  const differences = meta === null ? [] : differencesOf(meta, requested, list);
   const shown = meta?.preview ?? list?.preview;
-  if (!isSame || shown === undefined)
-    return { outcome: 'refused', code: 'conflict', message: CONFLICT, errors: [], campaign, preview: null };
+  if (meta === null || differences.length > 0 || shown === undefined) {
+    const message = conflictIn(differences.length > 0 ? differences : ['list']);
+    return { outcome: 'refused', code: 'conflict', message, errors: [], campaign, preview: null };
+  }
   // What names recipients is not stored; the content is the same.
   const {
     errors = [],
@@ -173,6 +172,20 @@ export async function compareWithHolder(
     suppressed,
     preview: stored,
   };
+}
+
+/** In what a request differs from the campaign that holds its key. The digest of a list covers the text and the sender, too. */
+function differencesOf(
+  meta: CampaignMeta,
+  requested: CampaignMeta,
+  list: Pick<ListSummary, 'fingerprint'> | null,
+): string[] {
+  const differing = COMPARED_MEMBERS.filter(
+    ({ member }) => !isDeepStrictEqual(meta[member], requested[member]),
+  );
+  const isListKnown = !differing.some(({ member }) => member === 'text' || member === 'sender');
+  const isOtherList = list !== null && meta.fingerprint !== list.fingerprint;
+  return [...(isListKnown && isOtherList ? ['list'] : []), ...differing.map(({ compared }) => compared)];
 }
 
 /**

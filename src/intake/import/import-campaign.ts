@@ -181,6 +181,9 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
   const draft = draftOf(deps, campaign, lane.id);
   const payer = payerOf(payingActor, deps.config.keyBytes);
   const key = await beginWithKey(redis, keys, draft.idempotency, campaign, async () => {
+    // A repeated request may arrive after the start of its campaign, and gets that.
+    if (campaign.sendAt !== undefined && campaign.sendAt <= deps.clock())
+      throw new InputError(IN_THE_PAST, { field: 'sendAt' });
     await mustHaveRoom(redis);
     return beginImport(redis, keys, draft, { leaseMs: deps.importLeaseMs, payer });
   });
@@ -378,6 +381,8 @@ const countedOf = ({ recipientCount, cost }: Pick<Preview, 'recipientCount' | 'c
   messages: recipientCount,
   micros: Number(parseAmount(cost?.total ?? '') ?? 0n),
 });
+
+const IN_THE_PAST = 'the time is in the past: leave it out to start sending now';
 
 function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly number[] | null) {
   return {

@@ -268,7 +268,7 @@ export async function readList(
 /** The settings in which a campaign must agree with its preview: those in which repeated requests must. */
 function settingsOf(campaign: ReadOptions['campaign'], { name }: Pick<Lane, 'name'>): unknown[] {
   const stored = storedFieldsOf({ ...campaign, lane: name, name: '' });
-  return COMPARED_MEMBERS.map((member) => stored[member] ?? null);
+  return COMPARED_MEMBERS.map(({ member }) => stored[member] ?? null);
 }
 
 /** Where the column at fault is. Objects may have a reference without a column for it. */

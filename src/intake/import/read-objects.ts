@@ -33,7 +33,7 @@ export async function rowsOfObjects(
     Symbol.asyncIterator in recipients ? recipients[Symbol.asyncIterator]() : recipients[Symbol.iterator]();
   const first = await objects.next();
   if (first.done === true) throw new ListError('There are no recipients. Add at least one.');
-  const columns = ['to', ...Object.keys(first.value).filter((key) => key !== 'to')];
+  const columns = ['to', ...Object.keys(membersOf(first.value)).filter((key) => key !== 'to')];
   const close = (): void => void objects.return?.();
   return { columns, batches: batchesOf(first.value, objects, columns, close), close };
 }
@@ -72,12 +72,19 @@ async function* batchesOf(
   }
 }
 
+/** Programs without types may pass anything, and what is no object has no number. */
+const membersOf = (recipient: RecipientInput): RecipientInput =>
+  typeof recipient === 'object' && recipient !== null ? recipient : NO_MEMBERS;
+
+const NO_MEMBERS = {} as RecipientInput;
+
 function rowOf(
   line: number,
-  recipient: RecipientInput,
+  given: RecipientInput,
   columns: readonly string[],
   late: readonly string[] | undefined,
 ): Row {
+  const recipient = membersOf(given);
   let unusable: Map<number, string> | undefined;
   const fields = columns.map((column, position) => {
     // A column may have the name of something that every object inherits, such as `toString`.
@@ -121,6 +128,7 @@ function unusableBecause(value: string | number | null | undefined): string | nu
     if (value.length > MAX_FIELD_LENGTH) return tooLong(value);
     return LONE_SURROGATE.test(value) ? LONE_SURROGATE_REASON : null;
   }
+  if (value !== undefined && value !== null && typeof value !== 'number') return 'is not a text or a number';
   // JavaScript and JSON keep 12345678901234567890 as 12345678901234567000.
   if (typeof value !== 'number' || (Number.isSafeInteger(Math.trunc(value)) && !/e/.test(String(value)))) {
     return null;

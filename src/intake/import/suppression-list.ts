@@ -132,6 +132,7 @@ const DEFAULT_LIMIT = 50;
 const MAX_NUMBERS_READ = 100;
 /** What a number takes in Redis, with its part of the record of its operation. */
 const NUMBER_BYTES = 100;
+const NOT_A_TEXT = { ok: false, reason: 'is not a text' } as const;
 const NOTHING: SuppressionChange = { operation: null, numberCount: 0 };
 const SOURCES = { key: 'HTTP API', cli: 'command line', library: 'library', schedule: 'schedule' } as const;
 /** Longer reasons and sources are cut off. */
@@ -165,7 +166,8 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     const numbers = new SeenRecipients({ hasDigests: false });
     let position = 0;
     for (const spelling of spellings) {
-      const outcome = read(spelling);
+      // Programs without types may pass anything.
+      const outcome = typeof spelling === 'string' ? read(spelling) : NOT_A_TEXT;
       if (!outcome.ok) {
         throw new InputError(`number ${position + 1}: ${outcome.reason}`, { field: `numbers/${position}` });
       }

@@ -3,6 +3,7 @@ import { LimitError, type Limits, NO_LIMITS } from '../../campaign/check-limits.
 import type { ErrorCode } from '../../campaign/error-codes.js';
 import { InputError } from '../../campaign/errors.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
+import { numberProblem, type Time } from '../../campaign/moment.js';
 import { numberReader } from '../../campaign/number.js';
 import { priceFinder } from '../../campaign/price.js';
 import { contentReader, type MessageProblem } from './message-content.js';
@@ -14,13 +15,16 @@ export interface OutboxMessage {
   /** 1 to 128 bytes; yours, and unique in the outbox. */
   readonly id: string;
   readonly to: string;
-  /** When it is sent: ISO 8601 with an offset, or a local time of the outbox's zone. Default: as the outbox says. */
-  readonly sendAt?: string | null | undefined;
+  /**
+   * When it is sent: ISO 8601 with an offset, or a local time of the outbox's zone; ms since the epoch; or a Date. Default: as the outbox says.
+   */
+  readonly sendAt?: Time | null | undefined;
   /** A whole number from 0. A message with a lower version than the stored one has no effect. */
   readonly version?: number | string | null | undefined;
   /** Returned with the status and in the report. */
   readonly reference?: string | null | undefined;
-  readonly [value: string]: string | number | null | undefined;
+  /** Only `sendAt` may be a Date. */
+  readonly [value: string]: string | number | Date | null | undefined;
 }
 
 /** A message that can be stored, or everything that is wrong with it, at least one problem. */
@@ -76,8 +80,14 @@ export function readVersion(version: OutboxMessage['version']): number | null | 
 export const VERSION_REASON = `is not a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`;
 
 /** Programs and JSON may pass anything. */
-const isUsable = (value: unknown): boolean =>
-  value === null || ['string', 'number', 'undefined'].includes(typeof value);
+const isUsable = (value: unknown, member: string): boolean =>
+  value === null ||
+  ['string', 'number', 'undefined'].includes(typeof value) ||
+  (member === 'sendAt' && value instanceof Date);
+
+/** A time that is no text, in ms since the epoch. */
+const momentOf = (time: unknown): number | undefined =>
+  typeof time === 'number' || time instanceof Date ? Number(time) : undefined;
 
 /** Makes the check of an outbox's messages. `windows`: its window and that of its lane. Throws an InputError for an unknown country. */
 export function messageChecker(
@@ -92,7 +102,10 @@ export function messageChecker(
   /** Empty for a value of another type: that of JSON may have a `toString` that is no function, or be nested too deeply to be a text. */
   const textOf = (message: OutboxMessage, member: string): string => {
     const value = Object.hasOwn(message, member) ? message[member] : '';
-    return isUsable(value) ? String(value ?? '') : '';
+    if (!isUsable(value, member)) return '';
+    const at = member === 'sendAt' ? momentOf(value) : undefined;
+    if (at === undefined) return String(value ?? '');
+    return numberProblem(at, true) === null ? new Date(at).toISOString() : '';
   };
 
   return (message, now, limits = NO_LIMITS) => {
@@ -103,9 +116,11 @@ export function messageChecker(
     };
     for (const member of Object.keys(message)) {
       if (problems.length === MAX_UNUSABLE) break;
-      if (!isUsable(message[member]))
+      if (!isUsable(message[member], member))
         problems.push({ member, code: 'invalidValue', reason: 'is not a text or a number' });
     }
+    const at = momentOf(message.sendAt);
+    if (at !== undefined) refuse('sendAt', numberProblem(at, message.sendAt instanceof Date));
     const id = textOf(message, 'id');
     refuse('id', idProblem(id));
     const read = readNumber(textOf(message, 'to'));

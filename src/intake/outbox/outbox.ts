@@ -34,6 +34,7 @@ import { done, invalid, lateError, messageError, type PutDone, refused } from '.
 import {
   type CsvColumns,
   type MessageLine,
+  messagesOfCode,
   messagesOfCsv,
   messagesOfJson,
   messagesOfNdjson,
@@ -66,16 +67,6 @@ type ParsedLine = Extract<MessageLine, { message: OutboxMessage }>;
 
 /** Whether the outbox has other settings by now, so that what was checked is to be checked again. */
 const hasChanged = (error: unknown): boolean => error instanceof OutboxGoneError && error.state === 'changed';
-
-async function* numbered(
-  messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>,
-): AsyncGenerator<MessageLine> {
-  let line = 0;
-  for await (const message of messages) {
-    line += 1;
-    yield { line, message };
-  }
-}
 
 /** The outbox of a name, for an operator. `open` is called for each operation. */
 export function operatedOutbox(
@@ -366,7 +357,7 @@ export function operatedOutbox(
       return checked.ok ? [] : errorsOf(checked.problems);
     },
 
-    putAll: (messages) => putLines(numbered(messages), undefined),
+    putAll: (messages) => putLines(messagesOfCode(messages), undefined),
 
     import: (list, { onMemory, ...columns } = {}) => {
       if ('json' in list) return putLines(messagesOfJson(list.json), onMemory);

@@ -87,6 +87,18 @@ async function* messagesOfRows(
   }
 }
 
+/** Numbers messages that a program passes, from 1. Programs without types may pass anything. */
+export async function* messagesOfCode(
+  messages: Iterable<OutboxMessage> | AsyncIterable<OutboxMessage>,
+): AsyncGenerator<MessageLine> {
+  let line = 0;
+  for await (const message of messages) {
+    line += 1;
+    if (typeof message === 'object' && message !== null) yield { line, message };
+    else yield { line, id: '', member: null, reason: 'is not an object' };
+  }
+}
+
 /** Reads messages from NDJSON: an object per line. Throws a ListError if it is empty, is not UTF-8, or has a line that is too long. */
 export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): AsyncGenerator<MessageLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true });

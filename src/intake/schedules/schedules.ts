@@ -82,7 +82,7 @@ export interface Schedules {
   /** Returns when a schedule is due next, ISO 8601 in UTC; for a paused one, when it would be. `count`: 1 to 1,000. */
   next(id: string, count: number, choice?: ScheduleChoice): Promise<string[]>;
   /**
-   * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `at` of its occurrence, with which
+   * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `sendAt` of its occurrence, with which
    * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one. An API key with limits may run, and
    * resume, what it may send itself: its limits apply to the run, too.
    */

@@ -150,7 +150,8 @@ export async function find(context: Context, typed: string, options: { country?:
   return withLocalVolley(context, async (volley) => {
     const recipients: FoundRecipient[] = [];
     for (const number of numbers)
-      for await (const recipient of volley.find(number, options)) recipients.push(recipient);
+      for await (const recipient of volley.find(number, { country: options.country }))
+        recipients.push(recipient);
     const now = context.clock();
     const time = (iso: string | null): string => (iso === null ? '' : moment(Date.parse(iso), now));
     const rows = recipients.map((recipient) => [

@@ -1,12 +1,6 @@
 import { checkRestoredKeys } from '../../app/doctor/api-keys.js';
-import { coded, fail, ok, warn } from '../../app/doctor/check.js';
-import {
-  type Config,
-  configHints,
-  isSecretSet,
-  type LocalConfig,
-  loadDotEnv,
-} from '../../base/config/index.js';
+import { coded, fail, ok } from '../../app/doctor/check.js';
+import { type Config, isSecretSet, type LocalConfig, loadDotEnv } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { connect } from '../../base/redis/connection.js';
 import type { Check } from '../../campaign/check-views.js';
@@ -45,13 +39,6 @@ function pasteableCheck({ message, advice, ...check }: Check): Check {
 
 /** Yields each check as it completes, because an address that does not answer takes seconds. */
 async function* examine(context: Context, isRestored: boolean): AsyncGenerator<Check> {
-  const hints = configHints(loadDotEnv(context.cwd, context.env));
-  yield* coded(
-    'settings',
-    hints.map((hint) =>
-      warn('settings', hint, 'Correct its name, or ignore this if the setting belongs to another program.'),
-    ),
-  );
   const full = await examineSettings(context, findService);
   if ('problems' in full) yield* coded('settings', full.problems);
   else {

@@ -4,6 +4,7 @@ import { minute, moment, shortMoment } from '../../base/moments.js';
 import type { CampaignState } from '../../campaign/campaign.js';
 import type { ListFilters } from '../../campaign/list-filters.js';
 import type { CampaignStatus } from '../../campaign/views.js';
+import { dateOf } from '../../operations/schemas.js';
 import { HOW_TO_CREATE } from './commands/action.js';
 import type { Answer, Context } from './context.js';
 import { withLocalVolley } from './open.js';
@@ -20,17 +21,23 @@ interface ListOptions extends ListFilters {
   readonly createdBefore?: number;
   readonly limit: number;
   readonly cursor?: string;
+  readonly json?: boolean;
 }
 
 /** `volley list` */
 export function list(
   context: Context,
-  { lane, ...filters }: ListOptions,
+  { lane, json: _json, ...filters }: ListOptions,
   command: Pick<Command, 'getOptionValueSource'>,
 ): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     const { limit, cursor, ...chosen } = filters;
-    const wanted = { ...chosen, lanes: lane === undefined ? undefined : [lane] };
+    const wanted = {
+      ...chosen,
+      createdFrom: dateOf(chosen.createdFrom),
+      createdBefore: dateOf(chosen.createdBefore),
+      lanes: lane === undefined ? undefined : [lane],
+    };
     const { campaigns, nextCursor } = await pageOf(volley, { ...wanted, limit, cursor });
     const json = { campaigns, nextCursor };
     if (context.json) return { json, lines: [] };

@@ -152,7 +152,7 @@ export async function campaignInput(
     return { ...fields, toResultsOf: of ?? toResultsOf, sentBefore };
   }
   const list = await openListFile(context, file);
-  return { ...fields, name: fields.name ?? list.name, recipients: list, sentBefore };
+  return { ...fields, name: fields.name ?? list.name, recipients: { csv: list.csv }, sentBefore };
 }
 
 /** How to draw a preview. */

@@ -1,4 +1,4 @@
-import { type Config, type LocalConfig, loadDotEnv } from '../../base/config/index.js';
+import type { Config, LocalConfig } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { ROLES, type Role } from '../../engine/recovery/roles.js';
 import type { SimulatorOptions, Summary } from '../../tools/simulator/index.js';
@@ -55,13 +55,12 @@ const simulated = (simulator: RunningSimulator | undefined): string =>
 /** Runs a process until Ctrl-C or SIGTERM, with its messages on standard error. */
 export async function untilStopped<Configuration extends Config | LocalConfig>(
   context: Context,
-  options: Omit<ProcessOptions<Configuration>, 'environment' | 'stop'>,
+  options: Omit<ProcessOptions<Configuration>, 'stop'>,
   stop = listenForStop(),
 ): Promise<void> {
   try {
     await runProcess({
       ...options,
-      environment: loadDotEnv(context.cwd, context.env),
       stop,
       onDraining: () => context.note('Stopping: finishing in-flight requests. Ctrl-C again stops at once.'),
       onAbandoned: (error) => context.fail(error),

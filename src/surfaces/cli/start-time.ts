@@ -1,7 +1,7 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import { machineZone, moment } from '../../base/moments.js';
 import type { CampaignFields } from '../../campaign/fields.js';
-import { readMoment, spelledOut } from '../../campaign/moment.js';
+import { readMoment, spelledOut, timeIn } from '../../campaign/moment.js';
 import { isZone, noSuchZone } from '../../campaign/zone.js';
 import { localZone, startOf } from '../../intake/import/campaign-input.js';
 import { badInput } from './errors.js';
@@ -17,7 +17,7 @@ export function startTime(
   { sendAt, zone, lane }: Start,
   now: number,
 ): number | undefined {
-  if (typeof sendAt !== 'string') return sendAt;
+  if (typeof sendAt !== 'string') return sendAt === undefined ? undefined : timeIn('sendAt', sendAt);
   const known = localZone(config, { zone, lane });
   if (known !== undefined && !isZone(known))
     throw badInput(`option '--zone <zone>': ${noSuchZone(known).replace(/\.?$/, '.')}`);

@@ -100,10 +100,10 @@ export async function forget(
 }
 
 /** `volley suppress why` */
-export async function why(context: Context, typed: string, options: NumberOptions): Promise<Answer> {
+export async function why(context: Context, typed: string, { country }: NumberOptions): Promise<Answer> {
   const [number = ''] = await readNumbers(context, [typed]);
   return withLocalVolley(context, async (volley) => {
-    const entries = await volley.suppression.entries(number, options);
+    const entries = await volley.suppression.entries(number, { country });
     const operations = entries.flatMap((entry) => entry.operations);
     return {
       json: { entries },
@@ -115,10 +115,15 @@ export async function why(context: Context, typed: string, options: NumberOption
 /** `volley suppress import` */
 export function importFile(context: Context, file: string, options: ImportOptions): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
-    const outcome = await volley.suppression.import(await openListFile(context, file), {
-      ...options,
-      source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
-    });
+    const { csv } = await openListFile(context, file);
+    const { lane, country, reason, toColumn, countryColumn: given } = options;
+    const outcome = await volley.suppression.import(
+      { csv },
+      {
+        ...{ lane, country, reason, toColumn, countryColumn: given },
+        source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
+      },
+    );
     const { added, alreadyListed, rows, duplicates, invalid, operation } = outcome;
     const { invalidGroups, countryColumn, countries, warnings } = outcome;
     const from = ` from ${counted(rows, 'row')}`;

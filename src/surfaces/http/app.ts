@@ -2,10 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { serializerCompiler } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { limit, maybeCallback, maybeDuration, maybeText, members } from '../../app/input/checked.js';
+import { config } from '../../app/input/volley.js';
 import { isThisMachine, type LocalConfig, withLanes } from '../../base/config/index.js';
 import { durationOption } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { InputError } from '../../campaign/errors.js';
+import { optional, parseInput, strict, withMethod } from '../../campaign/input.js';
 import { keyCheck, requireApiKey } from './access.js';
 import { collectMethods } from './allowed-methods.js';
 import { requireBodyRate } from './body-rate.js';
@@ -47,12 +50,28 @@ const LINGER_MS = 30_000;
 /** The longest time that a request may take to arrive: a list of a gigabyte over a slow connection. */
 const REQUEST_TIMEOUT_MS = 3_600_000;
 
+const OPTIONS = members<HttpOptions>({
+  volley: withMethod('enqueue', 'must be what `createVolley` returns'),
+  config,
+  isLeaving: maybeCallback(),
+  clock: maybeCallback(),
+  linger: maybeDuration,
+  stallTimeout: maybeDuration,
+  closeGrace: maybeDuration,
+  bodyRate: optional(strict({ minBytesPerSecond: optional(z.number().min(0)), period: maybeDuration })),
+  maxConnectionsPerKey: limit,
+  maxStreams: limit,
+  consoleFolder: maybeText,
+  maxDownloadsPerKey: limit,
+});
+
 /**
  * Builds the HTTP API. It does not listen yet: `await createHttp(…).listen({ host, port })`.
  * Every error is answered with `application/problem+json`. An unexpected error is logged as `http.failed` with the pattern of
  * the route only: addresses, headers, and bodies contain numbers and keys and are never logged.
  */
-export function createHttp(options: HttpOptions): HttpApp {
+export function createHttp(given: HttpOptions): HttpApp {
+  const options = parseInput(OPTIONS, given);
   const { volley } = options;
   return createApp({
     ...options,

@@ -4,6 +4,7 @@ import { systemClock } from '../../base/clock.js';
 import type { ErrorItem } from '../../campaign/error-codes.js';
 import { InputError, NoSuchLaneError } from '../../campaign/errors.js';
 import { FIELDS } from '../../campaign/fields.js';
+import { MISSING, plainMessage } from '../../campaign/input.js';
 import { type CampaignInput, checkCampaign, localZone, startOf } from '../../intake/import/campaign-input.js';
 import { laneMeant } from '../../operations/access.js';
 import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';
@@ -17,7 +18,6 @@ import { invalidParts, itemOf, Problem } from './problem.js';
 import { reservation } from './request-body.js';
 import type { HttpOptions } from './routes.js';
 import { readUpload } from './upload.js';
-import { MISSING, plainMessage } from './validation.js';
 
 /*
  * A campaign as a client requests it, and its translation into the input of the library. The members have the names of the

@@ -13,11 +13,11 @@ import {
   OtherFormatError,
   VolleyError,
 } from '../../campaign/errors.js';
+import { MISSING } from '../../campaign/input.js';
 import { listed } from '../../campaign/listed.js';
 import { RecoveringError } from '../../intake/outbox/errors.js';
 import { invalidParts, itemOf, moreErrors, Problem } from './problem.js';
 import { type BodyFormat, expectedBody } from './request-body.js';
-import { MISSING } from './validation.js';
 
 /**
  * Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. `key`: that of the

@@ -4,10 +4,10 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-pro
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { z } from 'zod';
 import { version } from '../../base/version.js';
+import { MISSING } from '../../campaign/input.js';
 import { campaignDetails, campaignRequest } from './campaign-request.js';
 import { itemOf, PROBLEMS, problemBody } from './problem.js';
 import { problemResponses } from './routes.js';
-import { MISSING } from './validation.js';
 
 const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota that you set, never sends a message twice, and accounts for every recipient.
 

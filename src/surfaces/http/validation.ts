@@ -1,6 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
+import { plainMessage } from '../../campaign/input.js';
 import { JsonList } from './json-slices.js';
 
 /** A validation error takes a hundred times the memory of the value that it is about. */
@@ -90,42 +91,3 @@ function shifted(error: z.ZodError, name: string, from: number): z.ZodError {
     }),
   );
 }
-
-const TYPES: Readonly<Record<string, string>> = {
-  array: 'a list',
-  boolean: '`true` or `false`',
-  int: 'a whole number',
-  number: 'a number',
-  object: 'an object',
-  string: 'a string',
-};
-
-/** What is wrong with a member that is not there. */
-export const MISSING = 'It is missing';
-
-/** Says what is wrong with a value, without its name. A message of the schema itself comes first. */
-export const plainMessage: z.core.$ZodErrorMap = (issue) => {
-  switch (issue.code) {
-    case 'invalid_type':
-      if (issue.input === undefined) return MISSING;
-      return `It must be ${TYPES[issue.expected] ?? `of the type ${issue.expected}`}`;
-    case 'invalid_value': {
-      if (issue.input === undefined) return MISSING;
-      const [only, ...others] = issue.values.map(String);
-      return others.length === 0 ? `It must be ${only}` : `It must be one of ${[only, ...others].join(', ')}`;
-    }
-    case 'too_small':
-      if (issue.origin === 'string' || issue.origin === 'array') return 'It is empty';
-      return `It must be at least ${issue.minimum}`;
-    case 'too_big':
-      if (issue.origin === 'string') return `It has more than ${issue.maximum} characters`;
-      if (issue.origin === 'array') return `It has more than ${issue.maximum} items`;
-      return `It must be at most ${issue.maximum}`;
-    case 'invalid_format':
-      return issue.format === 'date' ? 'Use a date such as 2030-05-01' : undefined;
-    case 'unrecognized_keys':
-      return 'It is unknown';
-    default:
-      return undefined;
-  }
-};

@@ -1,6 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { z } from 'zod';
+import { members, text } from '../../app/input/checked.js';
 import type { Events } from '../../base/events/events.js';
 import { version } from '../../base/version.js';
+import { parseInput, withMethod } from '../../campaign/input.js';
 import type { FleetReader } from '../../reporting/fleet-snapshot.js';
 import { countEvents, type MeasuredLane } from './event-counters.js';
 import { fleetMetrics } from './fleet-metrics.js';
@@ -52,8 +55,18 @@ function nodeMetrics(): Registry {
   return nodeRegistry;
 }
 
+const OPTIONS = members<MetricsOptions>({
+  volley: withMethod('fleetSnapshot', 'must be what `createVolley` returns'),
+  lanes: z.custom<MetricsOptions['lanes']>(
+    (given) => typeof given === 'function' || Array.isArray(given),
+    'must be a list of lanes, or a function that returns one',
+  ),
+  role: text,
+});
+
 /** Creates the metrics and starts counting. */
-export function createMetrics({ volley, lanes, role }: MetricsOptions): Metrics {
+export function createMetrics(options: MetricsOptions): Metrics {
+  const { volley, lanes, role } = parseInput(OPTIONS, options);
   const registry = new Registry();
   const node = nodeMetrics();
   const info = new Gauge({

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { z } from 'zod';
+import { maybeTexts, members, text } from '../../app/input/checked.js';
 import { isTrustedHost } from '../../base/host-header.js';
+import { parseInput, withMethod } from '../../campaign/input.js';
 import { createMetrics, type Metrics, type MetricsSource } from './metrics.js';
 
 /** Options of {@link serveMetrics}. */
@@ -31,12 +34,26 @@ export interface StartMetricsOptions {
   readonly role: string;
 }
 
+const SERVE = members<ServeMetricsOptions>({
+  host: text,
+  port: z.int().min(0).max(65_535),
+  allowedHosts: maybeTexts,
+});
+const START = members<StartMetricsOptions>({
+  volley: withMethod('fleetSnapshot', 'must be what `createVolley` returns'),
+  config: z.custom<StartMetricsOptions['config']>(
+    (given) => Array.isArray(Object(given).lanes),
+    'must be what `loadConfig` returns',
+  ),
+  role: text,
+});
+
 /**
  * Serves the metrics of a process if the configuration has a port. If the port cannot be opened, it emits
  * `metrics.failed`, and the process continues. Returns a function that stops the server.
  */
 export async function startMetrics(options: StartMetricsOptions): Promise<() => Promise<void>> {
-  const { volley, config, role } = options;
+  const { volley, config, role } = parseInput(START, options);
   if (config.metrics === undefined) return async () => {};
   const metrics = createMetrics({ volley, lanes: () => config.lanes, role });
   try {
@@ -56,10 +73,8 @@ export async function startMetrics(options: StartMetricsOptions): Promise<() => 
  * Serves `/metrics`, the metrics of this process, and `/metrics/fleet`, those of the fleet. Plain HTTP without a key,
  * for private networks only. Rejects if the port cannot be opened.
  */
-export async function serveMetrics(
-  metrics: Metrics,
-  { host, port, allowedHosts }: ServeMetricsOptions,
-): Promise<MetricsServer> {
+export async function serveMetrics(metrics: Metrics, options: ServeMetricsOptions): Promise<MetricsServer> {
+  const { host, port, allowedHosts } = parseInput(SERVE, options);
   const server = createServer((request, response) => {
     response.setHeader('x-content-type-options', 'nosniff').setHeader('cache-control', 'no-store');
     if (isTrustedHost(request.headers.host, host, allowedHosts)) {

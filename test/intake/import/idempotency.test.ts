@@ -63,21 +63,38 @@ describe('An idempotency key', () => {
     expect(await campaigns()).toEqual(before);
   });
 
+  test('returns its campaign after the time at which that began, and creates none in the past', async () => {
+    const soon = { sendAt: Date.now() + 86_400_000, idempotencyKey: 'past', recipients: to(40, 3) };
+    const later = { ...deps, clock: () => soon.sendAt + 1 };
+    const campaign = { message: 'Past', ...soon };
+    const first = await importCampaign(deps, campaign);
+    expect(await importCampaign(later, campaign)).toMatchObject({ outcome: 'existing', id: idOf(first) });
+    const before = await campaigns();
+    for (const idempotencyKey of ['another', undefined])
+      await expect(importCampaign(later, { ...campaign, idempotencyKey })).rejects.toMatchObject({
+        name: 'InputError',
+        field: 'sendAt',
+        message: 'the time is in the past: leave it out to start sending now',
+      });
+    expect(await campaigns()).toEqual(before);
+  });
+
   test.each([
-    ['other recipients', { recipients: to(20, 2) }],
-    ['another text', { message: 'Other' }],
-    ['another sender', { sender: '54321' }],
-    ['another time', { sendAt: Date.now() + 86_400_000 }],
-    ['another end', { validFor: '1h' }],
-    ['another priority', { priority: 'high' as const }],
-    ['other tags', { tags: ['spring'] }],
-  ])('with %s is a conflict and creates nothing', async (what, change) => {
+    ['other recipients', 'list', { recipients: to(20, 2) }],
+    ['another text', 'text', { message: 'Other' }],
+    ['another sender', 'sender', { sender: '54321' }],
+    ['another time', 'time', { sendAt: Date.now() + 86_400_000 }],
+    ['another end', 'validity', { validFor: '1h' }],
+    ['another priority', 'priority', { priority: 'high' as const }],
+    ['other tags', 'set of tags', { tags: ['spring'] }],
+  ])('with %s is a conflict that says so, and creates nothing', async (what, differing, change) => {
     const request = { message: `Conflict: ${what}`, idempotencyKey: what, recipients: to(20, 3) };
     const id = idOf(await enqueue(request));
     const before = await campaigns();
     expect(await enqueue({ ...request, ...change })).toMatchObject({
       outcome: 'refused',
       code: 'conflict',
+      message: `the idempotency key belongs to a campaign with another ${differing}`,
       campaign: id,
     });
     expect(await campaigns()).toEqual(before);

@@ -30,7 +30,7 @@ const message = {
   },
 };
 const sentAt = '2030-05-01T09:00:14.100Z';
-const messages = [
+const messages: Outcome['reminders']['messages'] = [
   { ...message, id: 'appt-1', state: 'deliveredToTerminal', sentAt },
   { ...message, id: 'appt-2', state: 'deliveredToTerminal', sentAt },
   { ...message, id: 'appt-3', state: 'cancelled', sentAt: null },

@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { API_SCOPES } from '../../campaign/api-key.js';
+import { durationText, optional, strict } from '../../campaign/input.js';
+import type { LimitName, SomeLimits } from '../../campaign/limit-values.js';
+import { LIMIT_NAMES, LIMITS } from '../../campaign/limits.js';
+import type { Webhooks } from '../../reporting/webhooks/webhooks.js';
+import type { ApiKeys } from '../access/api-keys.js';
+import type { LaneAdmin } from '../access/lane-admin.js';
+import type { PositionKind, Positions } from '../access/positions.js';
+import {
+  type Argument,
+  ID,
+  type Inputs,
+  maybeDuration,
+  maybeFlag,
+  maybeText,
+  maybeTexts,
+  members,
+  NAME,
+  options,
+  text,
+} from './checked.js';
+
+/** Limits, as the HTTP API and the command line take them. */
+const limits = Object.fromEntries(
+  LIMIT_NAMES.map((name) => [name, optional(LIMITS[name].schema as z.ZodType)]),
+) as unknown as { readonly [Name in LimitName]: z.ZodType<SomeLimits[Name]> };
+
+const scopes = z.array(z.enum(API_SCOPES)).readonly();
+const key: Argument<Parameters<ApiKeys['refusedRequest']>[0]> = ['key', z.object({ id: text, name: text })];
+
+/** The methods of the API keys. */
+export const KEY_METHODS: Inputs<ApiKeys> = {
+  create: [
+    [
+      '',
+      members({
+        name: text,
+        scopes,
+        lanes: maybeTexts,
+        // Null: for ever.
+        lifetime: durationText.nullish(),
+        maxSuppressions: optional(z.int().min(0)),
+        ...limits,
+      }),
+    ],
+  ],
+  list: [],
+  get: [ID],
+  rotate: [ID, options({ overlap: maybeDuration })],
+  revoke: [ID, options({ cancelCampaigns: maybeFlag })],
+  check: [['key', text]],
+  createLink: [['', members({ scopes })]],
+  signIn: [
+    ['', z.union([strict({ key: text }), strict({ link: text })], 'must have either a `key` or a `link`')],
+  ],
+  sessionEnd: [['session', text]],
+  signOut: [['session', text]],
+  refused: { now: [['address', text]] },
+  refusedRequest: { now: [key, ['code', text]] },
+  refusedAddress: { now: [key, ['address', text]] },
+  isActive: [['key', text]],
+};
+
+const choice = { lanes: maybeTexts };
+
+/** The methods of the webhooks. */
+export const WEBHOOK_METHODS: Inputs<Webhooks> = {
+  add: [['', members({ url: text, lanes: maybeTexts })]],
+  list: [options(choice)],
+  get: [ID, options(choice)],
+  remove: [ID, options(choice)],
+  test: [ID, options(choice)],
+  rotate: [ID, options({ ...choice, overlap: maybeDuration })],
+  enable: [ID, options(choice)],
+  disable: [ID, options(choice)],
+  failed: [ID, options(choice)],
+  replay: [ID, options({ ...choice, delivery: maybeText })],
+};
+
+/** Their members are those of a lane in a lanes file, which the stored lanes check. */
+const fields: Argument<Readonly<Record<string, unknown>>> = ['settings', z.record(z.string(), z.unknown())];
+
+/** The methods of the lanes that are stored in Redis. */
+export const STORED_LANE_METHODS: Inputs<LaneAdmin> = {
+  add: [NAME, fields],
+  set: [NAME, fields],
+  remove: [NAME, ['expect', z.int()]],
+  get: [NAME],
+  list: [],
+};
+
+const kind: Argument<PositionKind> = [
+  'kind',
+  z.enum([
+    'campaigns',
+    'outboxes',
+    'messages',
+    'events',
+    'audit',
+    'inbound',
+    'suppressions',
+    'results',
+    'schedules',
+    'unknown',
+    'forgotten',
+  ]),
+];
+
+/** The methods of the positions in lists. */
+export const POSITION_METHODS: Inputs<Positions> = {
+  conceal: [kind, ['position', text]],
+  reveal: [kind, ['token', text]],
+};

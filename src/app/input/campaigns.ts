@@ -1,0 +1,144 @@
+import { z } from 'zod';
+import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
+import { inputFields } from '../../campaign/field-schemas.js';
+import { optional, strict, timeInput, withMethod } from '../../campaign/input.js';
+import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
+import type { RecipientInput } from '../../intake/import/read-objects.js';
+import type { Volley } from '../volley.js';
+import {
+  type Argument,
+  ID,
+  type Inputs,
+  limit,
+  maybeCallback,
+  maybeFlag,
+  maybeSignal,
+  maybeText,
+  maybeTexts,
+  members,
+  options,
+  text,
+  texts,
+} from './checked.js';
+
+/** A stream of a CSV: it is read, not copied. */
+export const csvStream = strict({ csv: withMethod<CsvStream['csv']>('pipe', 'must be a readable stream') });
+
+/** Several objects. They are checked when they are read, and nothing is stored before. */
+export const iterableOf = <List>(message: string): z.ZodType<List> =>
+  z.custom<List>(
+    (given) =>
+      typeof given === 'object' &&
+      given !== null &&
+      (Symbol.iterator in given || Symbol.asyncIterator in given),
+    message,
+  );
+
+const recipients = z.union(
+  [text, csvStream, iterableOf<Iterable<RecipientInput> | AsyncIterable<RecipientInput>>('')],
+  'must be the path of a CSV file, { csv } with a stream of one, or an iterable of objects with `to`',
+);
+
+const campaign: Argument<CampaignInput> = [
+  '',
+  members({
+    ...inputFields('campaign'),
+    recipients: optional(recipients),
+    findsCountries: maybeFlag,
+    sentBefore: optional(z.enum(['count', 'leaveOut'])),
+    comparedLanes: maybeTexts,
+    isFirst: maybeFlag,
+    problems: optional(z.int().min(0).max(1_000)),
+    partial: maybeFlag,
+    onWait: maybeCallback(),
+    onInvalid: maybeCallback(),
+    estimate: maybeFlag,
+    confirm: maybeCallback(),
+    onMemory: maybeCallback(),
+    signal: maybeSignal,
+  }),
+];
+
+const filters = {
+  name: maybeText,
+  tag: optional(z.union([text, texts], 'must be a tag, or a list of tags')),
+  state: optional(z.enum(CAMPAIGN_STATES)),
+  lanes: maybeTexts,
+  idempotencyKey: maybeText,
+  createdFrom: optional(timeInput),
+  createdBefore: optional(timeInput),
+  limit,
+};
+const page = { ...filters, cursor: maybeText };
+const report = { status: maybeText, values: maybeFlag };
+
+type CampaignMethod =
+  | 'enqueue'
+  | 'preview'
+  | 'laneOf'
+  | 'pause'
+  | 'resume'
+  | 'cancel'
+  | 'resolve'
+  | 'delete'
+  | 'forget'
+  | 'status'
+  | 'list'
+  | 'page'
+  | 'count'
+  | 'progress'
+  | 'unknown'
+  | 'idsWith'
+  | 'finished'
+  | 'report'
+  | 'recipients'
+  | 'reportVersion'
+  | 'find'
+  | 'results';
+
+/** The methods of a Volley that are about campaigns and their recipients. */
+export const CAMPAIGN_METHODS: Pick<Inputs<Volley>, CampaignMethod> = {
+  enqueue: [campaign],
+  preview: [campaign],
+  laneOf: [ID],
+  pause: [ID],
+  resume: [ID],
+  cancel: [ID],
+  resolve: [
+    ID,
+    [
+      '',
+      members({
+        as: z.enum(['resend', 'abandon', 'accepted']),
+        request: maybeText,
+      }),
+    ],
+  ],
+  delete: [ID],
+  forget: [['number', text], options({ country: maybeText, keepSuppressed: maybeFlag })],
+  status: [ID],
+  list: [options(filters)],
+  page: [options(page)],
+  count: [options(page)],
+  progress: [ID],
+  unknown: [ID, options({ limit, cursor: maybeText })],
+  idsWith: [
+    ['prefix', text],
+    ['limit', z.int().min(1)],
+  ],
+  finished: [
+    ID,
+    options({
+      signal: maybeSignal,
+      onProgress: maybeCallback(),
+      everyMs: optional(z.number().min(0)),
+    }),
+  ],
+  report: { rows: [ID, options(report)] },
+  recipients: [ID, options({ ...report, cursor: maybeText, limit })],
+  reportVersion: [ID],
+  find: {
+    rows: [['number', text], options({ country: maybeText, lanes: maybeTexts, signal: maybeSignal })],
+  },
+  results: [options({ cursor: maybeText, limit, lanes: maybeTexts })],
+};

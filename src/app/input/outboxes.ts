@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { inputFields } from '../../campaign/field-schemas.js';
+import { durationText, optional, strict, timeInput, withMethod } from '../../campaign/input.js';
+import type { OutboxInput } from '../../intake/outbox/define-outbox.js';
+import type { Outbox } from '../../intake/outbox/outbox-methods.js';
+import type { OutboxChoice, Outboxes } from '../../intake/outbox/outboxes.js';
+import type { OutboxSettingsInput, SetOptions } from '../../intake/outbox/set-outbox.js';
+import { csvStream, iterableOf } from './campaigns.js';
+import {
+  type Argument,
+  ID,
+  type Inputs,
+  limit,
+  maybeCallback,
+  maybeText,
+  maybeTexts,
+  members,
+  NAME,
+  options,
+  text,
+} from './checked.js';
+
+const settings = (absent: <Value>(schema: z.ZodType<Value>) => z.ZodType<Value | undefined>) => ({
+  ...inputFields('outbox', absent),
+  sendRule: absent(text),
+  zone: absent(text),
+  late: absent(durationText),
+});
+const outbox: Argument<OutboxInput> = ['', members({ name: text, ...settings(optional) })];
+
+/** Null gives a setting its default. */
+const { lane: _lane, ...changeable } = settings((schema) => schema.nullish() as never);
+const changes = strict(changeable) as z.ZodType<unknown> as z.ZodType<OutboxSettingsInput>;
+
+const setOptions = options<SetOptions>({ values: optional(z.record(z.string(), z.string()).readonly()) });
+
+/** Which outbox a name means. */
+export const CHOICE = options<OutboxChoice>({ lanes: maybeTexts });
+
+/** The methods of all outboxes. */
+export const OUTBOXES_METHODS: Inputs<Outboxes> = {
+  create: [outbox],
+  put: [outbox, setOptions],
+  previewPut: [outbox, setOptions],
+  list: [options({ lanes: maybeTexts })],
+  page: [options({ lanes: maybeTexts, limit, cursor: maybeText })],
+  laneOf: [NAME, CHOICE],
+};
+
+/** A message: its members are values, which the outbox checks, because it knows those that its text uses. */
+const message = z.custom<Parameters<Outbox['put']>[0]>(
+  (given) => typeof given === 'object' && given !== null && !Array.isArray(given),
+  'must be an object with an id and a number in `to`',
+);
+
+const bytes = withMethod<AsyncIterable<Buffer | string>>(
+  Symbol.asyncIterator,
+  'must be a stream, or an async iterable of its parts',
+);
+
+/** The methods of an outbox. */
+export const OUTBOX_METHODS: Inputs<Outbox> = {
+  put: [['message', message]],
+  problems: [['message', message]],
+  putAll: { rows: [['messages', iterableOf('must be an iterable of messages')]] },
+  import: {
+    rows: [
+      [
+        '',
+        z.union(
+          [csvStream, strict({ csv: text }), strict({ ndjson: bytes }), strict({ json: bytes })],
+          'must be { csv } with the path of a file or a stream, { ndjson }, or { json } with a stream',
+        ),
+      ],
+      options({ idColumn: maybeText, toColumn: maybeText, onMemory: maybeCallback() }),
+    ],
+  },
+  cancel: [ID, options({ version: optional(z.int().min(0)) })],
+  cancelAll: [],
+  message: [ID],
+  status: [],
+  waiting: [
+    options({
+      to: maybeText,
+      reference: maybeText,
+      from: optional(timeInput),
+      until: optional(timeInput),
+      limit,
+      cursor: maybeText,
+    }),
+  ],
+  report: { rows: [] },
+  set: [['', changes], setOptions],
+  previewSet: [['', changes], setOptions],
+  pause: [],
+  resume: [],
+  close: [],
+  delete: [],
+};

@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { inputFields } from '../../campaign/field-schemas.js';
+import { callback, optional, strict } from '../../campaign/input.js';
+import type { ScheduleInput } from '../../intake/schedules/input.js';
+import { OVERLAPS } from '../../intake/schedules/schedule.js';
+import type { Schedules } from '../../intake/schedules/schedules.js';
+import {
+  ID,
+  type Inputs,
+  limit,
+  maybeDuration,
+  maybeText,
+  maybeTexts,
+  members,
+  NAME,
+  options,
+  text,
+} from './checked.js';
+
+const recipients = z.union(
+  [
+    z.string(),
+    z.custom<Extract<ScheduleInput['recipients'], readonly unknown[]>>(Array.isArray),
+    strict({ provided: text }),
+  ],
+  'must be the path of a CSV file, a list of objects with `to`, or { provided } with the name of a list',
+);
+const choice = options({ lanes: maybeTexts });
+
+/** The methods of all schedules. */
+export const SCHEDULE_METHODS: Inputs<Schedules> = {
+  add: [
+    [
+      '',
+      members({
+        ...inputFields('schedule'),
+        id: text,
+        cron: text,
+        zone: text,
+        recipients,
+        overlap: optional(z.enum(OVERLAPS)),
+        catchUp: maybeDuration,
+      }),
+    ],
+  ],
+  list: [options({ lanes: maybeTexts })],
+  page: [options({ lanes: maybeTexts, limit, cursor: maybeText })],
+  get: [ID, choice],
+  next: [ID, ['count', z.int().min(1)], choice],
+  run: [ID, choice],
+  pause: [ID, choice],
+  resume: [ID, choice],
+  remove: [ID, choice],
+  provide: { now: [NAME, ['list', callback()]] },
+};

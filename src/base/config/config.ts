@@ -6,12 +6,12 @@ import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';
 import { cleartextProblems } from './cleartext.js';
 import { accountOf } from './credentials.js';
-import { ConfigError, type ConfigOptions, type Environment, readInput } from './environment.js';
+import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
 import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
 import { readPrices } from './price-file.js';
-import { configHints, type Reading, readSettings } from './read-settings.js';
+import { configHints, type Reading, readInput, readSettings } from './read-settings.js';
 import { readSecretFiles } from './secret-files.js';
 import { configMembers, type Settings } from './settings.js';
 

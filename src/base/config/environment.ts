@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'dotenv';
-import { z } from 'zod';
 import { VolleyError } from '../../campaign/errors.js';
-import { callback, optional, parseInput, strict } from '../../campaign/input.js';
 import { readProblem, systemCode } from './file-problem.js';
 
 /** Environment variables by name, as in `process.env`. */
@@ -23,26 +21,6 @@ export interface SimulatorAddress {
   accountBaseUrl: string;
   /** The addresses of profile v3, for lanes that use it. */
   v3?: { messagingBaseUrl: string; tokenUrl: string };
-}
-
-const options = strict({
-  readFile: optional(callback<NonNullable<ConfigOptions['readFile']>>()),
-  simulator: optional(z.custom<SimulatorAddress>((given) => typeof given === 'object' && given !== null)),
-});
-
-/** What a program passes to load a configuration, and a sentence for each variable that is no text: programs without types may pass anything. */
-export function readInput(given: Environment, more: ConfigOptions) {
-  const all = parseInput(z.record(z.string(), z.unknown()), given, 'environment');
-  const entries = Object.entries(all).filter(([, value]) => value !== undefined && value !== null);
-  return {
-    environment: Object.fromEntries(
-      entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
-    ) as Environment,
-    options: parseInput(options, more, 'options'),
-    notTexts: entries.flatMap(([name, value]) =>
-      typeof value === 'string' ? [] : `${name} must be a text, as in process.env; it is a ${typeof value}`,
-    ),
-  };
 }
 
 /** The configuration is invalid. The error contains every problem and no secret. */

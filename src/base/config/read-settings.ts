@@ -1,6 +1,8 @@
+import { z } from 'zod';
+import { callback, optional, parseInput, strict } from '../../campaign/input.js';
 import { editsBetween } from '../../campaign/nearest.js';
 import { formatDuration } from '../duration.js';
-import type { Environment } from './environment.js';
+import type { ConfigOptions, Environment, SimulatorAddress } from './environment.js';
 import type { SecretFiles } from './secret-files.js';
 import { SETTING_NAMES, SETTINGS, type SettingName, type Settings } from './settings.js';
 
@@ -20,6 +22,26 @@ const IN_ANY_CASE: ReadonlySet<string> = new Set(['HTTPS_PROXY', 'NO_PROXY']);
 
 /** Longer values are not shown: they are probably keys in the wrong place. */
 const MAX_SHOWN_CHARACTERS = 24;
+
+const options = strict({
+  readFile: optional(callback<NonNullable<ConfigOptions['readFile']>>()),
+  simulator: optional(z.custom<SimulatorAddress>((given) => typeof given === 'object' && given !== null)),
+});
+
+/** What a program passes to load a configuration, and a sentence for each variable that is no text: programs without types may pass anything. */
+export function readInput(given: Environment, more: ConfigOptions) {
+  const all = parseInput(z.record(z.string(), z.unknown()), given, 'environment');
+  const entries = Object.entries(all).filter(([, value]) => value !== undefined && value !== null);
+  return {
+    environment: Object.fromEntries(
+      entries.flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
+    ) as Environment,
+    options: parseInput(options, more, 'options'),
+    notTexts: entries.flatMap(([name, value]) =>
+      typeof value === 'string' ? [] : `${name} must be a text, as in process.env; it is a ${typeof value}`,
+    ),
+  };
+}
 
 /** Reads each setting and checks which settings contradict each other. Never throws. */
 export function readSettings({ environment, sources, problems: earlier }: SecretFiles): Reading {

@@ -23,6 +23,12 @@ const IN_ANY_CASE: ReadonlySet<string> = new Set(['HTTPS_PROXY', 'NO_PROXY']);
 /** Longer values are not shown: they are probably keys in the wrong place. */
 const MAX_SHOWN_CHARACTERS = 24;
 
+/** `process.env` is no plain object. */
+const ENVIRONMENT = z.custom<Readonly<Record<string, unknown>>>(
+  (given) => typeof given === 'object' && given !== null,
+  'must be an object such as process.env',
+);
+
 const options = strict({
   readFile: optional(callback<NonNullable<ConfigOptions['readFile']>>()),
   simulator: optional(z.custom<SimulatorAddress>((given) => typeof given === 'object' && given !== null)),
@@ -30,7 +36,7 @@ const options = strict({
 
 /** What a program passes to load a configuration, and a sentence for each variable that is no text: programs without types may pass anything. */
 export function readInput(given: Environment, more: ConfigOptions) {
-  const all = parseInput(z.record(z.string(), z.unknown()), given, 'environment');
+  const all = parseInput(ENVIRONMENT, given, 'environment');
   const entries = Object.entries(all).filter(([, value]) => value !== undefined && value !== null);
   return {
     environment: Object.fromEntries(

@@ -47,7 +47,7 @@ export const KEY_METHODS: Inputs<ApiKeys> = {
   ],
   list: [],
   get: [ID],
-  rotate: [ID, options({ overlap: maybeDuration })],
+  rotate: [ID, options({ overlap: maybeDuration, disableWebhooks: maybeFlag })],
   revoke: [ID, options({ cancelCampaigns: maybeFlag })],
   check: [['key', text]],
   createLink: [['', members({ scopes })]],

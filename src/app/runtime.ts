@@ -1,8 +1,6 @@
-import type { Random } from '../base/clock.js';
-import { type Config, type LocalConfig, secretsOf } from '../base/config/index.js';
-import { createEvents, type Events } from '../base/events/events.js';
+import { secretsOf } from '../base/config/index.js';
+import { createEvents } from '../base/events/events.js';
 import { closedError } from '../base/redis/unavailable.js';
-import type { Actor } from '../campaign/actor.js';
 import { InputError } from '../campaign/errors.js';
 import { parseInput } from '../campaign/input.js';
 import { localActor } from './access/local-actor.js';
@@ -12,22 +10,10 @@ import { openInbound } from './runtime/inbound.js';
 import { lazily, openInstance } from './runtime/instance.js';
 import { readOperations } from './runtime/read-operations.js';
 import { workStarter } from './runtime/start-workers.js';
-import type { Volley } from './volley.js';
+import type { Volley, VolleyOptions } from './volley.js';
 
 export { ClosedError, RedisUnavailableError } from '../base/redis/unavailable.js';
-export type { Volley, Workers } from './volley.js';
-
-/** Options of {@link createVolley}. */
-export interface VolleyOptions {
-  /** From `loadConfig`; from `loadLocalConfig` if you need no calls to the messaging service. */
-  readonly config: Config | LocalConfig;
-  /** Default: logs to standard error at the configured level. */
-  readonly events?: Events | undefined;
-  /** Who uses it, for the audit trail, events, and logs. Default: a program of this user on this host. */
-  readonly actor?: Actor | undefined;
-  /** Default: `Math.random`. Tests pass their own. */
-  readonly random?: Random | undefined;
-}
+export type { Volley, VolleyOptions, Workers } from './volley.js';
 
 /**
  * Creates a Volley instance. It connects to Redis on the first call, and to the messaging service only if it works or manages

@@ -1,7 +1,8 @@
-import type { Config, LaneRules } from '../base/config/index.js';
+import type { Random } from '../base/clock.js';
+import type { Config, LaneRules, LocalConfig } from '../base/config/index.js';
 import type { Events } from '../base/events/events.js';
 import type { Records } from '../call-records/open-records.js';
-import type { ActingFor } from '../campaign/actor.js';
+import type { ActingFor, Actor } from '../campaign/actor.js';
 import type { Check } from '../campaign/check-views.js';
 import type { ForgottenNumber } from '../campaign/forgotten.js';
 import type { Preview } from '../campaign/preview-views.js';
@@ -37,6 +38,18 @@ export type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
 export type { TokenCache } from '../service/auth/token-cache.js';
 export type { TokenState } from '../service/auth/token-state.js';
 export type { PositionKind } from './access/positions.js';
+
+/** Options of `createVolley`. */
+export interface VolleyOptions {
+  /** From `loadConfig`; from `loadLocalConfig` if you need no calls to the messaging service. */
+  readonly config: Config | LocalConfig;
+  /** Default: logs to standard error at the configured level. */
+  readonly events?: Events | undefined;
+  /** Who uses it, for the audit trail, events, and logs. Default: a program of this user on this host. */
+  readonly actor?: Actor | undefined;
+  /** Default: `Math.random`. Tests pass their own. */
+  readonly random?: Random | undefined;
+}
 
 /** Options of {@link Volley.examine}. */
 export interface ExamineOptions {

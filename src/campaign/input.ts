@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { DURATION_FORM } from '../base/duration.js';
 import { InputError, throwInputErrors } from './errors.js';
 import { listed } from './listed.js';
 import { numberProblem } from './moment.js';
@@ -44,7 +43,7 @@ function closest(name: string, known: readonly string[]): string | null {
 }
 
 /** A duration as a text, which is read where its default is known. */
-export const durationText = z.string(`must be ${DURATION_FORM}`);
+export const durationText = z.string('must be a whole number and a unit, such as 90s, 15m, 72h, or 30d');
 
 /** A time that a program gives: ms since the epoch, a Date, or a text, which is checked where its zone is known. */
 export const timeInput = z.unknown().transform((given, context): number | string => {

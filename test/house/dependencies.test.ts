@@ -43,11 +43,13 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     access: [],
     forget: ['access'],
     volley: ['access', 'forget'],
+    // How the arguments of the library are checked.
+    input: ['access', 'forget', 'volley'],
     // What is wrong with an installation.
     doctor: ['access', 'volley'],
     worker: ['volley'],
     // The composition root.
-    runtime: ['access', 'forget', 'volley', 'doctor', 'worker'],
+    runtime: ['access', 'forget', 'volley', 'input', 'doctor', 'worker'],
   },
   // One row per operation. The surfaces read the rows.
   operations: {},

@@ -8,8 +8,7 @@ import type { NotificationService } from '../../engine/notifications/notificatio
 import type { SubscriptionService } from '../../engine/notifications/subscription-service.js';
 import { ROLES } from '../../engine/recovery/roles.js';
 import type { TokenCache } from '../../service/auth/token-cache.js';
-import type { VolleyOptions } from '../runtime.js';
-import type { Volley } from '../volley.js';
+import type { Volley, VolleyOptions } from '../volley.js';
 import { KEY_METHODS, POSITION_METHODS, STORED_LANE_METHODS, WEBHOOK_METHODS } from './access.js';
 import { CAMPAIGN_METHODS } from './campaigns.js';
 import {

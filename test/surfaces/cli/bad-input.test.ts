@@ -18,13 +18,13 @@ writeFileSync(messy, `name,phone\nAnna,+447700900101\n${rows.join('\n')}\n`);
 
 const { volley } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
 
-/** Keys that hold campaigns, numbers, or tokens. The records of lanes and queues, and the number of removals, do not count. */
+/** Keys that hold campaigns, numbers, or tokens. The records of lanes and queues, the number of removals, and the data format do not count. */
 async function storedKeys(): Promise<string[]> {
   return (await keysOf(redis, prefix)).filter(
     (key) =>
       !key.includes(`${prefix}:lanes`) &&
       !key.endsWith(':meta') &&
-      ![`${prefix}:due`, `${prefix}:removals`].includes(key),
+      ![`${prefix}:due`, `${prefix}:removals`, `${prefix}:format`].includes(key),
   );
 }
 

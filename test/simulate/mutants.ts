@@ -283,8 +283,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/lane/confirm-claim.lua',
-        from: "return state and campaign_read(state).state == 'running' and 1 or 0",
-        to: 'return state and 1 or 0',
+        from: "return c and c.state == 'running' and 1 or 0",
+        to: 'return c and 1 or 0',
       },
     ],
   },

@@ -175,7 +175,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
     const unchecked = guarded<Volley>({
       ...shared,
       as: volleyFor,
-      records: auditedRecords(guarded(records), by, (lane) => finder.idOf(lane)),
+      records: guarded(auditedRecords(records, by, (lane) => finder.idOf(lane))),
       async enqueue(input) {
         const [{ importCampaign }] = await importModules();
         return importCampaign(enqueuing, await knowing(input));

@@ -23,9 +23,13 @@ interface DataFormatOptions {
 
 /** Why this version cannot read what is stored, and what to do; null if it can, or if nothing is stored. */
 export async function otherFormat(redis: Redis, keys: Keys): Promise<string | null> {
-  const stored = await redis.get(keys.format);
+  let stored = await redis.get(keys.format);
+  if (stored === null) {
+    if (!(await hasData(redis, keys))) return null;
+    // Another process may have stored the format, and then data, since.
+    stored = await redis.get(keys.format);
+  }
   if (stored === String(DATA_FORMAT)) return null;
-  if (stored === null && !(await hasData(redis, keys))) return null;
   const what = stored === null ? 'no format' : `format ${stored}`;
   if (Number(stored ?? 0) > DATA_FORMAT)
     return `a later version of Volley has stored the data in Redis (${what}, and this version reads ${DATA_FORMAT}): upgrade this process`;

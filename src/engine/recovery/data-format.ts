@@ -74,7 +74,8 @@ export function dataFormat({ redis, keys, heartbeats, machine }: DataFormatOptio
   const storedOther = async (): Promise<string | null> => {
     const why = await otherFormat(redis, keys);
     if (why === null) {
-      await redis.set(keys.format, DATA_FORMAT, 'NX');
+      // A full Redis refuses to set even what it has.
+      if ((await redis.exists(keys.format)) === 0) await redis.set(keys.format, DATA_FORMAT, 'NX');
       isKnown = true;
     }
     return why;

@@ -266,7 +266,9 @@ describe('a report', () => {
 
   test('leaves numbers as programs read them', () => expect(forSpreadsheet(row).to).toBe('+447700900123'));
 
-  test.each(['=1', '+1', '-1', '@x', '\t=1', '\r=1', '＝1'])('makes %j harmless', (text) => {
+  test('shows a carriage return, which would hide the start of its line on a terminal', () =>
+    expect(spreadsheetSafe('\r=1')).toBe('\\u000d=1'));
+  test.each(['=1', '+1', '-1', '@x', '\t=1', '＝1'])('makes %j harmless', (text) => {
     expect(spreadsheetSafe(text)).toMatch(/^'/);
     expect(fromSpreadsheetSafe(spreadsheetSafe(text))).toBe(text);
     expect(fromSpreadsheetSafe(`'${text}`)).toBe(text);

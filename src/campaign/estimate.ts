@@ -302,7 +302,7 @@ function forecastOf(
   const pad = window / 100 + Math.min(1_000, window / 20);
   if (isEarly) return Math.max(start, sentAt - pad);
   // The last permits of a learned quota are used one at a time.
-  const learning = rules.quota > 0 ? 0 : 2 * pad + (lane.isProven ? 0 : UNPROVEN_BACKOFF * window);
+  const learning = rules.quota > 0 ? 0 : 4 * pad + (lane.isProven ? 0 : UNPROVEN_BACKOFF * window);
   return sentAt + assumed.latency + learning + pad;
 }
 

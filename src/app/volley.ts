@@ -207,8 +207,11 @@ export interface Volley
    * changes nothing, and calls no service.
    */
   examine(options?: ExamineOptions): AsyncIterable<Check>;
-  /** Rejects if Redis does not reply within this time, such as `2s`. */
-  ping(within: string): Promise<void>;
+  /**
+   * Rejects if Redis does not reply within this time, such as `2s`. `eviction`: the `maxmemory-policy` by which Redis deletes data when its
+   * memory is full; null with `noeviction`, as it must be.
+   */
+  ping(within: string): Promise<{ readonly eviction: string | null }>;
   /**
    * Starts to serve the lanes in this process. Needs the full configuration (`loadConfig`). `roles`: default all.
    * `concurrency`: how many lanes to serve at a time, default 50.

@@ -1,4 +1,5 @@
 import { durationOption } from '../../base/duration.js';
+import { evictionOf } from '../../base/redis/memory.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { unconfiguredLanes } from '../../reporting/fleet-snapshot.js';
 import { findRecipients, recipientPage, reportRows, reportVersion } from '../../reporting/report.js';
@@ -102,7 +103,8 @@ export function readOperations({
     watchLive: (wanted, onTick) => live().watchLive(wanted, onTick),
     ping: async (within) => {
       const answerWithinMs = durationOption('within', within, 0);
-      await untilAnswered(() => redis.ping(), { answerWithinMs, tries: 1 });
+      const eviction = await untilAnswered(() => evictionOf(redis), { answerWithinMs, tries: 1 });
+      return { eviction };
     },
   };
 }

@@ -3,6 +3,7 @@ import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/re
 import { requireReplay } from '../../base/redis/file-replay.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import type { MayLose } from '../../base/redis/may-lose.js';
+import { evictionOf } from '../../base/redis/memory.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { OLDER_DATA } from '../../campaign/block-codes.js';
 import { InputError } from '../../campaign/errors.js';
@@ -111,6 +112,8 @@ export function workStarter(
           );
         const hint = await requireReplay(redis, config.redisPrefix, { signal: control.signal });
         if (hint !== undefined) events.emit({ type: 'config.hint', hint });
+        const policy = await untilAnswered(() => evictionOf(redis), { signal: control.signal });
+        if (policy !== null) events.emit({ type: 'redis.evicts', policy });
         const { stateFile } = full;
         const highest = stateFile === undefined ? undefined : await openHighest(stateFile, control.signal);
         const { work } = await import('../worker.js');

@@ -1,6 +1,6 @@
 import { type Clock, monotonicClock } from '../clock.js';
 import type { Redis } from './connection.js';
-import { mastersOf } from './durability.js';
+import { mastersOf, refusal } from './durability.js';
 import { perConnection } from './join-calls.js';
 import { RedisFullError } from './unavailable.js';
 
@@ -32,6 +32,14 @@ async function memoryOf(redis: Redis): Promise<Memory> {
     used: 0,
     limit: 0,
   });
+}
+
+/** How a server deletes keys to make room, if it does: a policy of `maxmemory-policy` other than `noeviction`. */
+export async function evictionOf(redis: Redis): Promise<string | null> {
+  const nodes = await mastersOf(redis);
+  const infos = await Promise.all(nodes.map((node) => node.info('memory').catch(refusal)));
+  const policies = infos.flatMap((info) => /^maxmemory_policy:(\S+)/m.exec(String(info ?? ''))?.[1] ?? []);
+  return policies.find((policy) => policy !== 'noeviction') ?? null;
 }
 
 const checked = perConnection((redis) => {

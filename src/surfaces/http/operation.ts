@@ -12,6 +12,11 @@ import { type HttpOptions, jsonResponse, problemResponses, type Routes } from '.
 const PING_WITHIN = '2s';
 
 const ok = z.object({ status: z.literal('ok') });
+const ready = ok.extend({
+  warnings: z
+    .array(z.string())
+    .describe('What puts data at risk although requests are served, such as a Redis that may evict keys.'),
+});
 
 /** The health checks. They require no key and reveal nothing else. */
 export const health: Routes = (app, { volley, isLeaving = () => false }) => {
@@ -40,7 +45,7 @@ export const health: Routes = (app, { volley, isLeaving = () => false }) => {
         tags: ['Operation'],
         security: [],
         response: {
-          200: jsonResponse('Redis responds, and the process is not about to close', ok),
+          200: jsonResponse('Redis responds, and the process is not about to close', ready),
           ...problemResponses('unavailable'),
         },
       },
@@ -50,12 +55,11 @@ export const health: Routes = (app, { volley, isLeaving = () => false }) => {
         throw new Problem('unavailable', 'This process is shutting down.', {
           headers: { 'retry-after': '2' },
         });
-      try {
-        await volley.ping(PING_WITHIN);
-      } catch {
+      const { eviction } = await volley.ping(PING_WITHIN).catch(() => {
         throw new Problem('unavailable', 'Redis does not respond.', { headers: { 'retry-after': '2' } });
-      }
-      return { status: 'ok' as const };
+      });
+      const evicts = `Redis deletes data when its memory is full (maxmemory-policy ${eviction}). Set maxmemory-policy noeviction.`;
+      return { status: 'ok' as const, warnings: eviction === null ? [] : [evicts] };
     },
   );
 };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { createVolley } from '../../../src/app/runtime.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { loadConfig, loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { connect } from '../../../src/base/redis/connection.js';
 import { privateRedis } from '../../base/redis/private-redis.js';
@@ -155,3 +155,29 @@ function ticksOf({ body }: Response): { next(): Promise<string> } {
     },
   };
 }
+
+test('While Redis may evict data, /readyz warns of it, and a worker that starts reports it', async () => {
+  const ready = async (): Promise<unknown> => (await fetch(`${origin}/readyz`)).json();
+  expect(await ready()).toEqual({ status: 'ok', warnings: [] });
+  const admin = connect(redis.url);
+  onTestFinished(() => admin.disconnect());
+  await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  onTestFinished(async () => void (await admin.config('SET', 'maxmemory-policy', 'noeviction')));
+  expect(await ready()).toEqual({
+    status: 'ok',
+    warnings: [expect.stringMatching(/maxmemory-policy allkeys-lru.*Set maxmemory-policy noeviction/)],
+  });
+
+  const env = {
+    ...settings,
+    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+    API_KEY: 'k',
+    ALLOW_INSECURE: 'service',
+  };
+  const events = createEvents({ level: 'silent' });
+  const volley = createVolley({ config: loadConfig(env), events });
+  onTestFinished(() => volley.close());
+  const reported = new Promise((resolve) => events.on('redis.evicts', resolve));
+  volley.work({ roles: ['follow-up'] });
+  expect(await reported).toMatchObject({ policy: 'allkeys-lru' });
+});

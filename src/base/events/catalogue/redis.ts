@@ -69,6 +69,12 @@ export const REDIS_EVENTS = {
     (e) =>
       `lane ${e.lane} sends nothing: Redis has a replica, and nothing bounds how much is lost when it takes over; set min-replicas-to-write in Redis, or REDIS_MAY_LOSE; \`volley doctor\` explains it`,
   ),
+  'redis.evicts': entry(
+    'error',
+    { policy: id },
+    (e) =>
+      `Redis deletes data when its memory is full (maxmemory-policy ${e.policy}): campaigns, claims, and suppressions may be lost; set maxmemory-policy noeviction`,
+  ),
   'redis.clockChanged': entry(
     'warn',
     { lane: id, direction: oneOf('forward', 'back'), by: span },

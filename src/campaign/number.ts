@@ -37,8 +37,8 @@ const EXAMPLE = '+447700900123';
 /** E.164, section 6: a number has at most 15 digits, including the calling code. */
 const MAX_DIGITS = 15;
 
-/** With special rules, fewer digits are no number of any kind. */
-const MIN_SPECIAL = 6;
+/** With special rules, fewer digits are no number of any kind. Norfolk Island has mobile numbers of five (`80000` is +672 3 80000). */
+const MIN_SPECIAL = 5;
 
 /** No spelling of a number is longer, and patterns would take their time for it. */
 const MAX_SPELLING = 100;

@@ -249,6 +249,9 @@ describe('In every country', () => {
     }
   });
 
+  it('a mobile number of five digits is accepted, to which its country adds another', () =>
+    expect(numberReader('NF')('80000')).toEqual({ ok: true, number: '+672380000', isNational: true }));
+
   it('every number that libphonenumber knows as mobile is accepted', () => {
     fc.assert(
       fc.property(spelledNumber, ({ country, digits }) => {

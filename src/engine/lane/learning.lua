@@ -16,8 +16,8 @@
   A limit that is too high should cost one 429, not one for each request in flight. So many are in flight only while the window holds
   less than it certainly admits; from there on, requests are sent one at a time. `certain` rests on this: a 429 shows that the service's
   window is full, however it counts. In the k windows after it, the service admits at most k times N, so N is at least their mean.
-  Where one at a time is too slow to fill a window, up to eight more are in flight up to what windows have held (`likely`): as many as fill a
-  window if they are sent evenly, and half as many again. Each window that is still not full allows one more, until the next 429. So a slow
+  Where one at a time is too slow to fill a window, up to eight more are in flight up to what windows have held (`likely`): twice as many
+  as fill a window if they are sent evenly. Each window that is still not full allows one more, until the next 429. So a slow
   service may answer slightly more than one 429 per window, on average.
   A second 429 within a window shows that the limit is far too high: a burst spanned the turn of the service's window, or used up what a
   token bucket had saved. The limit comes down to what a window certainly admits, and is soon raised by more than 1 %.

@@ -55,7 +55,7 @@ local POLICY = {
   PERIOD_TOLERANCE = 0.03,
   TAPER = 4,
   -- Beside that one, up to what a window likely admits: so many times as many as fill a window if they are sent evenly, and at most so many.
-  FASTER_THAN_EVENLY = 1.5,
+  FASTER_THAN_EVENLY = 2,
   LIKELY_IN_FLIGHT = 8,
   -- A 429 lowers a proven limit by at most this part, and by twice as much for each 429 in a row.
   PROVEN_DECREASE = 0.1,

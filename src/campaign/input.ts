@@ -5,7 +5,7 @@ import { numberProblem } from './moment.js';
 import { editsBetween, nearest } from './nearest.js';
 
 /*
- * How input is checked by a schema, and what is said about it. Programs without types may pass anything, and what is stored must be readable by
+ * Checks input by a schema, and describes what is wrong with it. Programs without types may pass anything, and what is stored must be readable by
  * every process for ever. The HTTP API checks requests, and the library its arguments (app/input).
  */
 

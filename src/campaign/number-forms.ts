@@ -33,7 +33,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     isReplaced: true,
   },
   55: {
-    // Short numbers that begin with 2 to 5 are landlines. Putting a 9 before them makes the mobile number of somebody else.
+    // Short numbers that begin with 2 to 5 are landlines. Putting a 9 before them makes another person's mobile number.
     source:
       'Anatel, Resolução 553 (2010), in all areas since 6 November 2016: mobile numbers, which began with 6 to 9, got a 9 in front',
     former: [/^\+55([1-9][1-9])([6-9]\d{7})$/, '+55$19$2'],

@@ -40,7 +40,7 @@ test.each([
   ['a British number', '+447700900123'],
   ['a number of the US that looks Mexican behind its calling code', '+15215512345'],
   ['a Peruvian number, whose calling code begins alike', '+51987654321'],
-  ['a number of nobody', '+5'],
+  ['a number of no country', '+5'],
 ])('%s, %s, has no other form', (_, number) => {
   expect([possibleFormsOf(number), formsOf(number)]).toEqual([[number], [number]]);
   expect([subscriberOf(number), callableForm(number)]).toEqual([number, number]);

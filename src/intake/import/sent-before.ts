@@ -28,7 +28,7 @@ import { SeenRecipients } from './seen-recipients.js';
  *
  * A list takes time to read, and a person takes time to answer, so it is compared once more. If those who get the text are left out, the import
  * reserves the text (idempotency.ts) before it compares, and while it compares at its commit, no campaign of this text is committed on a compared
- * lane: what it finds then refuses it. If they are only counted, the person who has agreed is asked again.
+ * lane: what it finds then refuses it. If they are only counted, Volley asks again.
  *
  * Messages of outboxes are not compared. They have their own ids, against which their producer repeats them safely, and the same text, such
  * as a reminder, is meant to reach the same number again.

@@ -335,7 +335,7 @@ test('A number is forgotten with any other that certainly belongs to its subscri
   expect(suppressed).toBe(1);
 });
 
-test('A number that may belong to somebody else is not forgotten', async () => {
+test('A number that may belong to another person is not forgotten', async () => {
   const own = installation('argentina');
   const numbers = ['+541123456789', '+5491123456789'] as const;
   await enqueue(own, [...others(2), ...numbers.map((to) => ({ to, name: 'Zebedea' }))]);

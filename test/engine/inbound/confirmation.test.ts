@@ -38,7 +38,7 @@ test.each([
   ],
   [
     'is not sent',
-    'somebody else has suppressed its number, too',
+    'another actor has suppressed its number, too',
     (volley) => volley.suppression.add([NUMBER]),
     { requests: 0, counts: { suppressed: 1 } },
   ],

@@ -355,7 +355,7 @@ describe('While an import leaves out who gets the text already', () => {
   });
 });
 
-test('Who has agreed is asked again if someone else has sent the text meanwhile', async () => {
+test('Volley asks again if another person has sent the text since you agreed', async () => {
   const { deps, send } = fixture('asked-again');
   const asked: (number | undefined)[] = [];
   const outcome = await importCampaign(deps, {

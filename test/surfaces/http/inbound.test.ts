@@ -166,7 +166,7 @@ test('One stop word suppresses all numbers of its subscriber, and one start word
   expect(await areSuppressed()).toEqual([false, false]);
 });
 
-test('A stop word whose sender is no number is stored, and a warning says that it suppresses nobody', async () => {
+test('A stop word whose sender is no number is stored, and a warning says that it suppresses no number', async () => {
   const stop = message({ from: '07700 900123', text: 'stop' });
   expect((await post(stop)).status).toBe(200);
   expect(await listed(stop.messageId)).toMatchObject({ from: '07700 900123', effect: { operation: null } });

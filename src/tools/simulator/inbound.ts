@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Random } from '../../base/clock.js';
 import type { KeyState } from './key-ring.js';
@@ -57,7 +58,8 @@ export class Inbound {
   readonly #random: Random;
   readonly #notifier = new Notifier();
   #settings: InboundSettings;
-  /** The parts of long messages carry the same number, one byte, by which they are joined. */
+  /** By message id: the parts of a long message carry the same number, one byte, by which they are joined. */
+  readonly #references = new LRUCache<string, number>({ max: 256 });
   #reference = 0;
 
   constructor(settings: InboundSettings, timers: Timers, random: Random) {
@@ -133,15 +135,24 @@ export class Inbound {
     };
     const parts = [text].flat();
     if (parts.length === 1 || isJoined) return [{ ...common, messageId, message: parts.join('') }];
-    this.#reference = (this.#reference + 1) % 256;
+    const reference = this.#referenceOf(messageId);
     return parts.map((message, at) => ({
       ...common,
       messageId: `${messageId}-${at + 1}`,
       message,
-      udhMessageId: this.#reference,
+      udhMessageId: reference,
       concatPart: at + 1,
       concatTotal: parts.length,
     }));
+  }
+
+  /** The sender's phone chooses it, so a message that is sent again keeps it. */
+  #referenceOf(messageId: string): number {
+    const known = this.#references.get(messageId);
+    if (known !== undefined) return known;
+    this.#reference = (this.#reference + 1) % 256;
+    this.#references.set(messageId, this.#reference);
+    return this.#reference;
   }
 
   #deliver(request: Parameters<Notifier['send']>[0], attempt: number): void {

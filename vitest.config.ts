@@ -1,13 +1,16 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { LongFirst } from './test/base/long-first.js';
-import { NIGHTLY } from './test/base/nightly.js';
+import { filesOf } from './test/base/parts.js';
+
+const { include, exclude } = filesOf();
 
 export default defineConfig({
   test: {
     // Golden files show times of this machine's zone.
     env: { TZ: 'UTC' },
-    include: ['test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, ...(NIGHTLY ? [] : ['test/**/*.nightly.test.ts'])],
+    include,
+    exclude: [...configDefaults.exclude, ...exclude],
+    setupFiles: ['test/base/worker-order.ts'],
     globalSetup: ['test/base/redis/provide.ts', 'test/end-to-end/console/provide.ts'],
     // Generous limits, so that only hanging tests time out, even on a busy machine.
     testTimeout: 60_000,

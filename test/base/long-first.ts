@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { seededRandom } from '../../src/tools/simulator/random.js';
 
 /** Files that run for minutes although they are short: with processes, kills, and services that wait. */
 const LONG = /\/test\/(end-to-end|faults|simulate)\/|(kill|restarts|learning|lane-admin)\.test\.ts$/;
@@ -8,13 +10,34 @@ const BROWSER = /\/test\/end-to-end\/console\//;
 
 /**
  * Starts the long files first, so that the workers end at about the same time, those with a browser after the other long ones; the others as
- * vitest does, large ones first.
+ * vitest does, large ones first. SHUFFLE=SEED shuffles each of these groups, and ORDER=PATH repeats an order that `.ci/steady` printed.
  */
 export class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
+    const { SHUFFLE, ORDER } = process.env;
+    if (ORDER !== undefined) {
+      const places = new Map(
+        readFileSync(ORDER, 'utf8')
+          .split('\n')
+          .map((file, place) => [file, place]),
+      );
+      const placeOf = ({ moduleId }: TestSpecification): number => places.get(moduleId) ?? -1;
+      return files.filter((file) => placeOf(file) >= 0).sort((a, b) => placeOf(a) - placeOf(b));
+    }
+    const sorted = SHUFFLE === undefined ? await super.sort(files) : shuffled(files, Number(SHUFFLE));
     const placeOf = ({ moduleId }: TestSpecification): number =>
       LONG.test(moduleId) ? Number(BROWSER.test(moduleId)) : 2;
     return sorted.sort((a, b) => placeOf(a) - placeOf(b));
   }
+}
+
+function shuffled(files: readonly TestSpecification[], seed: number): TestSpecification[] {
+  const random = seededRandom(seed);
+  const keyed = files
+    .map((file) => ({ file, name: file.moduleId }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  return keyed
+    .map(({ file }) => ({ file, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ file }) => file);
 }

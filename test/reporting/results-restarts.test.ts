@@ -4,7 +4,7 @@ import { loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { GoneError, NotFoundError } from '../../src/campaign/errors.js';
-import { NIGHTLY } from '../base/nightly.js';
+import { NIGHTLY } from '../base/parts.js';
 
 /** The log of results remembers which of the last 50 servers wrote which part of it. */
 const RESTARTS = 56;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NIGHTLY } from '../../base/nightly.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { scheduleKillRun } from './kill-run.js';
 

@@ -1,0 +1,44 @@
+/*
+ * The parts of the suite. `npm test` runs `quick`, which takes minutes; `npm run test:all` runs every file. A file that no other part names
+ * is in `quick`.
+ */
+
+/** Files whose processes are killed and started again, or that wait for servers which fail over; without `kill`, the path in `quick`. */
+const PROCESSES = [
+  'test/end-to-end/!(kill).test.ts',
+  'test/simulate/**/*.test.ts',
+  'test/{call-records,engine,intake,reporting}/**/*{kill,restarts,dead-import}.test.ts',
+  'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel,silent}.test.ts',
+  'test/surfaces/cli/{serve,startup,up,up-file,up-start,end-to-end}.test.ts',
+];
+/** Files that need a browser. */
+const CHROMIUM = ['test/end-to-end/console/*.test.ts'];
+/** Files that measure how long something takes: they run last, one after another. */
+const ALONE = ['test/**/*.alone.test.ts', 'test/end-to-end/console/live.test.ts'];
+/** Files with long runs and planted bugs. */
+const NIGHTLY_ONLY = ['test/**/*.nightly.test.ts'];
+
+/** Whether the files with long runs and planted bugs run, too: in `npm run test:all` and `.ci/nightly`. */
+export const NIGHTLY = process.env['NIGHTLY'] === '1';
+
+/** Which files a part has. */
+interface Files {
+  readonly include: string[];
+  readonly exclude: string[];
+}
+
+const ALL = ['test/**/*.test.ts'];
+const parts = {
+  quick: { include: ALL, exclude: [...PROCESSES, ...CHROMIUM, ...ALONE] },
+  processes: { include: PROCESSES, exclude: ALONE },
+  chromium: { include: CHROMIUM, exclude: ALONE },
+  alone: { include: ALONE, exclude: [] },
+  all: { include: ALL, exclude: [] },
+} satisfies Record<string, Files>;
+
+/** The files of the part that TESTS names; by default all, so that `npx vitest run FILE` runs any file. */
+export function filesOf(part = process.env['TESTS'] ?? 'all'): Files {
+  const files = Object.entries(parts).find(([name]) => name === part)?.[1];
+  if (files === undefined) throw new Error(`TESTS: expected ${Object.keys(parts).join(', ')}, got ${part}`);
+  return NIGHTLY ? files : { ...files, exclude: [...files.exclude, ...NIGHTLY_ONLY] };
+}

@@ -22,7 +22,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
     image,
     announce: (line) => console.error(line),
     // Not for `npx vitest`, which may run in an editor or after every change.
-    install: /^test(:all)?$/.test(process.env['npm_lifecycle_event'] ?? '') || process.argv.includes('--install'),
+    install:
+      /^test(:all)?$/.test(process.env['npm_lifecycle_event'] ?? '') || process.argv.includes('--install'),
     installer: 'npm test',
   }).catch((error: Error) => {
     console.error(error.message);

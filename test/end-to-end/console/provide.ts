@@ -25,7 +25,8 @@ export default async function setup(project: TestProject): Promise<void> {
     const missing = `Chromium is not installed (${NAMES.join(', ')})`;
     if (which !== undefined) throw new Error(`${missing}, so the checks of the console cannot run.`);
     // `npm test` has none of them.
-    if (process.env['TESTS'] !== 'quick') console.error(`${missing}: the checks of the console in a browser are skipped.`);
+    if (process.env['TESTS'] !== 'quick')
+      console.error(`${missing}: the checks of the console in a browser are skipped.`);
   }
   project.provide('chromium', chromium);
   project.provide('isNightly', which === 'all');

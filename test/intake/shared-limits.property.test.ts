@@ -13,6 +13,7 @@ import { limitsFor } from '../../src/campaign/check-limits.js';
 import type { SomeLimits } from '../../src/campaign/limit-values.js';
 import { beginImport, discardImport } from '../../src/intake/import/import-session.js';
 import { testRedis } from '../base/redis/test-redis.js';
+import { storedLane } from '../engine/stored-lane.js';
 
 const { url, prefix, redis } = testRedis('shared-limits');
 const LANES = ['a', 'b', 'c', 'd'];
@@ -117,10 +118,8 @@ const campaign = (lane: string, count: number) => ({
 
 /** What is counted for a key today on all lanes. */
 const counted = async (key: string): Promise<number> => {
-  const counts = await Promise.all(
-    LANES.map((lane) => redis.hget(keys.lane(lane, 'keyBytes'), `today:${key}`)),
-  );
-  return counts.reduce((sum, count) => sum + Number(count?.split(' ')[1] ?? 0), 0);
+  const counts = await Promise.all(LANES.map((id) => storedLane({ redis, keys, id }).storedToday(key)));
+  return counts.reduce((sum, { messages }) => sum + messages, 0);
 };
 
 const action = fc.record({

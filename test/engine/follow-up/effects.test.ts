@@ -44,51 +44,46 @@ const GATE: Record<PollEffect['gate'], object> = {
   unused: { backingOff: 'throttled', stopped: '', onTrial: '1', probe: '0' },
 };
 
-/** When the request is due as one that was never polled, and as one that was; null: not at all. */
-const REQUEST: Record<PollEffect['request'], { unpolled: number | null; polled: number | null }> = {
-  report: { unpolled: null, polled: NOW + RULES.pollAgain },
-  dueNow: { unpolled: NOW, polled: null },
-  dueLater: { unpolled: NOW + RULES.pollAgain, polled: null },
-  forget: { unpolled: null, polled: null },
+/** When the request is due as one that was never polled, and as one that was. */
+const REQUEST: Record<PollEffect['request'], { first: object; again: object }> = {
+  report: { first: {}, again: { 'c:0': NOW + RULES.pollAgain } },
+  dueNow: { first: { 'c:0': NOW }, again: {} },
+  dueLater: { first: { 'c:0': NOW + RULES.pollAgain }, again: {} },
+  forget: { first: {}, again: {} },
 };
 
 /** A lane on trial whose only accepted request is due, and whose probe is the poll for it. */
 async function probedLane(result: PollResult, purpose: string) {
   const name = `${result}-${purpose}`;
   const lane = laneFixture(redis, prefix, name);
-  const recordKey = lane.keys.lane(name, 'lane');
   await lane.campaign('c', 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const accepted = claims.map(
     (claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' }) as const,
   );
   await lane.settlements.send(accepted, 0, START);
-  await redis.hset(recordKey, { backingOff: 'throttled', backoffUntil: START, epoch: 1, onTrial: 1 });
+  await lane.stored.backOff(START);
   const polls = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: DUE });
   const [claim] = polls.claims;
   if (claim === undefined) throw new Error('the lane did not probe');
-  expect(await redis.hget(recordKey, 'probe')).toBe(String(claim.number));
-  const dueAt = async (set: 'unpolled' | 'polled') => {
-    const score = await redis.zscore(lane.keys.lane(name, set), 'c:0');
-    return score === null ? null : Number(score);
-  };
-  const dueTimes = async () => ({ unpolled: await dueAt('unpolled'), polled: await dueAt('polled') });
-  return { lane, recordKey, claim, dueTimes };
+  expect(await lane.stored.probe()).toBe(claim.number);
+  const dueTimes = lane.stored.polls;
+  return { lane, claim, dueTimes };
 }
 
 describe.each(results)('A poll that is settled as %s', (result, effect) => {
   test('has the effects that its row in the table names', async () => {
-    const { lane, recordKey, claim, dueTimes } = await probedLane(result, 'once');
+    const { lane, claim, dueTimes } = await probedLane(result, 'once');
     const { settled, events } = await lane.settlements.poll([{ claim, result, ...DETAILS[result] }], 0, NOW);
     expect(settled).toBe(1);
 
     const { polls, inFlightPolls } = await lane.views.look(NOW);
     expect({ polls, inFlightPolls }).toEqual({ polls: LEDGER[effect.ledger].polls, inFlightPolls: 0 });
-    const record = { stopped: '', lastPollAt: '0', ...(await redis.hgetall(recordKey)) };
-    expect(record).toMatchObject(GATE[effect.gate]);
-    expect(Number(record.lastPollAt)).toBe(LEDGER[effect.ledger].countsFrom);
+    const gate = await lane.stored.gate();
+    expect(gate).toMatchObject(GATE[effect.gate]);
+    expect(gate.lastPollAt).toBe(LEDGER[effect.ledger].countsFrom);
     const isFinal = result === 'infos';
-    expect(await dueTimes()).toEqual(isFinal ? { unpolled: null, polled: null } : REQUEST[effect.request]);
+    expect(await dueTimes()).toEqual(isFinal ? REQUEST.forget : REQUEST[effect.request]);
     expect((await lane.state('c')).counts).toMatchObject(
       isFinal ? { deliveredToNetwork: 0, deliveredToTerminal: 1 } : { deliveredToNetwork: 1 },
     );
@@ -97,10 +92,10 @@ describe.each(results)('A poll that is settled as %s', (result, effect) => {
   });
 
   test('changes nothing when it is settled again', async () => {
-    const { lane, recordKey, claim, dueTimes } = await probedLane(result, 'again');
+    const { lane, claim, dueTimes } = await probedLane(result, 'again');
     const settlement = { claim, result, ...DETAILS[result] };
     await lane.settlements.poll([settlement], 0, NOW);
-    const stored = async () => [await redis.hgetall(recordKey), await lane.state('c'), await dueTimes()];
+    const stored = async () => [await lane.stored.record(), await lane.state('c'), await dueTimes()];
     const before = await stored();
     const { settled, events } = await lane.settlements.poll([settlement], 0, NOW);
     expect({ settled, events }).toEqual({ settled: 0, events: [] });

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
 import type { BearerOutcome, TokenSource } from '../../../src/engine/lane/token-source.js';
-import { recordsKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
@@ -59,7 +58,7 @@ async function createFollowUp({
     (claim) => ({ claim, result: 'accepted', letters: 'NN', requestId: 'r1' }) as const,
   );
   await settleSends(lane, accepted, 0.5);
-  await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
+  await fixture.stored.setFirstPoll('c:0', 1);
   const request = { sender: 'ACME', requestId: 'r1', recipients: NUMBERS };
   return {
     fixture,
@@ -67,13 +66,7 @@ async function createFollowUp({
     types: () => emitted.map(({ type }) => type),
     status: async () => laneStatus(lane, await lane.status()),
     /** The number of requests that are still followed up. */
-    async followed(): Promise<number> {
-      const { keys } = fixture;
-      return (
-        (await redis.zcard(keys.lane('default', 'unpolled'))) +
-        (await redis.zcard(keys.lane('default', 'polled')))
-      );
-    },
+    followed: async () => (await fixture.stored.followed()).length,
     async turn() {
       const client = createMessagingClient({ baseUrl, timeoutMs: 20_000 });
       const followUp = {
@@ -139,7 +132,7 @@ describe('A poll', () => {
       const service = await startService(report('DeliveredToNetwork', 'DeliveredToNetwork'));
       const followUp = await createFollowUp({ ...service, deadline });
       const sentAt = Date.now() - 31 * 86_400_000;
-      await redis.hset(recordsKey(followUp.fixture.keys, 'default', 'c', 0), '0', `2,${sentAt},0,,r1`);
+      await followUp.fixture.stored.setRequest('c', 0, 2, sentAt, 'r1');
       await followUp.turn();
       expect(await followUp.fixture.state('c')).toMatchObject({ state, counts });
       expect(await followUp.followed()).toBe(deadline === 'never' ? 1 : 0);

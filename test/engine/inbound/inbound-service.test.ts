@@ -6,6 +6,7 @@ import { inboundService } from '../../../src/engine/inbound/inbound-service.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('inbound-service');
 const keys = keyNames(prefix);
@@ -48,9 +49,7 @@ test('A message that cannot be handled does not keep the sweep from the others t
   // Redis returns them in no particular order.
   const messages = Array.from({ length: 20 }, (_, at) => message(lane, at));
   for (const one of messages) await store.receive(one);
-  const pending = keys.lane(lane, 'inboundPending');
-  for (const [name, json] of Object.entries(await redis.hgetall(pending)))
-    await redis.hset(pending, name, JSON.stringify({ ...JSON.parse(json), lease: 0 }));
+  await storedLane({ redis, keys, id: lane }).editPending({ lease: 0 });
   for (const { from } of messages.filter((_, at) => at % 4 === 0)) isAway.add(from);
   await expect(service.tend(lane)).rejects.toThrow('a campaign cannot be read');
   expect((await store.after('0-0', 100)).map(({ id }) => id).sort()).toEqual(
@@ -75,13 +74,7 @@ test('Of two stop words of one number that arrive on two lanes in the same milli
   });
   for (const lane of ['one', 'two']) {
     await service.log(lane).receive({ ...message(lane, 90), from });
-    const pending = keys.lane(lane, 'inboundPending');
-    for (const [name, json] of Object.entries(await redis.hgetall(pending)))
-      await redis.hset(
-        pending,
-        name,
-        JSON.stringify({ ...JSON.parse(json), at: 1_000_000_000_000, lease: 0 }),
-      );
+    await storedLane({ redis, keys, id: lane }).editPending({ at: 1_000_000_000_000, lease: 0 });
   }
   await Promise.all([service.tend('one'), service.tend('two')]);
   expect(confirmed).toHaveLength(1);

@@ -2,10 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { inboundStore, type ReceivedPart } from '../../../src/engine/inbound/inbound-store.js';
+import { usedBytes } from '../../../src/engine/recipients/key-bytes.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('inbound-store');
-const open = (lane: string) => inboundStore(redis, keyNames(prefix), lane);
+const keys = keyNames(prefix);
+const open = (lane: string) => inboundStore(redis, keys, lane);
+const stored = (id: string) => storedLane({ redis, keys, id });
 
 const message = (messageId: string, more: Partial<ReceivedPart> = {}): ReceivedPart => ({
   messageId,
@@ -24,9 +28,7 @@ test('A message that no process has logged in time is taken by another one, and 
   const received = await store.receive(message('a'));
   // The lease of the first process still runs.
   expect([await store.receive(message('a')), await store.takeOverdue(KEPT_MS)]).toEqual(['busy', []]);
-  const pending = keyNames(prefix).lane('overdue', 'inboundPending');
-  const [[name = '', json = ''] = []] = Object.entries(await redis.hgetall(pending));
-  await redis.hset(pending, name, JSON.stringify({ ...JSON.parse(json), lease: 0 }));
+  await stored('overdue').editPending({ lease: 0 });
   const [taken] = await store.takeOverdue(KEPT_MS);
   expect(taken).toEqual(received);
   if (taken === undefined) return;
@@ -39,9 +41,7 @@ test('A message that no process has logged in time is taken by another one, and 
 test('A message whose part does not come is taken without it', async () => {
   const store = open('missing');
   await store.receive(part('b', 2, 'world'));
-  const pending = keyNames(prefix).lane('missing', 'inboundPending');
-  const [[name = '', json = ''] = []] = Object.entries(await redis.hgetall(pending));
-  await redis.hset(pending, name, JSON.stringify({ ...JSON.parse(json), at: 0 }));
+  await stored('missing').editPending({ at: 0 });
   expect(await store.takeOverdue(KEPT_MS)).toMatchObject([{ messageId: 'b', text: '[…]world' }]);
 });
 
@@ -62,7 +62,7 @@ test('A message is logged although a later one with the same reference has arriv
     if (typeof received === 'object') await store.log(received, { ...entry, text: received.text });
   const logged = await store.after('0-0', 10);
   expect(logged.map(({ text }) => text)).toEqual(['Stop', 'Thanks']);
-  expect(await redis.hgetall(keyNames(prefix).lane('same-reference', 'inboundPending'))).toEqual({});
+  expect(await stored('same-reference').pendingMessages()).toEqual({});
 });
 
 test('The log is read by position, and old messages are deleted with all that is known of them', async () => {
@@ -88,8 +88,8 @@ test('A number is erased from every key, and a repeat of its message is not stor
   if (typeof other === 'object') await store.log(other, { ...entry, id: 'g' });
   await store.receive({ ...part('h', 1, 'Hi'), from: number });
   const has = async () => {
-    const keys = (await keysOf(redis, prefix)).filter((key) => key.includes('erase'));
-    const values = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+    const own = (await keysOf(redis, prefix)).filter((key) => key.includes('erase'));
+    const values = await Promise.all(own.map((key) => redis.dumpBuffer(key)));
     return values.some((value) => value?.includes('7700900555'));
   };
   expect(await has()).toBe(true);
@@ -101,8 +101,7 @@ test('A number is erased from every key, and a repeat of its message is not stor
 
 test('An API key pays for the messages that it submits until they are deleted, and has a limit', async () => {
   const store = open('paid');
-  const bytes = keyNames(prefix).lane('paid', 'keyBytes');
-  const used = async () => Number((await redis.hget(bytes, 'used:k1')) ?? 0);
+  const used = () => usedBytes(redis, keys, 'paid', 'k1');
   const received = await store.receive(message('p'), { key: 'k1', limit: 2_000 });
   expect(await used()).toBeGreaterThan(700);
   // A repeat is paid once.
@@ -117,18 +116,16 @@ test('An API key pays for the messages that it submits until they are deleted, a
   expect(await used()).toBe(once);
   await delay(2);
   await store.takeOverdue(1);
-  expect(await redis.hexists(bytes, 'used:k1')).toBe(0);
+  expect(await stored('paid').keyBytes()).not.toHaveProperty('used:k1');
 });
 
 test('A flood of messages that lack parts is read in steps, so that it blocks neither Redis nor the process', async () => {
   const store = open('flood');
   await store.receive(part('0-1', 1, 'Hello'));
-  const pending = keyNames(prefix).lane('flood', 'inboundPending');
-  const [[, json = ''] = []] = Object.entries(await redis.hgetall(pending));
-  const entries = Array.from({ length: 5_000 }, (_, at) => [`message-${at}`, json]);
-  await redis.hset(pending, ...entries.flat());
-  const overdue = { ...JSON.parse(json), from: '+447700900555', at: 0 };
-  await redis.hset(pending, 'overdue', JSON.stringify(overdue));
+  const [one] = Object.values(await stored('flood').pendingMessages());
+  const many = Array.from({ length: 5_000 }, (_, at) => [`message-${at}`, one]);
+  const overdue = { ...one, from: '+447700900555', at: 0 };
+  await stored('flood').setPending({ ...Object.fromEntries(many), overdue });
   const [scripts, scans, whole] = [
     vi.spyOn(redis, 'evalsha'),
     vi.spyOn(redis, 'hscan'),

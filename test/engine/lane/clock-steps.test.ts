@@ -157,29 +157,27 @@ describe('A clock of Redis that is set forward', () => {
     const lane = await steppingLane('unnamed');
     const worker = lane.worker();
     await worker.sweep();
-    const key = lane.fixture.keys.lane(worker.store.id, 'unnamed');
-    await redis.zadd(key, lane.now() + HOUR, 'c:0:1');
+    await lane.fixture.stored.setUnnamed('c:0:1', lane.now() + HOUR);
     lane.step(2 * HOUR);
     await worker.sweep();
-    expect(Number(await redis.zscore(key, 'c:0:1')) - lane.now()).toBe(HOUR);
+    expect(await lane.fixture.stored.unnamed()).toEqual({ 'c:0:1': lane.now() + HOUR });
   });
 
   test('keeps a message waiting for its parts, and the lease of its process, for as long as before', async () => {
     const lane = await steppingLane('parts');
     const worker = lane.worker();
     await worker.sweep();
-    const key = lane.fixture.keys.lane(worker.store.id, 'inboundPending');
     const parts = { 1: { id: 'm', digest: 'd', text: 'st', payer: '', bytes: 704 } };
     const message = { from: '+447700900101', to: 'ACME', total: 2, count: 1, parts };
     const [at, lease] = [lane.now() - MINUTE, lane.now() + SECOND];
-    await redis.hset(key, 'm', JSON.stringify({ ...message, at, lease }));
+    await lane.fixture.stored.setPending({ m: { ...message, at, lease } });
     lane.step(2 * HOUR);
     await worker.sweep();
-    const stored = JSON.parse((await redis.hget(key, 'm')) ?? '');
-    expect(stored).toEqual({ ...message, at: expect.any(Number), lease: lane.now() + SECOND });
+    const { m: kept } = await lane.fixture.stored.pendingMessages();
+    expect(kept).toEqual({ ...message, at: expect.any(Number), lease: lane.now() + SECOND });
     // The delay includes what a process may not have noticed, but nothing lies in the future.
-    expect(stored.at).toBeGreaterThanOrEqual(lane.now() - MINUTE);
-    expect(stored.at).toBeLessThanOrEqual(lane.now());
+    expect(kept?.['at']).toBeGreaterThanOrEqual(lane.now() - MINUTE);
+    expect(kept?.['at']).toBeLessThanOrEqual(lane.now());
   });
 
   test('keeps an ended campaign for as long as before', async () => {
@@ -257,7 +255,7 @@ describe('A clock of Redis that is set forward', () => {
   test('lets a process that has just started wait for one that knows the clock', async () => {
     const lane = await steppingLane('new-process');
     const known = lane.worker();
-    await redis.hset(lane.fixture.keys.lane('new-process', 'lane'), 'workers', '{"one":1,"other":1}');
+    await lane.fixture.stored.setWorkers({ one: 1, other: 1 });
     expect(await known.send()).toBe(100);
     lane.pass(20 * SECOND);
     lane.step(2 * HOUR);
@@ -283,7 +281,6 @@ describe('A clock of Redis that is set forward', () => {
 test('Another master whose clock is ahead by less than a step returns no permit early', async () => {
   const lane = await steppingLane('other-master');
   const worker = lane.worker();
-  const key = lane.fixture.keys.lane('other-master', 'lane');
   await worker.sweep();
   // A bucket of the ledger is about to end, so that its length hides nothing.
   const bucketMs = Math.ceil(HOUR / 384);
@@ -291,7 +288,7 @@ test('Another master whose clock is ahead by less than a step returns no permit 
   expect(await worker.send()).toBe(100);
   expect(lane.changes).toEqual([]);
   // As if the lane had been compared with a master that has failed over to this server since.
-  await redis.hset(key, 'clockRunId', 'f'.repeat(40));
+  await lane.fixture.stored.setClockServer('f'.repeat(40));
   lane.step(4 * SECOND);
   expect(await worker.send()).toBe(0);
   expect(lane.changes).toHaveLength(1);
@@ -300,7 +297,7 @@ test('Another master whose clock is ahead by less than a step returns no permit 
   lane.pass(15 * SECOND);
   expect(await worker.send()).toBe(100);
   // The comparison with the new master is kept.
-  expect(await redis.hget(key, 'clockRunId')).not.toBe('f'.repeat(40));
+  expect(await lane.fixture.stored.clockServer()).not.toBe('f'.repeat(40));
   expect(lane.changes).toHaveLength(1);
 });
 

@@ -57,11 +57,9 @@ test('The time in which a lane waits for its quota counts', async () => {
 });
 
 test('The time in which a lane has no token does not count, and time that is also held counts once', async () => {
-  const { claim, commands, views, lane, keys, activeAt } = await laneWithCampaign('token');
+  const { claim, commands, views, stored, activeAt } = await laneWithCampaign('token');
   await claim(0);
-  await redis.hset(keys.lane(lane, 'lane'), {
-    ...{ tokenReason: 'the account service refuses connections', time: after(10), closedAt: after(10) },
-  });
+  await stored.awaitToken('the account service refuses connections', after(10));
   await commands.lane('hold', 'held', after(20));
   await commands.lane('resume', '', after(30));
   await views.tend(1e12, after(30));
@@ -72,8 +70,7 @@ test('The time in which a lane has no token does not count, and time that is als
 
 test('The time in which the window of a lane is closed does not count, also if it waited for permits when it closed', async () => {
   const lane = await laneWithCampaign('window', { sendWindow: 'w' });
-  const openings = [START, after(60), after(180), after(240)];
-  await redis.hset(lane.keys.lane('window', 'windows'), 'w', JSON.stringify([START, START, ...openings]));
+  await lane.stored.setOpenings('w', START, [START, after(60), after(180), after(240)]);
   await lane.claim(10);
   expect(await lane.activeAt(30)).toBe(30);
   // No call has read the lane since it closed.

@@ -3,12 +3,11 @@ import { type LocalConfig, loadLocalConfig } from '../../../src/base/config/inde
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { perName, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
-import { parseStoredState } from '../../../src/campaign/stored-state.js';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
-import type { PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
+import type { PollClaim, PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
 import { settlePolls } from '../../../src/engine/follow-up/settlements.js';
-import { parseState, type StoredState } from '../../../src/engine/lane/campaigns.js';
+import type { StoredState } from '../../../src/engine/lane/campaigns.js';
+import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
 import { commandStore, openLane } from '../../../src/engine/lane/lane.js';
 import type { LaneStore } from '../../../src/engine/lane/lane-script.js';
 import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
@@ -18,9 +17,10 @@ import { matchStore } from '../../../src/engine/notifications/match-store.js';
 import { notificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
-import type { SendSettlement } from '../../../src/engine/sending/send-claim.js';
+import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
+import { storedLane } from '../stored-lane.js';
 
 /** Rules of a lane of 100 requests an hour. A test changes those it needs. */
 export const RULES: ScriptRules = {
@@ -102,16 +102,54 @@ export function openDefaultLane(
   return { lane, tokens, events, emitted };
 }
 
+/** What else a settlement says. */
+type Details = Partial<SendSettlement> & { readonly letter?: string };
+
+const listOf = <Claim extends object>(claims: Claim | readonly Claim[]): readonly Claim[] =>
+  Array.isArray(claims) ? claims : [claims as Claim];
+
+/** The turns that the fixtures of this process have begun. */
+let turns = 0;
+
 /** A lane on a real Redis, whose time the test sets. */
 export function laneFixture(redis: Redis, prefix: string, lane: string, change: Partial<ScriptRules> = {}) {
   const keys = keyNames(prefix);
   const rules = { ...RULES, ...change };
   const store: LaneStore = { redis, keys, id: lane, rules };
+  const stored = storedLane(store);
+  turns += 1;
+  const turn = `turn-${turns}`;
+  let calls = 0;
+  const ask = (now: number | undefined, want: number): Promise<ClaimReply<SendClaim>> => {
+    calls += 1;
+    return sendClaims(store).take({ turn, call: calls, want, seen: 0, now });
+  };
+  const settle = (
+    claims: SendClaim | readonly SendClaim[],
+    result: SendSettlement['result'],
+    now?: number,
+    { letter = 'N', ...details }: Details = {},
+  ) =>
+    settleSends(
+      store,
+      listOf(claims).map((claim) => ({
+        claim,
+        result,
+        reason: `settled as ${result}`,
+        requestId: `r${claim.number}`,
+        ...(result === 'accepted' && { letters: letter.repeat(claim.count) }),
+        ...details,
+      })),
+      0,
+      now,
+    );
   return {
     keys,
     lane,
     rules,
     store,
+    /** What Redis stores of it. */
+    stored,
     claims: {
       send: sendClaims(store).take,
       confirm: sendClaims(store).confirm,
@@ -143,20 +181,44 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
     },
     /** Adds a running campaign of this many planned recipients. */
     async campaign(id: string, recipients: number, change: Record<string, unknown> = {}): Promise<void> {
-      const state = { ...runningState(recipients), ...change };
-      await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify(state));
-      const virtual = Number((await redis.hget(keys.lane(lane, 'lane'), 'virtualTime')) ?? 0);
-      await redis.zadd(keys.lane(lane, 'running'), Math.max(0, virtual - 5), id);
+      await stored.setState(id, { ...runningState(recipients), ...change });
+      await stored.run(id, Math.max(0, (await stored.virtualTime()) - 5));
     },
-    async state(
-      id: string,
-    ): Promise<{ state: string; counts: Record<string, number> } & Record<string, unknown>> {
-      const json = (await redis.hget(keys.lane(lane, 'states'), id)) ?? 'null';
-      // The stored form leaves out usual values, such as counts of 0.
-      if (json === 'null') return JSON.parse(json);
-      const parsed = parseState(json);
-      const counts = { ...perName(RECIPIENT_STATES, () => 0), ...parsed.counts };
-      return { ...parseStoredState(json), ...parsed, counts };
+    state: stored.state,
+    /** The reply to a claim in a turn of this fixture. */
+    ask: (now: number | undefined = START, want = 1) => ask(now, want),
+    /** Claims so many batches in a turn of this fixture. */
+    claim: async (now: number | undefined = START, want = 1) => (await ask(now, want)).claims,
+    /** Claims a batch, which there must be. */
+    async claimOne(now: number | undefined = START): Promise<SendClaim> {
+      const { claims, why } = await ask(now, 1);
+      if (claims[0] === undefined) throw new Error(`nothing to claim: ${why}`);
+      return claims[0];
+    },
+    /** Settles claims in the same way; without a time, at that of the lane. `letter`: the status of accepted recipients. */
+    settle,
+    /** Claims so many polls. */
+    async poll(now: number, want = 1): Promise<readonly PollClaim[]> {
+      calls += 1;
+      return (await pollClaims(store).take({ turn: `${turn}-${calls}`, call: 1, want, seen: 0, now })).claims;
+    },
+    settlePolls: (
+      claims: PollClaim | readonly PollClaim[],
+      result: PollSettlement['result'],
+      now?: number,
+      details: Partial<PollSettlement> = {},
+    ) =>
+      settlePolls(
+        store,
+        listOf(claims).map((claim) => ({ claim, result, ...details })),
+        0,
+        now,
+      ),
+    /** Settles overdue claims as unknown, as the sweep does. Returns how many there were. */
+    async sweep(now: number, alive: readonly string[] = []): Promise<number> {
+      const { overdueSends } = await sweepLaneState(store, 1e12, alive, now);
+      await settle(overdueSends, 'unknown', now, { overdue: true });
+      return overdueSends.length;
     },
   };
 }

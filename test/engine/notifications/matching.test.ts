@@ -17,6 +17,7 @@ import { createMessagingClient } from '../../../src/service/client/messaging.js'
 import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 import { partsOf, rawServer, reply } from '../../interface/raw-server.js';
+import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('matching');
 let fixtures = 0;
@@ -59,19 +60,20 @@ async function polled(
   const requests = openRequests(lane, campaignContent(lane));
   const recent = recentClaims(lane.monotonic);
   const options = { turnMs: 20_000, waitHereMs: 0, signal: new AbortController().signal };
-  const [polls, sends] = [pollClaims(lane), sendClaims(lane)];
+  const stores = { claims: pollClaims(lane), sends: sendClaims(lane) };
   await followUpTurn(
     lane,
-    { client, tokens, requests, recent, events: deps.events, matches, claims: polls, sends },
+    { client, tokens, requests, recent, events: deps.events, matches, ...stores },
     options,
   );
   client.close();
+  const polls = await storedLane(lane).polls();
   return {
     lines: server.requests.map((request) => partsOf(request).line),
     state: await readState(redis, keys, 'default', id),
     matchedTo: (await listUnknown(lane)).map(({ matchedRequestId }) => matchedRequestId),
-    due: await redis.zrange(keys.lane('default', 'unpolled'), '0', '-1'),
-    polled: await redis.zrange(keys.lane('default', 'polled'), '0', '-1'),
+    due: Object.keys(polls.first),
+    polled: Object.keys(polls.again),
     confirmed: emitted.filter(({ type }) => type === 'request.confirmed').length,
     stopped: emitted.filter(({ type }) => type === 'lane.stopped').length,
     located: await notificationStore(lane).locate(['x']),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PollClaim } from '../../../src/engine/follow-up/poll-claim.js';
-import { digestOf, indexKey } from '../../../src/engine/recipients/request-index.js';
+import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
@@ -175,9 +175,7 @@ async function ledgerOf(size: number, most: number) {
       );
       if (settled === 0) return;
       reportAll(send, own);
-      const sentAt = Number(
-        (await redis.hget(lane.keys.lane(name, 'campaign:c:records:0'), String(send.first)))?.split(',')[1],
-      );
+      const { sentAt = 0 } = (await readRecord(redis, lane.keys, name, 'c', send.first)) ?? {};
       if (now - sentAt < lane.rules.deadline) return;
       for (const ordinal of ordinals(send)) if (bytes.get(ordinal) === 'N') bytes.set(ordinal, 'C');
     },
@@ -188,29 +186,24 @@ async function ledgerOf(size: number, most: number) {
 
   const check = async (): Promise<void> => {
     const state = await lane.state('c');
-    const stored = (await redis.get(lane.keys.lane(name, 'campaign:c:statuses'))) ?? '';
+    const stored = await lane.stored.letters('c');
     for (const [ordinal, letter] of bytes) expect([ordinal, stored[ordinal]]).toEqual([ordinal, letter]);
     expect(state['contradictions']).toBe(contradictions);
     expect(Object.values(state.counts).reduce((sum, count) => sum + count, 0)).toBe(size);
-    const due = [
-      ...(await redis.zrange(lane.keys.lane(name, 'unpolled'), '0', '-1')),
-      ...(await redis.zrange(lane.keys.lane(name, 'polled'), '0', '-1')),
-    ];
     const open = [...requests.values()].filter((claim) =>
       ordinals(claim).some((at) => bytes.get(at) === 'N'),
     );
-    expect(due.sort()).toEqual(open.map(({ first }) => `c:${first}`).sort());
-    for (const [id, claim] of requests) {
-      const digest = digestOf(id);
-      const indexed = await redis.hexists(indexKey(lane.keys, name, digest), digest.field);
-      expect([id, indexed === 1]).toEqual([id, isAwaited(claim)]);
-    }
+    expect(await lane.stored.followed()).toEqual(open.map(({ first }) => `c:${first}`).sort());
+    const ids = [...requests.keys()];
+    const found = await lane.notifications.locate(ids);
+    const indexed = ids.filter((_, at) => found[at] !== null);
+    expect(indexed).toEqual([...requests].flatMap(([id, claim]) => (isAwaited(claim) ? [id] : [])));
     // Expired reports are removed by the next call; until then they may be there or not.
-    const waiting = await redis.zrange(lane.keys.lane(name, 'waiting'), '0', '-1');
-    expect(waiting).toEqual(
+    const waiting = await lane.stored.waitingReports();
+    expect(waiting.ids).toEqual(
       expect.arrayContaining([...early].filter(([, { until }]) => until > now).map(([id]) => id)),
     );
-    expect(await redis.hlen(lane.keys.lane(name, 'early'))).toBe(waiting.length);
+    expect(waiting.texts).toBe(waiting.ids.length);
   };
 
   return {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { digestOf, indexKey } from '../../../src/engine/recipients/request-index.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
@@ -21,14 +20,7 @@ async function accepted(name: string, recipients: number, change = {}) {
   await lane.campaign('c', recipients);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: recipients, seen: 0, now: START });
   await lane.settlements.send(claims.map(taken), 0, START + 100);
-  const due = async () => [
-    ...(await redis.zrange(lane.keys.lane(name, 'unpolled'), '0', '-1')),
-    ...(await redis.zrange(lane.keys.lane(name, 'polled'), '0', '-1')),
-  ];
-  const isIndexed = async (id: string) => {
-    const digest = digestOf(id);
-    return (await redis.hexists(indexKey(lane.keys, name, digest), digest.field)) === 1;
-  };
+  const { followed: due, isIndexed } = lane.stored;
   const reports = (claim: SendClaim, letters: string) => ({
     requestId: `r${claim.number}`,
     located: { campaign: claim.campaign, first: claim.first, count: claim.count },
@@ -183,7 +175,7 @@ test('Waiting reports expire', async () => {
   await lane.notifications.settle([], [{ requestId: 'x', sender: null, letters: { '1001': 'T' } }], START);
   expect((await lane.notifications.settle([], [], START + NOTIFIED.early - 1)).waiting).toBe(1);
   expect((await lane.notifications.settle([], [], START + NOTIFIED.early)).waiting).toBe(0);
-  expect(await redis.exists(lane.keys.lane('old', 'early'), lane.keys.lane('old', 'waiting'))).toBe(0);
+  expect(await lane.stored.waitingReports()).toEqual({ ids: [], texts: 0 });
 });
 
 test('At most 10,000 requests wait: reports that are not final are discarded, and final ones replace the oldest', async () => {
@@ -294,7 +286,7 @@ test('An unknown outcome is matched to one request at a time, which is polled, u
   const [claim] = polls;
   if (claim === undefined) throw new Error('nothing was due');
   await lane.settlements.poll([{ claim, result: 'missing', requestId: 'x' }], 0, START + 400);
-  expect(await redis.exists(lane.keys.lane('match', 'unpolled'))).toBe(0);
+  expect(await lane.stored.followed()).toEqual([]);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 1 });
 });
 
@@ -315,27 +307,27 @@ test.each([
   await lane.matches.match({ ...claim, requestId: 'x' }, START + 300);
   await settle(lane, claim);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 0 });
-  expect(await redis.exists(lane.keys.lane(name, 'unpolled'))).toBe(0);
+  expect(await lane.stored.followed()).toEqual([]);
 });
 
 test('While notifications come, requests are first polled later, and then less often', async () => {
   const lane = laneFixture(redis, prefix, 'patient', NOTIFIED);
   await lane.campaign('c', 3);
-  const due = async (set: string, first: number) =>
-    Number(await redis.zscore(lane.keys.lane('patient', set), `c:${first}`));
+  const due = async (which: 'first' | 'again', first: number) =>
+    (await lane.stored.polls())[which][`c:${first}`];
   const accept = async (call: number, now: number) => {
     const { claims } = await lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
     await lane.settlements.send(claims.map(taken), 0, now);
   };
   await accept(1, START);
-  expect(await due('unpolled', 0)).toBe(START + 15_000);
+  expect(await due('first', 0)).toBe(START + 15_000);
   await lane.notifications.settle(
     [],
     [{ requestId: 'x', sender: null, letters: { '1001': 'N' } }],
     START + 100,
   );
   await accept(2, START + 200);
-  expect(await due('unpolled', 1)).toBe(START + 200 + 150_000);
+  expect(await due('first', 1)).toBe(START + 200 + 150_000);
 
   const later = START + 200_000;
   const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 2, seen: 0, now: later });
@@ -344,11 +336,11 @@ test('While notifications come, requests are first polled later, and then less o
     0,
     later,
   );
-  expect(await due('polled', 0)).toBe(later + 200_000);
+  expect(await due('again', 0)).toBe(later + 200_000);
 
   const silent = START + 100 + NOTIFIED.heard;
   await accept(3, silent);
-  expect(await due('unpolled', 2)).toBeLessThan(silent + 150_000);
+  expect(await due('first', 2)).toBeLessThan(silent + 150_000);
 });
 
 test('A lane without notifications stores nothing for them', async () => {
@@ -379,7 +371,7 @@ test('The oldest send in flight has a time, unless its claim was replayed after 
     call: 0,
     epoch: -1,
   };
-  await redis.hset(lane.keys.lane('since', 'claims'), '3', JSON.stringify(forgotten));
+  await lane.stored.setClaims({ 3: forgotten });
   expect(await lane.matches.oldestSend()).toBe(0);
 });
 

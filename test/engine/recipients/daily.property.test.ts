@@ -6,6 +6,7 @@ import { loadScript } from '../../../src/base/redis/script.js';
 import { LimitError } from '../../../src/campaign/check-limits.js';
 import { reserveDay } from '../../../src/engine/recipients/daily.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../stored-lane.js';
 
 /*
  * Processes that store messages of one API key on several lanes, one call to Redis after the other, in any order: each may die between two
@@ -82,12 +83,9 @@ async function play({ limit, jobs, before, ahead, choices }: Case): Promise<void
   const sumOf = (day: number, at: 0 | 1): number =>
     [...(used.get(day)?.values() ?? [])].reduce((sum, counts) => sum + counts[at], 0);
   const checkAll = async (): Promise<void> => {
-    const texts = await Promise.all(
-      LANES.map((lane) => redis.hget(keys.lane(lane, 'keyBytes'), `today:${key}`)),
-    );
+    const stored = await Promise.all(LANES.map((id) => storedLane({ redis, keys, id }).storedToday(key)));
     for (const [at, lane] of LANES.entries()) {
-      const text = texts[at];
-      const [day = 0, messages = 0, micros = 0] = (text ?? '').split(' ').map(Number);
+      const { day, messages, micros } = stored[at] ?? { day: 0, messages: 0, micros: 0 };
       const ofDay = used.get(day) ?? new Map();
       used.set(day, ofDay.set(lane, [messages, micros]));
     }
@@ -105,7 +103,7 @@ async function play({ limit, jobs, before, ahead, choices }: Case): Promise<void
     return reserveDay(of, id, { messages, micros: messages * price });
   };
   for (const [process, { lane }] of jobs.entries())
-    await redis.hset(keys.lane(lane, 'states'), `c${process}`, '{}');
+    await storedLane({ redis, keys, id: lane }).setState(`c${process}`, {});
   const ended = new Set<number>();
   const failures: unknown[] = [];
   for (const [process, job] of jobs.entries())
@@ -157,7 +155,7 @@ async function play({ limit, jobs, before, ahead, choices }: Case): Promise<void
   const day = Math.floor(now / DAY_MS);
   const left = Math.min(limit.recipientsPerDay - sumOf(day, 0), limit.costPerDay - sumOf(day, 1));
   const lane = LANES[choose(LANES.length)] ?? '';
-  await redis.hset(keys.lane(lane, 'states'), { last1: '{}', last2: '{}' });
+  await storedLane({ redis, keys, id: lane }).setStates({ last1: {}, last2: {} });
   await expect(store(alone, { lane, messages: left + 1, price: 1 }, 'last1')).rejects.toBeInstanceOf(
     LimitError,
   );

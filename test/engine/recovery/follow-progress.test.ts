@@ -5,6 +5,8 @@ import { progressKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { readProgress, recordProgress } from '../../../src/engine/recipients/progress.js';
 import { progressFollower } from '../../../src/engine/recovery/follow-progress.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { runningState } from '../lane/lane-fixture.js';
+import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('progress');
 const keys = keyNames(prefix);
@@ -49,28 +51,23 @@ test('Counts that have not changed, and those that follow too soon, are not reco
 
 test('A campaign is followed while it is served, and then until it has ended', async () => {
   const follower = progressFollower({ redis, keys });
+  const stored = storedLane({ redis, keys, id: lane });
   const state = (delivered: number, more: object = {}) =>
-    redis.hset(
-      keys.lane(lane, 'states'),
-      'c1',
-      JSON.stringify({
-        state: 'running',
-        total: 10,
-        ordinals: 10,
-        counts: { planned: 10 - delivered, deliveredToTerminal: delivered },
-        ...more,
-      }),
-    );
-  await redis.zadd(keys.lane(lane, 'running'), 0, 'c1');
+    stored.setState('c1', {
+      ...runningState(10),
+      counts: { planned: 10 - delivered, deliveredToTerminal: delivered },
+      ...more,
+    });
+  await stored.run('c1');
   await state(0);
   const dueAt = await follower.record(lane, START);
   expect(dueAt).toBe(START + 5_000);
-  await redis.zrem(keys.lane(lane, 'running'), 'c1');
+  await stored.stopAll();
   await state(9);
   await follower.record(lane, START + 10_000);
   await state(10, { state: 'completed', endedAt: START + 11_000 });
   expect(await follower.record(lane, START + 11_000)).toBe(Number.POSITIVE_INFINITY);
-  await redis.hdel(keys.lane(lane, 'states'), 'c1');
+  await stored.removeState('c1');
   expect(await follower.record(lane, START + 30_000)).toBe(Number.POSITIVE_INFINITY);
   const samples = await readProgress(redis, keys, lane, 'c1');
   expect(samples.map(({ at, counts }) => [at - START, counts.deliveredToTerminal])).toEqual([

@@ -5,10 +5,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { OLDER_DATA } from '../../../src/campaign/block-codes.js';
+import { commandStore } from '../../../src/engine/lane/lane.js';
+import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
 import { openHighestClaims } from '../../../src/engine/recovery/highest-claims.js';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture } from '../lane/lane-fixture.js';
+import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('highest-claims');
 const folder = await mkdtemp(join(tmpdir(), 'volley-state-'));
@@ -20,7 +23,7 @@ function place(name: string) {
   const keys = keyNames(own);
   const { rules } = laneFixture(redis, own, 'a');
   const lane = { redis, keys, id: 'a', rules };
-  const laneKey = keys.lane('a', 'lane');
+  const stored = storedLane(lane);
   const emitted: VolleyEvent[] = [];
   let now = 0;
   return {
@@ -30,10 +33,10 @@ function place(name: string) {
       now += ms;
     },
     /** The lane has assigned claims up to this number. */
-    assign: (sequence: number) => redis.hset(laneKey, 'sequence', sequence),
-    sequence: async () => Number(await redis.hget(laneKey, 'sequence')),
-    held: async () => (await redis.hget(laneKey, 'held')) ?? '',
-    resume: () => redis.hset(laneKey, 'held', ''),
+    assign: stored.assign,
+    sequence: stored.sequence,
+    held: async () => (await readLaneStatus(lane)).held,
+    resume: () => commandStore(lane).lane('resume'),
     /** A process without a state file, which knows this claim, notices that Redis knows less. */
     notice: (seen: number) =>
       reportToBarrier(lane, 'join', { process: 'other', seen, loss: 0, replicaLoss: 0 }),

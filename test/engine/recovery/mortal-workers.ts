@@ -2,8 +2,9 @@ import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
 import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { type BarrierReport, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
-import { keysOf, type testRedis } from '../../base/redis/test-redis.js';
+import type { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
+import { losableServer } from '../losable-server.js';
 
 /** What the server may lose, if a test does not say otherwise. */
 export const LOSS_MS = 2_000;
@@ -18,9 +19,9 @@ export async function laneWithWorkers(
 ) {
   const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
   await lane.campaign('c', recipients);
-  const laneKey = lane.keys.lane('default', 'lane');
+  const server = losableServer(redis, `${prefix}-${name}`);
   const seen = new Map<string, number>();
-  let [turns, backup] = [0, new Map<string, Buffer>()];
+  let turns = 0;
   const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss, replicaLoss: loss });
   const report = (
     action: BarrierReport,
@@ -40,24 +41,13 @@ export async function laneWithWorkers(
       for (const { number } of reply.claims) seen.set(process, Math.max(seen.get(process) ?? 0, number));
       return reply;
     },
-    async accept(claims: readonly SendClaim[], now: number): Promise<void> {
-      const entries = claims.map(
-        (claim) => ({ claim, result: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' }) as const,
-      );
-      await lane.settlements.send(entries, 0.5, now);
-    },
-    async backUp(): Promise<void> {
-      for (const key of await keysOf(redis, `${prefix}-${name}`)) {
-        const dump = await redis.dumpBuffer(key);
-        if (dump !== null) backup.set(key, dump);
-      }
-    },
+    accept: (claims: readonly SendClaim[], now: number) =>
+      lane.settle(claims, 'accepted', now, { letter: 'T' }),
+    backUp: server.backUp,
     /** Replaces the server by one that has lost all writes after `backUp`. */
     async failOver(): Promise<void> {
-      for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
-      for (const [key, dump] of backup) await redis.restore(key, 0, dump);
-      await redis.hset(laneKey, 'runId', 'another');
-      backup = new Map();
+      await server.lose();
+      await lane.stored.changeServer();
     },
     /** These processes join at `START`, and then the server is backed up. */
     async backUpWith(...processes: readonly string[]): Promise<void> {
@@ -82,15 +72,6 @@ export async function laneWithWorkers(
       }
       throw new Error('the lane never says that nothing is left');
     },
-    /** Settles overdue claims as unknown, as the sweep does. */
-    async sweep(now: number): Promise<void> {
-      const { overdueSends } = await lane.views.tend(1e12, now, []);
-      const entries = overdueSends.map((claim) => ({ claim, result: 'unknown', overdue: true }) as const);
-      await lane.settlements.send(entries, 0.5, now);
-    },
-    field: (field: string) => redis.hget(laneKey, field),
-    async workers(): Promise<string[]> {
-      return Object.keys(JSON.parse((await redis.hget(laneKey, 'workers')) ?? '{}')).sort();
-    },
+    workers: async () => Object.keys(await lane.stored.workers()).sort(),
   };
 }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { campaignIdTime } from '../../../src/campaign/campaign.js';
+import { indexMember, listCampaigns } from '../../../src/engine/lane/campaigns.js';
 import { openLanes } from '../../../src/engine/lane/lane-finder.js';
-import { statusesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { checkOldCampaigns } from '../../../src/engine/recovery/old-campaigns.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
@@ -26,14 +26,22 @@ function installation(name: string, lane = 'default', env: Record<string, string
   const finder = openLanes({ redis, keys: fixture.keys, config, events, random: () => 0.5 });
   const discarded: string[] = [];
   let count = 0;
+  const index = (id: string) => redis.zadd(fixture.keys.campaigns, 0, indexMember(lane, id));
   return {
     ...fixture,
+    index,
+    /** The campaigns of the index, newest first. */
+    async indexed(): Promise<string[]> {
+      const ids: string[] = [];
+      for await (const { id } of listCampaigns(redis, fixture.keys)) ids.push(id);
+      return ids;
+    },
     own,
     emitted,
     discarded,
     async add(recipients: number, change: Record<string, unknown> = {}): Promise<string> {
       const id = `${campaignIdTime(START)}aaaa${count++}`;
-      await redis.zadd(fixture.keys.campaigns, 0, `${id} ${lane}`);
+      await index(id);
       await fixture.campaign(id, recipients, change);
       return id;
     },
@@ -56,7 +64,7 @@ function installation(name: string, lane = 'default', env: Record<string, string
 }
 
 test('A campaign that is paused for ever lapses at the maximum age, and then ends', async () => {
-  const { add, check, state, emitted, keys } = installation('paused');
+  const { add, check, state, emitted, stored } = installation('paused');
   const [old, later] = [
     await add(5, { state: 'paused' }),
     await add(5, { state: 'paused', launchAt: START + DAY }),
@@ -67,7 +75,7 @@ test('A campaign that is paused for ever lapses at the maximum age, and then end
   expect(await state(old)).toMatchObject({ state: 'completed', counts: { planned: 0, lapsed: 5 } });
   // The age counts from the start of the campaign.
   expect(await state(later)).toMatchObject({ state: 'paused', counts: { planned: 5 } });
-  expect(await redis.zscore(keys.lane('default', 'ended'), old)).toBe(String(START + MAX_AGE));
+  expect(await stored.ended()).toEqual({ [old]: START + MAX_AGE });
   expect(emitted).toMatchObject([
     { type: 'campaign.tooOld', campaign: old, recipientCount: 5 },
     { type: 'campaign.completed', campaign: old },
@@ -108,7 +116,7 @@ test.each([
       },
       endedAt: START + MAX_AGE + DEADLINE,
     });
-    expect(await redis.get(statusesKey(it.keys, lane, id))).toBe('AACT');
+    expect(await it.stored.letters(id)).toBe('AACT');
     expect(await it.commands.unknown()).toEqual([]);
   },
 );
@@ -142,26 +150,26 @@ test('A request in flight at the maximum age is not interrupted', async () => {
 });
 
 test('An entry of the index is removed if its campaign was lost', async () => {
-  const { add, check, keys } = installation('lost');
+  const { add, check, index, indexed } = installation('lost');
   const [lost, kept] = [`${campaignIdTime(START)}lost`, await add(1, { state: 'paused' })];
-  await redis.zadd(keys.campaigns, 0, `${lost} default`);
+  await index(lost);
   // Its data may not have been written yet.
   await check(START + 29 * DAY);
-  expect(await redis.zrange(keys.campaigns, '0', '-1')).toEqual([`${kept} default`, `${lost} default`]);
+  expect(await indexed()).toEqual([lost, kept]);
   await check(START + 31 * DAY);
-  expect(await redis.zrange(keys.campaigns, '0', '-1')).toEqual([`${kept} default`]);
+  expect(await indexed()).toEqual([kept]);
 });
 
 test('The campaigns of a lane that is not configured are removed after their retention', async () => {
-  const { add, check, keys, own, discarded } = installation('removed', 'gone');
+  const { add, check, stored, own, discarded } = installation('removed', 'gone');
   const ended = await add(1, { state: 'completed', counts: { deliveredToTerminal: 1 }, endedAt: START });
   const importing = await add(1, { state: 'importing', launchAt: 0 });
-  await redis.zadd(keys.lane('gone', 'ended'), START, ended);
+  await stored.end(ended, START);
   await check(START + 29 * DAY);
   expect((await keysOf(redis, own)).length).toBeGreaterThan(0);
-  expect(await redis.hexists(keys.lane('gone', 'states'), ended)).toBe(1);
+  expect(await stored.campaigns()).toContain(ended);
   await check(START + 31 * DAY);
-  expect(await redis.hexists(keys.lane('gone', 'states'), ended)).toBe(0);
-  expect(await redis.zscore(keys.lane('gone', 'ended'), ended)).toBeNull();
+  expect(await stored.campaigns()).not.toContain(ended);
+  expect(await stored.ended()).toEqual({});
   expect(discarded).toEqual([importing]);
 });

@@ -4,7 +4,6 @@ import { START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';
 
 const server = testRedis('recovery-and-campaigns');
-const { redis } = server;
 
 test.each(['pause', 'cancel'] as const)(
   'Batches that may be lost are kept from a %s that comes before the recovery barrier ends',
@@ -53,9 +52,8 @@ test('A campaign cancelled during recovery ends when every worker has replayed i
 test('Recipients whose batches may be lost do not lapse before the recovery barrier ends', async () => {
   const it = await laneWithWorkers(server, 'held-lapsed', 1_000);
   const at = START + LOSS_MS + 100;
-  const state = { ...(await it.state('c')), lapseAt: at };
-  await redis.hset(it.keys.lane('default', 'states'), 'c', JSON.stringify(state));
-  await redis.zadd(it.keys.lane('default', 'lapsing'), at, 'c');
+  await it.stored.changeState('c', { lapseAt: at });
+  await it.stored.lapse('c', at);
   await it.backUpWith('a', 'b');
   await it.claim('a', 20, START + LOSS_MS);
   await it.failOver();
@@ -70,8 +68,7 @@ test.each(['pause', 'cancel'] as const)(
   async (command) => {
     const it = await laneWithWorkers(server, `lapsed-${command}`, 1_000);
     const at = START + LOSS_MS + 100;
-    const state = { ...(await it.state('c')), lapseAt: at };
-    await redis.hset(it.keys.lane('default', 'states'), 'c', JSON.stringify(state));
+    await it.stored.changeState('c', { lapseAt: at });
     await it.join('a', START);
     await it.claim('a', 20, START + LOSS_MS);
     await it.claim('a', 20, at);
@@ -140,13 +137,12 @@ test('A campaign launched after the loss gets no placeholder claims and keeps no
 
 test('A recovery that ended long ago does not affect a campaign scheduled since', async () => {
   const it = await laneWithWorkers(server, 'scheduled', 0);
-  await redis.del(it.keys.lane('default', 'running'));
+  await it.stored.stopAll();
   await it.failOverWith('dead');
   await it.join('b', START + LOSS_MS);
   const launch = START + 86_400_000;
   await it.campaign('s', 10, { state: 'scheduled', launchAt: launch });
-  await redis.del(it.keys.lane('default', 'running'));
-  await redis.zadd(it.keys.lane('default', 'scheduled'), launch, 's');
+  await it.stored.schedule('s', launch);
   expect((await it.claimRest('b', launch)).length).toBe(10);
 });
 
@@ -156,7 +152,7 @@ test('A lost worker is removed only after all its placeholder claims are made', 
   await it.replayed('b', START);
   const at = START + 2 * it.rules.grace;
   await it.claim('b', 1, at);
-  expect(Number(await it.field('placeholders'))).toBeGreaterThan(0);
+  expect(await it.stored.placeholdersLeft()).toBeGreaterThan(0);
   await it.views.tend(1e12, at, ['b']);
   expect(await it.workers()).toEqual(['a', 'b']);
   for (let calls = 1; calls < 3; calls += 1) await it.claim('b', 1, at + calls);

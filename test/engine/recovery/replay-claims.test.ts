@@ -10,8 +10,9 @@ import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture } from '../lane/lane-fixture.js';
+import { losableServer } from '../losable-server.js';
 
 const { redis, prefix } = testRedis('reassert');
 
@@ -35,7 +36,8 @@ async function laneThatLosesData(name: string, recipients: number, most = 1) {
   const lane = openLane(redis, keys, config, settings, createEvents({ level: 'silent' }), () => 0.5);
   const memory = recentClaims(() => performance.now());
   await fixture.campaign('c', recipients);
-  let [call, backup] = [0, new Map<string, Buffer>()];
+  const server = losableServer(redis, `${prefix}-${name}`);
+  let call = 0;
   return {
     fixture,
     lane,
@@ -45,7 +47,7 @@ async function laneThatLosesData(name: string, recipients: number, most = 1) {
     /** Claims batches of at most `size` recipients. */
     async claim(want: number, most = 1, by = memory): Promise<readonly SendClaim[]> {
       call += 1;
-      await redis.hset(keys.lane('default', 'lane'), 'maxRecipients', most);
+      await fixture.stored.limitRecipients(most);
       const reply = await sendClaims(lane).take({ turn: `t${call}`, call: 1, want, seen: by.self.seen });
       by.claimed(reply.claims);
       return reply.claims;
@@ -57,17 +59,8 @@ async function laneThatLosesData(name: string, recipients: number, most = 1) {
       for (const entry of entries) by.settled(entry);
       await settleSends(lane, entries, 0.5);
     },
-    async backUp(): Promise<void> {
-      backup = new Map();
-      for (const key of await keysOf(redis, `${prefix}-${name}`)) {
-        const dump = await redis.dumpBuffer(key);
-        if (dump !== null) backup.set(key, dump);
-      }
-    },
-    async loseData(): Promise<void> {
-      for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
-      for (const [key, dump] of backup) await redis.restore(key, 0, dump);
-    },
+    backUp: server.backUp,
+    loseData: server.lose,
     state: () => fixture.state('c'),
   };
 }
@@ -101,8 +94,8 @@ test('Batches between the replayed ones get placeholder claims until another wor
   expect((await it.state()).counts).toMatchObject({ planned: 4, sending: 6 });
   expect(await replayClaims(it.lane, other)).toBe(4);
   expect((await it.state()).counts).toMatchObject({ planned: 4, sending: 6 });
-  const claims = await redis.hgetall(it.fixture.keys.lane('default', 'claims'));
-  expect(Object.values(claims).filter((json) => JSON.parse(json).placeholder !== undefined)).toHaveLength(0);
+  const claims = Object.values(await it.fixture.stored.claims());
+  expect(claims.filter(({ placeholder }) => placeholder !== undefined)).toEqual([]);
 });
 
 test('A replay changes nothing when Redis has lost nothing', async () => {

@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { findLane } from '../../../src/engine/lane/campaigns.js';
-import { recordsKey, statusesKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { findLane, indexMember } from '../../../src/engine/lane/campaigns.js';
+import { metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
+import { storedLane } from '../stored-lane.js';
 
 const { prefix, redis } = testRedis('retention');
 const { deps, keys, lane } = importFixture(redis, prefix);
+const stored = storedLane({ redis, keys, id: lane });
 const RECIPIENTS = 1_000;
 
 /** A campaign with every kind of data that campaigns have. */
@@ -18,18 +20,15 @@ async function campaign(message: string): Promise<string> {
   await deps.suppression.add([mobile(RECIPIENTS - 1)], SUPPRESSING);
   const outcome = await importCampaign(deps, { recipients, message, idempotencyKey: message });
   if (outcome.outcome !== 'created') throw new Error(`it was ${outcome.outcome}`);
-  await redis.set(statusesKey(keys, lane, outcome.id), 'T'.repeat(RECIPIENTS - 1));
-  for (let first = 0; first < RECIPIENTS - 1; first += 100) {
-    await redis.hset(recordsKey(keys, lane, outcome.id, first), String(first), '100,1,0,,id');
-  }
+  await stored.setLetters(outcome.id, 'T'.repeat(RECIPIENTS - 1));
+  for (let first = 0; first < RECIPIENTS - 1; first += 100)
+    await stored.setRequest(outcome.id, first, 100, 1, 'id');
   return outcome.id;
 }
 
 async function end(id: string): Promise<void> {
-  const states = keys.lane(lane, 'states');
-  const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
-  await redis.hset(states, id, JSON.stringify({ ...state, state: 'completed', endedAt: 5 }));
-  await redis.zadd(keys.lane(lane, 'ended'), 5, id);
+  await stored.changeState(id, { state: 'completed', endedAt: 5 });
+  await stored.end(id, 5);
 }
 
 test('Removing an ended campaign leaves nothing of it, and does not touch other campaigns', async () => {
@@ -40,10 +39,7 @@ test('Removing an ended campaign leaves nothing of it, and does not touch other 
   const left = await keysOf(redis, prefix);
   expect(left.filter((key) => key.includes(id))).toEqual([]);
   expect(left.filter((key) => key.includes(other))).toHaveLength(kept);
-  for (const set of ['running', 'ended', 'scheduled', 'lapsing', 'importing']) {
-    expect(await redis.zscore(keys.lane(lane, set), id)).toBeNull();
-  }
-  expect(await redis.hexists(keys.lane(lane, 'states'), id)).toBe(0);
+  expect(await stored.placesOf(id)).toEqual([]);
   expect(await findLane(redis, keys, id)).toBeNull();
   expect(await findLane(redis, keys, other)).toBe(lane);
   expect(await redis.keys(`${prefix}:idempotency:*`)).toHaveLength(3);
@@ -62,9 +58,9 @@ test('A removal that was interrupted can be continued', async () => {
   const id = await campaign('Broken off');
   await end(id);
   // The index entry and the data are gone; the state and the entry that the sweep reads are not.
-  await redis.zrem(keys.campaigns, `${id} ${lane}`);
-  await redis.unlink(keys.lane(lane, `campaign:${id}`));
+  await redis.zrem(keys.campaigns, indexMember(lane, id));
+  await redis.unlink(metaKey(keys, lane, id));
   await removeCampaign(redis, keys, lane, id);
   expect((await keysOf(redis, prefix)).filter((key) => key.includes(id))).toEqual([]);
-  expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBeNull();
+  expect(await stored.ended()).not.toHaveProperty(id);
 });

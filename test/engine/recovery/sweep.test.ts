@@ -14,6 +14,7 @@ import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 import { laneFixture } from '../lane/lane-fixture.js';
+import { storedLane } from '../stored-lane.js';
 
 const { prefix, redis, url } = testRedis('sweep');
 const { deps, keys, lanes, lane: name } = importFixture(redis, prefix);
@@ -45,7 +46,7 @@ test('One sweep removes the data of many campaigns once their retention is over'
     await wakers.close();
     blocking.disconnect();
   }
-  expect(await redis.hlen(keys.lane(name, 'states'))).toBe(0);
+  expect(await storedLane(lane).campaigns()).toEqual([]);
   expect((await keysOf(redis, prefix)).filter((key) => key.includes(':campaign:'))).toEqual([]);
 });
 
@@ -171,17 +172,17 @@ test('A process sweeps all of its lanes again when another worker has died', asy
 });
 
 test('A sweep reports once which processes have which quota window, and keeps the longest while it is in use', async () => {
-  const { options } = sweepOf('quota-windows');
+  const { lane, options } = sweepOf('quota-windows');
   const events = createEvents({ level: 'silent' });
   const reported: VolleyEvent[] = [];
   events.onAny((event) => void reported.push(event));
   let alive = [workerWith('one', 30_000), workerWith('two', 60_000)];
   const sweep = startSweep({ ...options, events, alive: async () => alive });
-  const windowMs = () => redis.hget(options.keys.lane(name, 'lane'), 'windowMs');
+  const { windowMs } = storedLane(lane);
   try {
-    await vi.waitFor(async () => expect(await windowMs()).toBe('60000'), 10_000);
+    await vi.waitFor(async () => expect(await windowMs()).toBe(60_000), 10_000);
     alive = [workerWith('one', 30_000)];
-    await vi.waitFor(async () => expect(await windowMs()).toBe('30000'), 10_000);
+    await vi.waitFor(async () => expect(await windowMs()).toBe(30_000), 10_000);
   } finally {
     await sweep.stop();
   }

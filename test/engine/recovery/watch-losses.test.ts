@@ -36,7 +36,7 @@ async function laneOfTwo(name: string) {
     keys,
     one: await worker('one'),
     other: await worker('other'),
-    moveSlot: () => redis.hset(keys.lane('default', 'lane'), 'runId', 'another'),
+    moveSlot: () => fixture.stored.changeServer(),
     claim(by: Awaited<ReturnType<typeof worker>>, now: number) {
       turns += 1;
       return sendClaims(by.lane).take({ turn: `t${turns}`, call: 1, want: 1, ...by.recent.self, now });
@@ -53,9 +53,7 @@ test('A worker that another one tells of a lost run id replays its claims within
   expect(reply).toMatchObject({ why: 'recovering', events: [{ type: 'dataLoss' }] });
   it.one.lane.emit(reply.events);
   it.one.recent.replayAfterLoss(reply.events);
-  await expect
-    .poll(() => redis.hget(it.keys.lane('default', 'lane'), 'awaited'), { timeout: 5_000 })
-    .toBe('');
+  await expect.poll(it.fixture.stored.awaited, { timeout: 5_000 }).toEqual([]);
   const next = await it.claim(it.one, START + LOSS + 1);
   expect(next.claims).toHaveLength(1);
   expect((await it.fixture.state('c')).counts).toMatchObject({ planned: 9, sending: 1 });
@@ -71,8 +69,7 @@ test('The sweep announces a loss again while the recovery barrier waits, in case
   const watch = watchLosses(redis, it.keys, it.other.recents, systemAlarm);
   onTestFinished(watch.stop);
   it.one.lane.emit(events);
-  const awaited = async () => Object.keys(JSON.parse((await barrier(it)) || '{}'));
-  await expect.poll(awaited, { timeout: 5_000 }).toEqual(['one']);
+  await expect.poll(it.fixture.stored.awaited, { timeout: 5_000 }).toEqual(['one']);
 });
 
 test('A worker that drains replays its claims first, so that no recovery barrier waits for it', async () => {
@@ -83,8 +80,5 @@ test('A worker that drains replays its claims first, so that no recovery barrier
   it.one.lane.emit(events);
   await expect.poll(() => redis.zcard(it.keys.losses)).toBe(1);
   await watch.stop();
-  expect(Object.keys(JSON.parse((await barrier(it)) || '{}'))).toEqual(['one']);
+  expect(await it.fixture.stored.awaited()).toEqual(['one']);
 });
-
-const barrier = ({ keys }: Awaited<ReturnType<typeof laneOfTwo>>) =>
-  redis.hget(keys.lane('default', 'lane'), 'awaited');

@@ -7,7 +7,7 @@ import { laneFixture, START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';
 
 const server = testRedis('workers');
-const { redis, prefix } = server;
+const { prefix } = server;
 
 test('A worker claims at once on a server that loses nothing, and elsewhere only when its joining can no longer be lost', async () => {
   const sure = await laneWithWorkers(server, 'sure', 3, {}, 0);
@@ -215,16 +215,13 @@ test('The placeholder claims of ten thousand campaigns are released in one call'
   };
   for (let from = 0; from < many.length; from += 1_000) {
     const some = many.slice(from, from + 1_000);
-    await redis.hset(it.keys.lane('default', 'states'), ...some.flatMap((id) => [id, JSON.stringify(state)]));
-    const claims = some.flatMap((id, at) => [
-      String(from + at + 1),
-      JSON.stringify({ ...gap, campaign: id }),
-    ]);
-    await redis.hset(it.keys.lane('default', 'claims'), ...claims);
+    await it.stored.setStates(Object.fromEntries(some.map((id) => [id, state])));
+    const claims = some.map((id, at) => [from + at + 1, { ...gap, campaign: id }]);
+    await it.stored.setClaims(Object.fromEntries(claims));
   }
   await it.failOverWith('a');
   await it.replayed('a', START + LOSS_MS);
-  expect(await redis.hlen(it.keys.lane('default', 'claims'))).toBe(0);
+  expect(await it.stored.claims()).toEqual({});
   expect((await it.state('m9999')).counts).toMatchObject({ planned: 1, sending: 0 });
 });
 
@@ -242,14 +239,14 @@ test('A worker that only polls joins the lane by polling, even if it was removed
   const now = START + LOSS_MS + it.rules.firstPoll;
   const call = { turn: 'p', call: 1, want: 1, seen: 0, process: 'p', now };
   expect((await it.claims.poll(call)).claims).toHaveLength(1);
-  expect(JSON.parse((await it.field('workers')) ?? '{}')).toEqual({ a: START, p: 0 });
+  expect(await it.stored.workers()).toEqual({ a: START, p: 0 });
   await it.claims.poll({ ...call, turn: 'q', process: 'a' });
-  expect(JSON.parse((await it.field('workers')) ?? '{}')).toEqual({ a: START, p: 0 });
+  expect(await it.stored.workers()).toEqual({ a: START, p: 0 });
 });
 
 test('The recovery barrier of an idle lane ends too, and its dead workers are removed', async () => {
   const it = await laneWithWorkers(server, 'idle', 0);
-  await redis.del(it.keys.lane('default', 'running'));
+  await it.stored.stopAll();
   await it.failOverWith('a', 'b');
   await it.views.tend(1e12, START + LOSS_MS, ['b']);
   expect(await it.workers()).toEqual(['a', 'b']);

@@ -216,7 +216,7 @@ test('A released batch is not claimed again by a replay, unless Redis has lost d
   await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
   expect(await replayClaim(lane.store, claim, START + 2)).toBe('settled');
   const { epoch } = await lane.views.look(START + 3);
-  await redis.hset(lane.keys.lane('given-back', 'lane'), 'runId', 'another');
+  await lane.stored.changeServer();
   expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
   // The 429 of a minute ago does not make the lane back off again.
   await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);

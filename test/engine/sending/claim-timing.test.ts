@@ -34,11 +34,13 @@ async function laneInTransition(name: string) {
     return claim;
   };
   /** Removes what older versions did not store from the claims. */
-  const age = async (key: string) => {
-    for (const [number, json] of Object.entries(await redis.hgetall(key))) {
-      const { timeout: _, margin: __, ...old } = JSON.parse(json);
-      await redis.hset(key, number, JSON.stringify(old));
-    }
+  const age = async () => {
+    const claims = Object.entries(await slow.stored.claims());
+    const aged = claims.map(([number, claim]) => [
+      number,
+      { ...claim, timeout: undefined, margin: undefined },
+    ]);
+    await slow.stored.setClaims(Object.fromEntries(aged));
   };
   return { slow, fast, sweep, resend, take, age };
 }
@@ -75,7 +77,7 @@ test('A request without a response counts in the ledger for its own timeout, eve
 
 test('An overdue poll has the timeout of the worker that claimed it', async () => {
   const { slow, fast } = await laneInTransition('poll');
-  await redis.zadd(slow.keys.lane('poll', 'unpolled'), START, 'c:0');
+  await slow.stored.setFirstPoll('c:0', START);
   const { claims } = await slow.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: START });
   expect(claims).toHaveLength(1);
   const overdueAt = async (now: number) => (await fast.views.tend(86_400_000, now)).overduePolls.length;
@@ -91,12 +93,8 @@ test('An overdue poll has the timeout of the worker that claimed it', async () =
 test('A replayed claim keeps the timeout of the worker that made it', async () => {
   const { slow, fast, sweep, resend, take } = await laneInTransition('replayed');
   const claim = await take(slow);
-  await redis.hdel(slow.keys.lane('replayed', 'claims'), String(claim.number));
-  await redis.hset(
-    slow.keys.lane('replayed', 'states'),
-    'c',
-    JSON.stringify({ ...(await slow.state('c')), cursor: 0, counts: { planned: 40 } }),
-  );
+  await slow.stored.removeClaim(claim.number);
+  await slow.stored.changeState('c', { cursor: 0, counts: { planned: 40 } });
   expect(await replayClaim(slow.store, claim, START + 1_000)).toBe('restored');
   expect([await sweep(fast, START + 35_999), await sweep(fast, START + 36_000)]).toEqual([0, 1]);
   expect([await resend(fast, START + 65_999), await resend(fast, START + 66_000)]).toEqual([0, 1]);
@@ -112,7 +110,7 @@ test.each(['a placeholder claim', 'a claim of an older version'])(
       expect(await replayClaim(fast.store, claim, START)).toBe('restored');
     } else {
       await take(fast);
-      await age(fast.keys.lane(what, 'claims'));
+      await age();
     }
     expect(await sweep(fast, START + FAST.timeout + FAST.margin)).toBeGreaterThan(0);
     const { permitsToCome } = await fast.views.look(START + 6_000);

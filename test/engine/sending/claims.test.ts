@@ -81,7 +81,7 @@ test('A refused batch is halved until the bad recipient is alone, and all others
     planned: 0,
     sending: 0,
   });
-  expect(await redis.getrange(lane.keys.lane('halves', 'campaign:c:statuses'), 0, -1)).toBe('NNNNNRNN');
+  expect(await lane.stored.letters('c')).toBe('NNNNNRNN');
 });
 
 test('After a 429, the whole lane backs off, and then one request probes the service', async () => {
@@ -179,7 +179,7 @@ test('A burst of first polls that all came too early delays the next first poll 
   const { why, againInMs } = await lane.claims.poll({ turn: 'p', call: 9, want: 5, seen: 0, now: early });
   // The requests polled too early are due again after 15 s, the new one after 15 s × 1.2.
   expect([why, againInMs]).toEqual(['nothing', 15_000]);
-  expect(Number(await redis.hget(lane.keys.lane('patience', 'lane'), 'firstPoll'))).toBe(18_000);
+  expect(await lane.stored.firstPollMs()).toBe(18_000);
 
   async function pollTooEarly(count: number): Promise<void> {
     for (let call = 1; count > 0; call++) {

@@ -292,7 +292,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
   const check = async (): Promise<void> => {
     const [states, texts] = await Promise.all([
       Promise.all(CAMPAIGNS.map((id) => lane.state(id))),
-      redis.mget(CAMPAIGNS.map((id) => lane.keys.lane(lane.lane, `campaign:${id}:statuses`))),
+      Promise.all(CAMPAIGNS.map((id) => lane.stored.letters(id))),
     ]);
     for (const [at, id] of CAMPAIGNS.entries()) {
       const total = sizes[at] ?? 0;

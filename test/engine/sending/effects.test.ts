@@ -78,7 +78,6 @@ const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object
 async function probedLane(result: SendResult, purpose: string) {
   const name = `${result}-${purpose}`;
   const lane = laneFixture(redis, prefix, name, { maxRecipients: 2 });
-  const recordKey = lane.keys.lane(name, 'lane');
   // Only a batch that may have been accepted before is divided.
   const isRepeat = result === 'partlySuppressed';
   await lane.campaign(
@@ -86,17 +85,17 @@ async function probedLane(result: SendResult, purpose: string) {
     2,
     isRepeat ? { released: [{ first: 0, count: 2, again: 'byOperator', firstAt: 5 }], cursor: 2 } : {},
   );
-  await redis.hset(recordKey, { backingOff: 'throttled', backoffUntil: START - 1, epoch: 1, onTrial: 1 });
+  await lane.stored.backOff(START - 1);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   const [claim] = claims;
   if (claim === undefined) throw new Error('the lane did not probe');
-  expect(await redis.hget(recordKey, 'probe')).toBe(String(claim.number));
-  return { lane, recordKey, claim };
+  expect(await lane.stored.probe()).toBe(claim.number);
+  return { lane, claim };
 }
 
 describe.each(results)('A send that is settled as %s', (result, effect) => {
   test('has the effects that its row in the table names', async () => {
-    const { lane, recordKey, claim } = await probedLane(result, 'once');
+    const { lane, claim } = await probedLane(result, 'once');
     const settlement = { claim, result, ...DETAILS[result] };
     const { settled, events } = await lane.settlements.send([settlement], 0, NOW);
     expect(settled).toBe(1);
@@ -107,21 +106,21 @@ describe.each(results)('A send that is settled as %s', (result, effect) => {
       polls: 0,
       inFlightSends: 0,
     });
-    const record = { stopped: '', lastSendAt: '0', ...(await redis.hgetall(recordKey)) };
-    expect(Number(record.lastSendAt)).toBe(LEDGER[effect.ledger].countsFrom);
-    expect(record).toMatchObject(GATE[effect.gate]);
+    const gate = await lane.stored.gate();
+    expect(gate.lastSendAt).toBe(LEDGER[effect.ledger].countsFrom);
+    expect(gate).toMatchObject(GATE[effect.gate]);
     expect(await lane.state('c')).toMatchObject(RECIPIENTS[effect.recipients]);
     if (effect.event !== null) expect(events.map(({ type }) => type)).toContain(effect.event);
     else expect(events.filter(({ type }) => !['reopened', 'ended', 'refused'].includes(type))).toEqual([]);
   });
 
   test('changes nothing when it is settled again', async () => {
-    const { lane, recordKey, claim } = await probedLane(result, 'again');
+    const { lane, claim } = await probedLane(result, 'again');
     const settlement = { claim, result, ...DETAILS[result] };
     await lane.settlements.send([settlement], 0, NOW);
-    const before = [await redis.hgetall(recordKey), await lane.state('c')];
+    const before = [await lane.stored.record(), await lane.state('c')];
     const { settled, events } = await lane.settlements.send([settlement], 0, NOW);
     expect({ settled, events }).toEqual({ settled: 0, events: [] });
-    expect([await redis.hgetall(recordKey), await lane.state('c')]).toEqual(before);
+    expect([await lane.stored.record(), await lane.state('c')]).toEqual(before);
   });
 });

@@ -59,8 +59,7 @@ test('A lane that backs off for longer than the service remembers correlators re
 
 test('A batch that is too old for a repeat does not keep the rest of its campaign from being sent', async () => {
   const lane = await laneWithRepeat('others');
-  const state = { ...(await lane.state('c')), total: 4, ordinals: 4, counts: { planned: 4 } };
-  await redis.hset(lane.keys.lane('others', 'states'), 'c', JSON.stringify(state));
+  await lane.stored.changeState('c', { total: 4, ordinals: 4, counts: { planned: 4 } });
   const claims = await lane.claim(START + REPEAT_FOR);
   expect(claims.map(({ campaign, first, count }) => [campaign, first, count])).toEqual([['c', 2, 2]]);
 });
@@ -91,11 +90,7 @@ test('A batch that is resent by the operator is not repeated beyond the time of 
 
 test('A replayed claim keeps the time of its first request', async () => {
   const lane = await laneWithRepeat('replayed');
-  await redis.hset(
-    lane.keys.lane('replayed', 'states'),
-    'c',
-    JSON.stringify({ ...(await lane.state('c')), cursor: 0, released: {}, counts: { planned: 2 } }),
-  );
+  await lane.stored.changeState('c', { cursor: 0, released: {}, counts: { planned: 2 } });
   for (const claim of lane.first) {
     expect(await replayClaim(lane.store, claim, START + REPEAT_FOR - 40_000)).toBe('restored');
   }
@@ -105,11 +100,7 @@ test('A replayed claim keeps the time of its first request', async () => {
 
 test('A batch whose first request has no known time is not repeated', async () => {
   const lane = await laneWithRepeat('older-version');
-  const state = {
-    ...(await lane.state('c')),
-    released: [{ first: 0, count: 2, again: 'underCorrelator' as const }],
-  };
-  await redis.hset(lane.keys.lane('older-version', 'states'), 'c', JSON.stringify(state));
+  await lane.stored.changeState('c', { released: [{ first: 0, count: 2, again: 'underCorrelator' }] });
   expect(await lane.claim(START + 60_000)).toEqual([]);
   expect(await lane.counts()).toMatchObject({ sending: 2, planned: 0 });
 });

@@ -19,7 +19,7 @@ test('A batch sent again under its correlator keeps its recipients, even above a
   await lane.campaign('c', 8);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
   await lane.settlements.send(claims.map(unknown), 0, START + 1);
-  await redis.hset(lane.keys.lane('correlator', 'lane'), 'maxRecipients', 4);
+  await lane.stored.limitRecipients(4);
   const again = await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START + 2 });
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
 });
@@ -70,7 +70,7 @@ test.each(['tend', 'claim'])(
   'A batch that may have been accepted becomes unknown when its campaign lapses (%s)',
   async (by) => {
     const lane = await laneWithRepeat(`repeat-lapsed-${by}`, { lapseAt: START + 100 });
-    await redis.zadd(lane.keys.lane(`repeat-lapsed-${by}`, 'lapsing'), START + 100, 'c');
+    await lane.stored.lapse('c', START + 100);
     if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
     await lane.sweep(START + 200);
     expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
@@ -85,7 +85,7 @@ test.each(['tend', 'claim'])(
     const name = `cancel-lapsed-${by}`;
     const lane = laneFixture(redis, `${prefix}-${name}`, name, { maxRecipients: 2 });
     await lane.campaign('c', 6, { lapseAt: START + 100 });
-    await redis.zadd(lane.keys.lane(name, 'lapsing'), START + 100, 'c');
+    await lane.stored.lapse('c', START + 100);
     const take = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
     const { claims } = await take(1, START);
     if (by === 'claim') await take(2, START + 200);
@@ -110,7 +110,7 @@ test('A batch whose worker did not repeat it stays whole, and is repeated later'
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
   const released = again.claims.map((claim) => ({ claim, result: 'released' }) as const);
   await lane.settlements.send(released, 0, START + 20);
-  await redis.hset(lane.keys.lane('repeat-released', 'lane'), 'maxRecipients', 1);
+  await lane.stored.limitRecipients(1);
   const third = await lane.claim(3, START + 30);
   expect(third.claims.map(({ first, count, again }) => [first, count, again])).toEqual([
     [0, 2, 'underCorrelator'],
@@ -255,7 +255,7 @@ test('A batch that an operator resends and then cancels becomes unknown, because
   await lane.settlements.send(claims.map(unknown), 0, START + 1);
   const later = START + 120_000;
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
-  await redis.hset(lane.keys.lane('repeat-resent', 'lane'), 'maxRecipients', 2);
+  await lane.stored.limitRecipients(2);
   const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
   await lane.settlements.send(
     part.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),

@@ -85,7 +85,7 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
     lane,
     emitted,
     failures,
-    letters: (id: string) => redis.get(fixture.keys.lane('default', `campaign:${id}:statuses`)),
+    letters: fixture.stored.letters,
     record: (id: string) => readRecord(redis, fixture.keys, 'default', id, 0),
     status: async () => laneStatus(lane, await lane.status()),
     async turn(claims = sendClaims(lane), signal = new AbortController().signal) {

@@ -131,13 +131,13 @@ test('A wall clock that is set forward returns unsent batches to planned, and ma
   expect(calls).toBeGreaterThan(0);
   expect(requests).toBe(0);
   expect((await fixture.state('c')).counts).toMatchObject({ planned: 5, sending: 0, unknown: 0 });
-  expect(await redis.hlen(fixture.keys.lane('default', 'claims'))).toBe(0);
+  expect(await fixture.stored.claims()).toEqual({});
 });
 
 test('A process that was stopped before it read the reply to its claim makes no poll without a permit', async () => {
   const { fixture, lane, tokens, events, claims, options, recent } = stoppedProcess('poll');
   await fixture.campaign('c', 1, { counts: { deliveredToNetwork: 1 }, cursor: 1 });
-  await redis.zadd(fixture.keys.lane('default', 'unpolled'), 1, 'c:0');
+  await fixture.stored.setFirstPoll('c:0', 1);
   const client = openClient();
   requests = 0;
   const { matches } = fixture;
@@ -173,8 +173,7 @@ test.each([
   const own = `${prefix}-window-${closesInMs}`;
   const fixture = laneFixture(redis, own, 'default');
   const now = await serverTime(redis);
-  const openings = [now, now, now - 1_000, now + closesInMs];
-  await redis.hset(fixture.keys.lane('default', 'windows'), 'w', JSON.stringify(openings));
+  await fixture.stored.setOpenings('w', now, [now - 1_000, now + closesInMs]);
   await fixture.campaign('c', 2, { window: 'w' });
   let [stoppedMs, calls] = [0, 0];
   const control = new AbortController();

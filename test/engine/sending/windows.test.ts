@@ -17,19 +17,17 @@ async function laneWithWindows(
   rules: Parameters<typeof laneFixture>[3] = {},
 ) {
   const lane = laneFixture(redis, prefix, name, rules);
-  const key = (of: string): string => lane.keys.lane(name, of);
-  for (const [rule, times] of Object.entries(windows))
-    await redis.hset(key('windows'), rule, JSON.stringify([START, START, ...times]));
+  for (const [rule, times] of Object.entries(windows)) await lane.stored.setOpenings(rule, START, times);
   let turns = 0;
   const claim = (now: number, want = 1) => {
     turns += 1;
     return lane.claims.send({ turn: `t${turns}`, call: 1, want, seen: 0, now });
   };
   const places = async () => ({
-    running: await redis.zrange(key('running'), '0', '-1'),
-    scheduled: await redis.zrange(key('scheduled'), '0', '-1', 'WITHSCORES'),
+    running: Object.keys(await lane.stored.running()),
+    scheduled: await lane.stored.scheduled(),
   });
-  return { ...lane, key, claim, places };
+  return { ...lane, claim, places };
 }
 
 test('A campaign leaves the running ones while its window is closed, and returns when it opens', async () => {
@@ -37,13 +35,13 @@ test('A campaign leaves the running ones while its window is closed, and returns
   await lane.campaign('c', 100, { window: 'w' });
   const before = await lane.claim(START);
   expect(before).toMatchObject({ claims: [], why: 'nothing', againInMs: HOUR });
-  expect(await lane.places()).toEqual({ running: [], scheduled: ['c', String(START + HOUR)] });
+  expect(await lane.places()).toEqual({ running: [], scheduled: { c: START + HOUR } });
   expect(await lane.views.look(START)).toMatchObject({ running: 0, waiting: 1, scheduled: 0 });
   expect((await lane.claim(START + HOUR - 1)).claims).toHaveLength(0);
 
   const [first] = (await lane.claim(START + HOUR)).claims;
   expect(first).toMatchObject({ campaign: 'c', leaveWithinMs: HOUR - MARGIN - 1 });
-  expect(await lane.places()).toEqual({ running: ['c'], scheduled: [] });
+  expect(await lane.places()).toEqual({ running: ['c'], scheduled: {} });
   const [last] = (await lane.claim(START + 2 * HOUR - MARGIN - 1)).claims;
   expect(last).toMatchObject({ campaign: 'c', leaveWithinMs: 0 });
 
@@ -80,7 +78,7 @@ test('A lane outside its window starts no send, but polls; a request leaves befo
     counts: { planned: 9, deliveredToNetwork: 1 },
     cursor: 1,
   });
-  await redis.zadd(lane.key('unpolled'), START, 'c:0');
+  await lane.stored.setFirstPoll('c:0', START);
   expect(await lane.claim(START)).toMatchObject({ claims: [], why: 'window', againInMs: HOUR });
   expect((await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now: START })).claims).toHaveLength(
     1,
@@ -94,21 +92,20 @@ test('A paused campaign that is resumed while its window is closed waits until i
   await lane.campaign('c', 10, { window: 'w' });
   await lane.claim(START);
   await lane.commands.campaign('pause', 'c', 'a test', START + 1_000);
-  expect(await lane.places()).toEqual({ running: [], scheduled: [] });
+  expect(await lane.places()).toEqual({ running: [], scheduled: {} });
   expect((await lane.claim(START + HOUR)).claims).toHaveLength(0);
   await lane.commands.campaign('resume', 'c', '', START + 3 * HOUR);
-  expect(await lane.places()).toEqual({ running: [], scheduled: ['c', String(START + 4 * HOUR)] });
+  expect(await lane.places()).toEqual({ running: [], scheduled: { c: START + 4 * HOUR } });
   expect((await lane.claim(START + 4 * HOUR)).claims).toHaveLength(1);
 });
 
 test('A campaign that starts while its window is closed waits until it opens', async () => {
   const lane = await laneWithWindows('starts');
   await lane.campaign('c', 10, { window: 'w', state: 'scheduled', launchAt: START + 1_000 });
-  await redis.zrem(lane.key('running'), 'c');
-  await redis.zadd(lane.key('scheduled'), START + 1_000, 'c');
+  await lane.stored.schedule('c', START + 1_000);
   await lane.views.tend(HOUR, START + 2_000);
   expect(await lane.state('c')).toMatchObject({ state: 'running', opensAt: START + HOUR });
-  expect(await lane.places()).toEqual({ running: [], scheduled: ['c', String(START + HOUR)] });
+  expect(await lane.places()).toEqual({ running: [], scheduled: { c: START + HOUR } });
   expect((await lane.claim(START + HOUR)).claims).toHaveLength(1);
 });
 
@@ -126,11 +123,11 @@ test('The time in which a window is closed does not count as time in which the c
 test('Recipients lapse while the window is closed', async () => {
   const lane = await laneWithWindows('lapse');
   await lane.campaign('c', 10, { window: 'w', lapseAt: START + 60_000 });
-  await redis.zadd(lane.key('lapsing'), START + 60_000, 'c');
+  await lane.stored.lapse('c', START + 60_000);
   await lane.claim(START);
   await lane.views.tend(HOUR, START + 60_000);
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { lapsed: 10 } });
-  expect(await lane.places()).toEqual({ running: [], scheduled: [] });
+  expect(await lane.places()).toEqual({ running: [], scheduled: {} });
 });
 
 test('A window whose openings are not known is closed until the sweep has computed them', async () => {
@@ -157,7 +154,7 @@ test('A window that no campaign has used for a month is forgotten, and that of t
 test('What may be lost is claimed by placeholders although the window is closed', async () => {
   const lane = await laneWithWindows('placeholders');
   await lane.campaign('c', 10, { window: 'w', launchAt: START - HOUR });
-  await redis.hset(lane.key('lane'), { placeholders: 5, lostAt: START, mayHaveLost: 1, sequence: 1 });
+  await lane.stored.losePlaceholders(5, START);
   await lane.claim(START + 2 * HOUR);
   expect((await lane.state('c')).counts).toMatchObject({ sending: 5 });
 });
@@ -181,7 +178,7 @@ test.each([
     const lane = await laneWithWindows(`nights-${from}`, {}, { quota: 1_000_000 });
     for (const night of ['2027-03-27', '2027-10-30']) {
       const evening = Date.parse(`${night}T18:00Z`);
-      await redis.del(lane.key('windows'));
+      await lane.stored.forgetOpenings();
       await registerWindow(lane.store, rule, evening);
       const campaign = `c-${night}`;
       await lane.campaign(campaign, 1_000, { window: rule });

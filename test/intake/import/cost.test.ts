@@ -5,6 +5,7 @@ import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, test } from 'vitest';
 import { InputError } from '../../../src/campaign/errors.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
+import { costsKey, metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
 import {
   importCampaign,
@@ -217,7 +218,7 @@ describe('A cost limit', () => {
     });
     const id = 'id' in unlimited ? unlimited.id : '';
     // Numbers are not stored a second time.
-    expect(await redis.get(priced.keys.lane(priced.lane, `campaign:${id}`))).not.toContain('4520123456');
+    expect(await redis.get(metaKey(priced.keys, priced.lane, id))).not.toContain('4520123456');
   });
 
   test.each([
@@ -233,7 +234,7 @@ describe('A cost limit', () => {
 
 test('What each message costs is stored only where messages cost different amounts, and removed with the campaign', async () => {
   const { deps, keys, lane } = priced;
-  const costsOf = (id: string) => redis.exists(keys.lane(lane, `campaign:${id}:costs`));
+  const costsOf = (id: string) => redis.exists(costsKey(keys, lane, id));
   const create = async (recipients: RecipientInput[]) => {
     const outcome = await importCampaign(deps, { recipients, message: 'Hello there', again: true });
     if (outcome.outcome !== 'created') throw new Error(outcome.outcome);

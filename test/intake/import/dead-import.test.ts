@@ -13,7 +13,7 @@ import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { url, prefix, redis } = testRedis('dead-import');
-const { deps, keys, lane } = importFixture(redis, prefix);
+const { deps, keys, lane, stored } = importFixture(redis, prefix);
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 /** So long that a process on a busy machine renews it, and that the first look at it comes before its end. */
 const LEASE_MS = 6_000;
@@ -44,7 +44,7 @@ async function killedImport(idempotencyKey: string): Promise<string> {
   );
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'data');
-  const [id = ''] = await redis.zrange(keys.lane(lane, 'importing'), '0', '-1');
+  const [id = ''] = Object.keys(await stored.importing());
   await vi.waitFor(async () => {
     expect(await redis.hlen(slicesKey(keys, lane, id, 'slices'))).toBeGreaterThan(40);
   }, 15_000);

@@ -9,7 +9,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('idempotency');
-const { deps, keys, lanes, lane } = importFixture(redis, prefix);
+const { deps, keys, lanes, lane, stored } = importFixture(redis, prefix);
 
 function to(first: number, count: number): RecipientInput[] {
   return Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
@@ -47,7 +47,7 @@ function halting(first: number) {
 
 async function importing(): Promise<string> {
   return vi.waitFor(async () => {
-    const [id] = await redis.zrange(keys.lane(lane, 'importing'), '0', '-1');
+    const [id] = Object.keys(await stored.importing());
     if (id === undefined) throw new Error('nothing is being imported');
     return id;
   }, 15_000);
@@ -188,7 +188,7 @@ describe('An idempotency key', () => {
     );
     const lost = expect(dead).rejects.toThrow('was discarded');
     const id = await importing();
-    await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+    await stored.expireImport(id);
     const outcome = await enqueue({ ...change, recipients: to(2_000, 3) });
     expect(outcome.outcome).toBe('created');
     expect(idOf(outcome)).not.toBe(id);
@@ -224,13 +224,7 @@ describe('The same content', () => {
     async (how) => {
       const change = { message: `Repeated, ${how}`, recipients: to(950, 1) };
       const first = idOf(await enqueue(change));
-      const spend = async (id: string): Promise<void> => {
-        const states = keys.lane(lane, 'states');
-        const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
-        const counts = { deliveredToTerminal: 1 };
-        await redis.hset(states, id, JSON.stringify({ ...state, state: 'completed', counts }));
-      };
-      await spend(first);
+      await stored.changeState(first, { state: 'completed', counts: { deliveredToTerminal: 1 } });
       for (let time = 0; time < 2; time += 1) {
         const confirm = async (): Promise<boolean> => how === 'cancelled';
         const again = await enqueue({ ...change, again: true, confirm });
@@ -288,22 +282,13 @@ describe('The same content', () => {
     const sent = idOf(await enqueue(change));
     expect(sent).not.toBe(unsent);
 
-    const moved = (await readState(redis, keys, lane, sent)) ?? expect.unreachable();
     for (const state of ['unknown', 'abandoned', 'deliveredToTerminal', 'unconfirmed', 'sending'] as const) {
       const counts = { cancelled: 2, [state]: 1 };
-      await redis.hset(
-        keys.lane(lane, 'states'),
-        sent,
-        JSON.stringify({ ...moved, state: 'cancelled', counts }),
-      );
+      await stored.changeState(sent, { state: 'cancelled', counts });
       expect(await enqueue(change)).toMatchObject({ outcome: 'refused', code: 'repeated', campaign: sent });
     }
     const counts = { cancelled: 1, suppressed: 1, rejected: 1 };
-    await redis.hset(
-      keys.lane(lane, 'states'),
-      sent,
-      JSON.stringify({ ...moved, state: 'cancelled', counts }),
-    );
+    await stored.changeState(sent, { state: 'cancelled', counts });
     expect(await enqueue(change)).toMatchObject({ outcome: 'created' });
   });
 
@@ -340,7 +325,7 @@ describe('The same content', () => {
   test('can be sent again once its campaign is gone', async () => {
     const change = { message: 'Gone', recipients: to(70, 3) };
     const id = idOf(await enqueue(change));
-    await redis.hdel(keys.lane(lane, 'states'), id);
+    await stored.removeState(id);
     expect(await enqueue(change)).toMatchObject({ outcome: 'created' });
   });
 });
@@ -352,8 +337,8 @@ test('An import whose process is alive, or that is committed, cannot be discarde
   expect(await discardImport(redis, keys, lane, id)).toBe(false);
   slow.go();
   expect(await alive).toMatchObject({ outcome: 'created', id });
-  await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+  await stored.expireImport(id);
   expect(await discardImport(redis, keys, lane, id)).toBe(false);
   expect(await findLane(redis, keys, id)).toBe(lane);
-  expect(await redis.zscore(keys.lane(lane, 'importing'), id)).toBeNull();
+  expect(await stored.importing()).toEqual({});
 });

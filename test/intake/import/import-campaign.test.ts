@@ -14,7 +14,7 @@ import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('import');
-const { deps, keys, lane, emitted, woken } = importFixture(redis, prefix);
+const { deps, keys, lane, stored, emitted, woken } = importFixture(redis, prefix);
 
 /** Each message is unique, so that no test repeats the campaign of another. */
 let messages = 0;
@@ -66,8 +66,8 @@ test('A campaign without a time is running at once, with everything that a claim
     lapseAt: 0,
     endedAt: 0,
   });
-  expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('0');
-  expect(await redis.zscore(keys.lane(lane, 'importing'), id)).toBeNull();
+  expect(await stored.running()).toMatchObject({ [id]: 0 });
+  expect(await stored.placesOf(id)).toEqual(['running', 'states']);
   expect(await findLane(redis, keys, id)).toBe(lane);
   expect(woken).toContain(lane);
   expect(emitted.map(({ type }) => type)).toEqual(
@@ -78,19 +78,19 @@ test('A campaign without a time is running at once, with everything that a claim
 });
 
 test('A new campaign starts five requests before the virtual time of its lane', async () => {
-  await redis.hset(keys.lane(lane, 'lane'), 'virtualTime', '1234.5');
-  onTestFinished(async () => void (await redis.hdel(keys.lane(lane, 'lane'), 'virtualTime')));
+  await stored.setVirtualTime(1234.5);
+  onTestFinished(async () => void (await stored.setVirtualTime(0)));
   const { id } = await created({});
-  expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBe('1229.5');
+  expect(await stored.running()).toMatchObject({ [id]: 1229.5 });
 });
 
 test('A campaign with a time is scheduled, and its validity counts from its launch', async () => {
   const at = Date.now() + 3_600_000;
   const { id, state } = await created({ sendAt: at, validFor: '1m' });
   expect(state).toMatchObject({ state: 'scheduled', launchAt: at, lapseAt: at + 60_000 });
-  expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBe(String(at));
-  expect(await redis.zscore(keys.lane(lane, 'lapsing'), id)).toBe(String(at + 60_000));
-  expect(await redis.zscore(keys.lane(lane, 'running'), id)).toBeNull();
+  expect(await stored.scheduled()).toEqual({ [id]: at });
+  expect(await stored.lapsing()).toEqual({ [id]: at + 60_000 });
+  expect(await stored.placesOf(id)).toEqual(['scheduled', 'lapsing', 'states']);
 });
 
 test('A personalised message is stored with the values that it uses, and takes one recipient per request', async () => {
@@ -131,8 +131,8 @@ test('A campaign whose recipients are all suppressed is completed at once', asyn
   const { id, state } = await created({ recipients: to(950, 1), sendAt: Date.now() + 60_000 });
   expect(state).toMatchObject({ state: 'completed', total: 1, ordinals: 0 });
   expect(state.endedAt).toBeGreaterThan(0);
-  expect(await redis.zscore(keys.lane(lane, 'ended'), id)).toBe(String(state.endedAt));
-  expect(await redis.zscore(keys.lane(lane, 'scheduled'), id)).toBeNull();
+  expect(await stored.ended()).toEqual({ [id]: state.endedAt });
+  expect(await stored.placesOf(id)).toEqual(['ended', 'states']);
 });
 
 test('A campaign may start at most MAX_SCHEDULE_AHEAD from now', async () => {

@@ -8,6 +8,7 @@ import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
 import type { OutboxResults } from '../../../src/reporting/results-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
+import { storedLane } from '../../engine/stored-lane.js';
 
 /** Everything an import needs, on a real Redis, with one lane of 100 requests per hour. */
 export function importFixture(redis: Redis, prefix: string, environment: Record<string, string> = {}) {
@@ -45,7 +46,9 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
       woken.push(lane);
     },
   };
-  return { keys, config, lanes, deps, emitted, woken, lane: 'default' };
+  const lane = 'default';
+  const stored = storedLane({ redis, keys, id: lane });
+  return { keys, config, lanes, deps, emitted, woken, lane, stored };
 }
 
 /** A valid British mobile number for each integer from 0 to 9,999,999. */

@@ -7,10 +7,12 @@ import { SLICE } from '../../../src/engine/recipients/slices.js';
 import { readSlices } from '../../../src/engine/recipients/stored-slices.js';
 import { beginImport, discardImport, ImportLostError } from '../../../src/intake/import/import-session.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../../engine/stored-lane.js';
 
 const { prefix, redis } = testRedis('import-session');
 const keys = keyNames(prefix);
 const lane = 'main';
+const stored = storedLane({ redis, keys, id: lane });
 
 function draft(id: string): CampaignMeta {
   return {
@@ -33,7 +35,7 @@ function draft(id: string): CampaignMeta {
 
 async function lost(id: string) {
   const session = await beginImport(redis, keys, draft(id));
-  await redis.zadd(keys.lane(lane, 'importing'), 1, id);
+  await stored.expireImport(id);
   expect(await discardImport(redis, keys, lane, id)).toBe(true);
   return session;
 }
@@ -51,7 +53,7 @@ test('An import that was discarded as expired can never be committed', async () 
   const session = await lost('commits');
   await expect(session.commit(draft('commits'))).rejects.toBeInstanceOf(ImportLostError);
   expect(await readState(redis, keys, lane, 'commits')).toBeNull();
-  expect(await redis.zscore(keys.lane(lane, 'running'), 'commits')).toBeNull();
+  expect(await stored.placesOf('commits')).toEqual([]);
 });
 
 test('A commit whose reply was lost can be repeated', async () => {

@@ -3,6 +3,7 @@ import type { Actor } from '../../../src/campaign/actor.js';
 import type { Operator } from '../../../src/campaign/audit.js';
 import { KeyFullError } from '../../../src/campaign/errors.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
+import { usedBytes } from '../../../src/engine/recipients/key-bytes.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { type ImportDeps, importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { beginImport, discardImport } from '../../../src/intake/import/import-session.js';
@@ -11,12 +12,11 @@ import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('key-bytes');
-const { deps, keys, config, lane } = importFixture(redis, prefix);
+const { deps, keys, config, lane, stored } = importFixture(redis, prefix);
 
 const LIMIT = 30_000;
-const used = async (key: string): Promise<number> =>
-  Number(await redis.hget(keys.lane(lane, 'keyBytes'), `used:${key}`));
-const fields = (): Promise<string[]> => redis.hkeys(keys.lane(lane, 'keyBytes'));
+const used = (key: string): Promise<number> => usedBytes(redis, keys, lane, key);
+const fields = async (): Promise<string[]> => Object.keys(await stored.keyBytes());
 
 /** What a key imports with, and how much it may store. */
 function depsOf(actor: Actor, keyBytes = LIMIT): ImportDeps {
@@ -40,15 +40,9 @@ async function create(of: ImportDeps, recipients: number): Promise<string> {
   return outcome.id;
 }
 
-async function end(id: string): Promise<void> {
-  const states = keys.lane(lane, 'states');
-  const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
-  await redis.hset(states, id, JSON.stringify({ ...state, state: 'completed', endedAt: 5 }));
-}
-
 async function remove(ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    await end(id);
+    await stored.changeState(id, { state: 'completed', endedAt: 5 });
     await removeCampaign(redis, keys, lane, id);
     await removeCampaign(redis, keys, lane, id);
   }
@@ -84,7 +78,7 @@ test('Eight imports at the same time fill a key up to its limit and not beyond i
   // No further campaign of this size fits, and nothing of those that were refused is left.
   expect(most + most / created.length).toBeGreaterThan(LIMIT);
   expect((await fields()).filter((field) => field.startsWith('campaign:'))).toHaveLength(created.length);
-  expect(await redis.hlen(keys.lane(lane, 'states'))).toBe(created.length);
+  expect(await stored.campaigns()).toHaveLength(created.length);
   const kept = await keysOf(redis, prefix);
   expect(kept.filter((key) => /:campaign:[^:]+$/.test(key))).toHaveLength(created.length);
 
@@ -172,7 +166,7 @@ test('The import of a process that died returns what it has stored', async () =>
   await session.recipients.flushed();
   await session.recipients.rest();
   expect(await used('dead')).toBeGreaterThan(1_024);
-  await redis.zadd(keys.lane(lane, 'importing'), 1, 'dead');
+  await stored.expireImport('dead');
   expect(await discardImport(redis, keys, lane, 'dead')).toBe(true);
   expect(await fields()).toEqual([]);
   await session.discard();

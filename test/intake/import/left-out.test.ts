@@ -11,7 +11,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('left-out');
-const { deps, keys, lane } = importFixture(redis, prefix);
+const { deps, keys, lane, stored } = importFixture(redis, prefix);
 
 async function created(csv: string, message = 'Hi'): Promise<string> {
   const outcome = await importCampaign(deps, {
@@ -87,9 +87,7 @@ test('The first 100,000 duplicates and the first 100,000 invalid rows are stored
     recipients: [{ leftOut: { line: 100_023 } }, { leftOut: { line: 100_024 } }],
     nextCursor: '100003',
   });
-  const state = await readState(redis, keys, lane, id);
-  const ended = { ...state, state: 'completed', endedAt: 1, counts: { deliveredToTerminal: 1 } };
-  await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify(ended));
+  await stored.changeState(id, { state: 'completed', endedAt: 1, counts: { deliveredToTerminal: 1 } });
   await removeCampaign(redis, keys, lane, id);
   expect((await redis.keys(`{${prefix}*`)).filter((key) => key.includes(id))).toEqual([]);
 });

@@ -2,11 +2,11 @@ import { beforeEach, expect, test } from 'vitest';
 import { serverTime } from '../../../src/base/redis/connection.js';
 import type { ReportRow } from '../../../src/campaign/recipient-views.js';
 import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { everAccepted, locateRequests } from '../../../src/engine/recipients/request-index.js';
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { fileRemains } from '../../../src/engine/recovery/rewrite-file.js';
 import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { findRecipients, reportRows } from '../../../src/reporting/report.js';
@@ -134,7 +134,7 @@ test('The id of a request counts as accepted while its campaign exists, and not 
   await removeCampaign(redis, lane.keys, 'default', id);
   expect(await accepted()).toEqual(new Set());
   expect(await ownKeys(id)).toEqual([]);
-  expect(await redis.zcard(lane.keys.removals)).toBe(1);
+  expect((await fileRemains(redis, lane.keys)).removals).toBe(1);
 });
 
 test('Removing a campaign of one recipient takes its request out of the index', async () => {
@@ -142,9 +142,7 @@ test('Removing a campaign of one recipient takes its request out of the index', 
   await settle('accepted');
   const located = () => locateRequests(redis, lane.keys, 'default', ['r1']);
   expect(await located()).toEqual([{ campaign: id, first: 0, count: 1 }]);
-  const state = (await readState(redis, lane.keys, 'default', id)) ?? expect.unreachable();
-  const ended = { ...state, state: 'completed', endedAt: 1, counts: { unconfirmed: 1 } };
-  await redis.hset(lane.keys.lane('default', 'states'), id, JSON.stringify(ended));
+  await lane.stored.changeState(id, { state: 'completed', endedAt: 1, counts: { unconfirmed: 1 } });
   await removeCampaign(redis, lane.keys, 'default', id);
   expect(await located()).toEqual([null]);
 });

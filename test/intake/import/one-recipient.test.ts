@@ -11,7 +11,7 @@ import { importFixture, mobile } from './import-fixture.js';
 
 const { url } = await privateRedis();
 const redis = connect(url);
-const { deps, keys, lane, woken } = importFixture(redis, 'one');
+const { deps, keys, lane, stored, woken } = importFixture(redis, 'one');
 
 async function enqueue(number: number, idempotencyKey?: string): Promise<string> {
   const made = await importCampaign(deps, {
@@ -80,7 +80,7 @@ test('Campaigns created at the same time are checked together, and only the supp
 });
 
 test('A lane is woken for the first campaign that waits, and not again for those behind it', async () => {
-  await redis.del(keys.lane(lane, 'running'));
+  await stored.stopAll();
   woken.length = 0;
   await enqueue(100);
   await enqueue(101);

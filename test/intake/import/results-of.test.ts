@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { RECIPIENT_STATE, type RecipientState, SETTLED_STATES } from '../../../src/campaign/recipient.js';
-import { statusesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign, previewCampaign } from '../../../src/intake/import/import-campaign.js';
@@ -10,7 +9,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { redis, prefix } = testRedis('results-of');
-const { deps, keys } = importFixture(redis, prefix);
+const { deps, keys, stored } = importFixture(redis, prefix);
 
 const STATES = [...SETTLED_STATES, 'deliveredToNetwork'] as const;
 const letterOf = (state: RecipientState): string => RECIPIENT_STATE[state].letter ?? '';
@@ -35,12 +34,11 @@ async function ended(state = 'completed', more: Partial<CampaignInput> = {}): Pr
     remainder: 'cancelled',
     counts: {},
   });
-  await redis.set(statusesKey(keys, 'default', outcome.id), STATES.map(letterOf).join(''));
+  await stored.setLetters(outcome.id, STATES.map(letterOf).join(''));
   return outcome.id;
 }
 
-const setState = (id: string, state: object) =>
-  redis.hset(keys.lane('default', 'states'), id, JSON.stringify({ launchAt: 1, endedAt: 1, ...state }));
+const setState = (id: string, state: object) => stored.setState(id, { launchAt: 1, endedAt: 1, ...state });
 
 const to = (
   campaign: string,
@@ -89,10 +87,10 @@ test('A cancelled campaign is a source, and each of its final states can be chos
 
 test('A preview of results counts, prices, and stores nothing', async () => {
   const source = await ended();
-  const before = await redis.zcard(keys.campaigns);
+  const before = await stored.campaigns();
   const preview = await previewCampaign(deps, to(source, ['failed']));
   expect(preview).toMatchObject({ rows: 3, recipientCount: 3, columns: ['to', 'name', 'reference'] });
-  expect(await redis.zcard(keys.campaigns)).toBe(before);
+  expect(await stored.campaigns()).toEqual(before);
 });
 
 test('A row of the results that is invalid points to the member that asked for them', async () => {
@@ -108,7 +106,7 @@ test('A row of the results that is invalid points to the member that asked for t
 test('Suppressed numbers, and numbers that the source has twice, are treated as in any list', async () => {
   const source = await ended('completed', { duplicates: 'keep' });
   // The number of the first recipient once more, with another name.
-  await redis.append(statusesKey(keys, 'default', source), 'T');
+  await stored.setLetters(source, `${await stored.letters(source)}T`);
   const { message } = to(source, []);
   const both = await send(to(source, ['deliveredToTerminal']));
   expect(both).toMatchObject({ recipientCount: 2, duplicates: 0, differentTexts: 1 });
@@ -150,7 +148,7 @@ test('A campaign that runs, a removed one, a state that is not final, and a seco
     /^message: .*unused.*[^.]\. A list of results has the columns that the text of campaign \w+ uses, and the references$/,
   );
   const none = await ended();
-  await redis.del(statusesKey(keys, 'default', none));
+  await stored.removeLetters(none);
   expect(await refusal(to(none, ['rejected']))).toBe(
     `toResultsOf: no recipient of campaign ${none} has the state rejected`,
   );
@@ -162,7 +160,7 @@ test('A repeated idempotency key reads no second snapshot, and conflicts with ot
   const first = await send(request);
   expect([first.outcome, first.recipientCount]).toEqual(['created', 3]);
   // All of them are delivered by now.
-  await redis.set(statusesKey(keys, 'default', source), 'TTTTTTTTT');
+  await stored.setLetters(source, 'TTTTTTTTT');
   const repeated = await send(request);
   expect(repeated).toMatchObject({ outcome: 'existing', id: first.id, recipientCount: 3 });
   expect(repeated.preview.rows).toBe(3);

@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import type { Preview } from '../../../src/campaign/preview-views.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
 import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
-import { statusesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
 import type { CampaignInput, EnqueueOutcome } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign, previewCampaign } from '../../../src/intake/import/import-campaign.js';
@@ -44,12 +43,10 @@ function fixture(name: string) {
   };
   const preview = async (numbers: readonly number[], more: Partial<CampaignInput> = {}) =>
     previewCampaign(deps, { message, recipients: list(numbers), sentBefore: 'count', ...more });
-  const setState = (id: string, state: object) =>
-    redis.hset(own.keys.lane('default', 'states'), id, JSON.stringify(state));
   const advance = (ms: number): void => {
     now += ms;
   };
-  return { ...own, deps, send, preview, setState, advance };
+  return { ...own, ...own.stored, deps, send, preview, advance };
 }
 
 test('A preview counts the recipients who get its text from a campaign of the last 24 hours, on any configured lane', async () => {
@@ -89,7 +86,7 @@ test('Texts are compared with their placeholders, so a corrected value does not 
 });
 
 test('Only messages that were sent, may have been, or are still to be sent count', async () => {
-  const { keys, send, preview, setState } = fixture('states');
+  const { setLetters, send, preview, setState } = fixture('states');
   const states = RECIPIENT_STATES.filter((state) => RECIPIENT_STATE[state].letter !== null);
   const everyone = states.map((_, at) => at);
   const { id } = await send([...everyone, 100]);
@@ -104,10 +101,7 @@ test('Only messages that were sent, may have been, or are still to be sent count
     launchAt: Date.now(),
   };
   await setState(id, running);
-  await redis.set(
-    statusesKey(keys, 'default', id),
-    states.map((state) => RECIPIENT_STATE[state].letter).join(''),
-  );
+  await setLetters(id, states.map((state) => RECIPIENT_STATE[state].letter).join(''));
   const again = await preview([...everyone, 100]);
   expect(again.sentBefore?.rows.map(({ line }) => states[line - 1] ?? 'planned')).toEqual([
     'unknown',
@@ -236,7 +230,7 @@ test('Without a recipient who does not get the text yet, a campaign can be repea
 });
 
 test('A list that equals an earlier one is sent to those who did not get it', async () => {
-  const { keys, send, setState } = fixture('rest');
+  const { setLetters, send, setState } = fixture('rest');
   const { id } = await send([1, 2]);
   const counts = { deliveredToTerminal: 1, cancelled: 1 };
   await setState(id, {
@@ -248,7 +242,7 @@ test('A list that equals an earlier one is sent to those who did not get it', as
     launchAt: Date.now(),
     endedAt: 1,
   });
-  await redis.set(statusesKey(keys, 'default', id), 'TX');
+  await setLetters(id, 'TX');
   expect(await send([1, 2])).toMatchObject({ outcome: 'refused', code: 'repeated' });
   expect(await send([1, 2], { sentBefore: 'leaveOut' })).toMatchObject({
     outcome: 'created',

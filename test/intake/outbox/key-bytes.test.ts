@@ -16,9 +16,8 @@ const { prefix, redis, url } = testRedis('outbox-key-bytes');
 const LATER = Math.ceil(Date.now() / 1_000) + 3_600;
 
 type Fixture = Awaited<ReturnType<typeof outboxFixture>>;
-const usedOf = async ({ keys, laneId }: Fixture): Promise<Record<string, number>> => {
-  const all = await redis.hgetall(keys.lane(laneId, 'keyBytes'));
-  const used = Object.entries(all).filter(([field]) => field.startsWith('used:'));
+const usedOf = async ({ stored }: Fixture): Promise<Record<string, number>> => {
+  const used = Object.entries(await stored.keyBytes()).filter(([field]) => field.startsWith('used:'));
   return Object.fromEntries(used.map(([field, bytes]) => [field.slice(5), Number(bytes)]));
 };
 const outcomes = ({ replies }: { replies: readonly PutReply[] }): string[] =>
@@ -103,10 +102,8 @@ test('Moving a message costs nothing, however often', async () => {
 
 /** Ends and removes every wave, as retention does. */
 async function removeWaves(own: Fixture): Promise<void> {
-  const states = own.keys.lane(own.laneId, 'states');
   for (const wave of await own.waves()) {
-    const state = JSON.parse((await redis.hget(states, wave)) ?? '{}');
-    await redis.hset(states, wave, JSON.stringify({ ...state, state: 'cancelled', endedAt: 5 }));
+    await own.stored.changeState(wave, { state: 'cancelled', endedAt: 5 });
     await forgetWave(own.laneStore, wave);
     await forgetWave(own.laneStore, wave);
     await removeCampaign(redis, own.keys, own.laneId, wave);
@@ -185,7 +182,7 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
         await own.tend();
         await removeWaves(own);
       }
-      expect(await redis.hget(store.keys.fixed.outbox, 'stored')).toBe('0');
+      expect((await own.counts()).stored).toBe(0);
       expect(await usedOf(own)).toEqual({});
     }),
     { numRuns: 60 },

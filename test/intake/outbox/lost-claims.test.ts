@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { losableServer } from '../../engine/losable-server.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-lost');
@@ -37,29 +37,19 @@ async function recovered(name: string) {
   await own.tend();
   own.advance(LOSS);
 
-  const backup = new Map<string, Buffer>();
-  for (const key of await keysOf(redis, `${prefix}-${name}`)) {
-    const dump = await redis.dumpBuffer(key);
-    if (dump !== null) backup.set(key, dump);
-  }
+  const server = losableServer(redis, `${prefix}-${name}`);
+  await server.backUp();
   const lost = (await claim('a')).claims;
-  for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
-  for (const [key, dump] of backup) await redis.restore(key, 0, dump);
-  await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+  await server.lose();
+  await own.stored.changeServer();
 
   await claim('b');
   await report('replayed', 'b');
   own.advance(2 * own.rules.grace);
   for (let calls = 0; calls < 5; calls += 1) await claim('b');
-  const placeholders = Object.values(await redis.hgetall(own.keys.lane(own.laneId, 'claims'))).map(
-    (json) => JSON.parse(json) as SendClaim & { notAfter?: number; size?: number },
-  );
+  const placeholders = Object.values(await own.stored.claims());
   own.advance(own.rules.timeout + own.rules.margin + 1);
-  const { overdueSends } = await own.views.tend(1e12, own.now(), ['b']);
-  const results = overdueSends.map(
-    (each) => ({ claim: each, result: 'unknown', overdue: true, reason: 'lost' }) as const,
-  );
-  await own.settlements.send(results, 0.5, own.now());
+  await own.sweep(own.now(), ['b']);
   const [wave = ''] = await own.waves();
   return { ...own, lost, placeholders, again: async () => (await claim('b')).claims, wave };
 }
@@ -93,9 +83,7 @@ test('Messages whose claims Redis lost are not sent again after their time, and 
   await own.tendDue();
   expect(await own.again()).toEqual([]);
   own.advance(own.rules.timeout + own.rules.margin + 1);
-  const { overdueSends } = await own.views.tend(1e12, own.now(), ['b']);
-  const results = overdueSends.map((each) => ({ claim: each, result: 'unknown', overdue: true }) as const);
-  await own.settlements.send(results, 0.5, own.now());
+  await own.sweep(own.now(), ['b']);
   await own.tendDue();
   expect(await own.again()).toEqual([]);
   expect(await own.letters(own.wave)).toEqual(['unknown', 'unknown', 'unknown']);

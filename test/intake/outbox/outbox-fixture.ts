@@ -1,31 +1,24 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import type { LaneName } from '../../../src/base/redis/keys.js';
-import { loadScript, readLua } from '../../../src/base/redis/script.js';
+import { readLua } from '../../../src/base/redis/script.js';
 import type { OutboxChange } from '../../../src/campaign/outbox-views.js';
 import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { definitionOf } from '../../../src/intake/outbox/change-outbox.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
 import { settingsReplacer } from '../../../src/intake/outbox/set-outbox.js';
-import {
-  editionOf,
-  type OutboxDefinition,
-  type OutboxSettings,
-  parseSettings,
-  UNCHANGED,
-} from '../../../src/intake/outbox/settings.js';
+import { editionOf, type OutboxDefinition } from '../../../src/intake/outbox/settings.js';
 import {
   type Entry,
   outboxStore,
   type PutOptions,
   type PutReplies,
 } from '../../../src/intake/outbox/store.js';
-import { unpackMessage, type WaitingMessage } from '../../../src/intake/outbox/stored-message.js';
+import type { WaitingMessage } from '../../../src/intake/outbox/stored-message.js';
 import { lapseDue, tendDue } from '../../../src/intake/outbox/tend-lane.js';
 import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
 import { asMessage, type WaveMessage } from '../../../src/intake/outbox/wave.js';
@@ -33,13 +26,9 @@ import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { createResultsFeed } from '../../../src/reporting/results-feed.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { laneFixture, START } from '../../engine/lane/lane-fixture.js';
+import { LATE_MS, storedOutbox } from './stored-outbox.js';
 
-/** Creates an outbox with these settings. */
-export const createScript = loadScript(
-  new URL('../../../src/intake/outbox/outboxes.ts', import.meta.url).href,
-  './create-outbox.lua',
-  () => undefined,
-);
+export { LATE_MS };
 
 /** The hash of a script of an outbox. */
 const hashOf = (script: string): string =>
@@ -58,10 +47,7 @@ export const NOW: WaitingMessage = {
   reference: '',
 };
 
-export const LATE_MS = 60_000;
 export const RETENTION_MS = 86_400_000;
-/** Conservation: these members of an outbox's hash and the counts of its waves add up to its total. */
-const OWN_COUNTS = ['waiting', 'cancelled', 'lapsed'] as const;
 
 /** An outbox on a real Redis, whose time the test sets. */
 export async function outboxFixture(
@@ -74,10 +60,8 @@ export async function outboxFixture(
   const name = 'dentist';
   const lane = laneFixture(redis, prefix, laneId, { quota: 100_000, ...change });
   const store = outboxStore(lane.store, name, { lateMs });
-  const read = async () => {
-    const [json, edition] = await redis.hmget(store.keys.fixed.outbox, 'settings', 'edition');
-    return { settings: parseSettings(json ?? ''), edition: edition ?? '' };
-  };
+  const own = storedOutbox(lane.store, name);
+  const { read } = own;
   /** Puts messages that were checked by the settings that the outbox has now. */
   const putChecked = async (entries: readonly Entry[], options: PutOptions): Promise<PutReplies> => {
     const { edition, settings: known } = await read();
@@ -87,28 +71,9 @@ export async function outboxFixture(
   };
   let now = START;
   let turns = 0;
-  const settings: OutboxSettings = {
-    message: 'Hi {{name}}',
-    columns: ['name'],
-    sender: '12345',
-    sendRule: 'now',
-    lateMs,
-    priority: 'normal',
-    created: START,
-    ...UNCHANGED,
-  };
-  await createScript.run(
-    redis,
-    { outbox: store.keys.fixed.outbox, keyBytes: lane.keys.lane(laneId, 'keyBytes') },
-    { settings: JSON.stringify(settings), edition: '', key: '', bytes: 0, limit: 0 },
-  );
+  await own.create({ lateMs });
 
   const tending = () => ({ random: Math.random, clock: () => now, retentionMs: RETENTION_MS, now });
-  const waves = () => redis.zrange(store.keys.fixed.waves, '0', '-1');
-  const states = async () =>
-    (await Promise.all((await waves()).map((wave) => readState(redis, lane.keys, laneId, wave)))).filter(
-      (state) => state !== null,
-    );
   // As a worker reads them, with its cache.
   const slices = sliceReader(redis, lane.keys, laneId);
   /** What was claimed. */
@@ -118,12 +83,11 @@ export async function outboxFixture(
       .map(asMessage);
   return {
     ...lane,
+    ...own,
     store,
     laneStore: lane.store,
     name,
     laneId,
-    waves,
-    states,
     now: () => now,
     advance(ms: number): void {
       now += ms;
@@ -177,8 +141,6 @@ export async function outboxFixture(
       return (await lane.claims.send({ turn: `turn-${turns}`, call: 1, want, now })).claims;
     },
     messagesOf,
-    /** The settings of the outbox, and their edition. */
-    read,
     /** The text of the wave of a claim. */
     async textOf({ campaign }: SendClaim): Promise<string> {
       return (await readMeta(redis, lane.keys, laneId, campaign))?.text ?? '';
@@ -212,7 +174,7 @@ export async function outboxFixture(
       } = {},
     ): Promise<OutboxChange> {
       const { settings: before, edition } = await read();
-      if (edition === '') await redis.hset(store.keys.fixed.outbox, 'edition', editionOf(before));
+      if (edition === '') await own.change({ edition: editionOf(before) });
       const replace = settingsReplacer(
         {
           redis: over,
@@ -278,36 +240,6 @@ export async function outboxFixture(
           after = page.nextCursor;
           if (!page.hasMore) return results;
         }
-      };
-    },
-    /** What is stored of messages that ended while they waited, by id. */
-    async ended() {
-      const stored = Object.entries(await redis.hgetallBuffer(store.keys.fixed.messages));
-      return new Map(
-        stored.flatMap(([id, raw]) => {
-          const message = unpackMessage(raw);
-          return (message.kind === 'cancelled' || message.kind === 'lapsed') && message.ended !== null
-            ? [[id, message.kind] as const]
-            : [];
-        }),
-      );
-    },
-    /** The counts of the outbox and of its waves: the total, and what they add up to. */
-    async counts() {
-      const fields = await redis.hgetall(store.keys.fixed.outbox);
-      const own = OWN_COUNTS.reduce((sum, field) => sum + Number(fields[field]), 0);
-      const removed = Object.entries(fields).reduce(
-        (sum, [field, value]) => sum + (field.startsWith('removed:') ? Number(value) : 0),
-        0,
-      );
-      const inWaves = (await states()).flatMap(({ counts }) => Object.values(counts));
-      return {
-        total: Number(fields['total']),
-        sum: own + removed + inWaves.reduce((sum, count) => sum + count, 0),
-        waiting: Number(fields['waiting']),
-        cancelled: Number(fields['cancelled']),
-        lapsed: Number(fields['lapsed']),
-        stored: Number(fields['stored']),
       };
     },
   };

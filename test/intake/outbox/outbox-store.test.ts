@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { recipientListKey, slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
@@ -8,7 +7,6 @@ import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../../src/intake/outbox/outbox.js';
 import { indexOutbox } from '../../../src/intake/outbox/outbox-index.js';
-import { outboxKeys } from '../../../src/intake/outbox/outbox-keys.js';
 import { outboxStore } from '../../../src/intake/outbox/store.js';
 import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
 import { sliceOf } from '../../../src/intake/outbox/wave.js';
@@ -16,7 +14,10 @@ import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane, START } from '../../engine/lane/lane-fixture.js';
-import { createScript, LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+import { losableServer } from '../../engine/losable-server.js';
+import { storedLane } from '../../engine/stored-lane.js';
+import { LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+import { storedOutbox } from './stored-outbox.js';
 
 const { redis, prefix } = testRedis('outbox-store');
 const outbox = () => outboxFixture(redis, prefix);
@@ -258,7 +259,7 @@ describe('A message', () => {
     await own.tend();
     const claims = await own.claim();
     await own.settle(claims, 'released');
-    await redis.zrem(own.keys.lane(own.laneId, 'outboxes'), own.name);
+    await own.leaveAlone();
     own.advance(LATE_MS);
     expect(await own.claim()).toEqual([]);
     expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
@@ -507,14 +508,11 @@ describe('A wave', () => {
 describe('After a loss of data', () => {
   /** Loses what was claimed since `before`, as a server does that had not written it yet. */
   async function loseClaims(own: Awaited<ReturnType<typeof outbox>>, wave: string, run: () => Promise<void>) {
-    const keys = ['states', 'claims'].map((key) => own.keys.lane(own.laneId, key));
-    const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
+    const server = losableServer(redis, prefix);
+    const claimed = ['states', 'claims'].map((key) => own.keys.lane(own.laneId, key));
+    await server.backUp(claimed);
     await run();
-    for (const [at, key] of keys.entries()) {
-      await redis.del(key);
-      const dump = dumps[at];
-      if (dump) await redis.restore(key, 0, dump);
-    }
+    await server.lose(claimed);
     expect(await own.state(wave)).toBeDefined();
   }
 
@@ -549,7 +547,7 @@ describe('After a loss of data', () => {
       claims = await own.claim(2);
     });
     // The lane knows that the server is another one.
-    await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+    await own.stored.changeServer();
     for (const claim of claims) expect(await replayClaim(own.laneStore, claim)).toBe('restored');
     expect(await own.letters(wave)).toEqual(['sending', 'sending']);
     own.advance(LATE_MS);
@@ -584,7 +582,7 @@ describe('After a loss of data', () => {
     await own.claim();
     await own.put('a');
     await own.tend();
-    await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+    await own.stored.changeServer();
     own.advance(1_000);
     await own.put('b');
     await own.tend();
@@ -602,14 +600,13 @@ describe('After a loss of data', () => {
     const own = await outbox();
     await own.claim();
     await own.put('a', 5_000);
-    const { messages, due } = own.store.keys.fixed;
-    const saved = await Promise.all([messages, due].map((key) => redis.dumpBuffer(key)));
+    const server = losableServer(redis, prefix);
+    await server.backUp(own.messageKeys);
     await own.put('a', 9_000);
     own.advance(5_000);
     await own.tendWhile(async () => {
-      for (const [at, key] of [messages, due].entries())
-        await redis.restore(key, 0, saved[at] ?? '', 'REPLACE');
-      await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another');
+      await server.lose(own.messageKeys);
+      await own.stored.changeServer();
     });
     own.advance(20_000);
     await own.claim();
@@ -631,10 +628,9 @@ test('Whatever is due is done, although a script does it for at most a thousand 
   own.advance(RETENTION_MS + 3_600_000);
   await own.tendDue();
   expect(await own.counts()).toMatchObject({ total: 2_500, sum: 2_500, lapsed: 2_500, stored: 0 });
-  const { messages, due } = own.store.keys.fixed;
-  expect(await redis.exists(messages, due)).toBe(0);
+  expect(await own.storedMessages()).toEqual({ messages: 0, due: 0 });
   // Nothing is left to be done.
-  expect(await redis.zscore(own.keys.lane(own.laneId, 'outboxes'), own.name)).toBeNull();
+  expect(await own.dueAt()).toBeNull();
 });
 
 describe('A message that is due now', () => {
@@ -683,7 +679,7 @@ describe('A message that is due now', () => {
     expect(replies.map(({ outcome }) => outcome)).toEqual(['created', 'updated', 'created', 'unchanged']);
     expect(await own.counts()).toMatchObject({ total: 4, sum: 4, waiting: 0, stored: 4 });
     expect(await own.idsOf(await own.claim())).toEqual(['a', 'b', 'c']);
-    expect(await redis.exists(own.store.keys.fixed.due)).toBe(0);
+    expect((await own.storedMessages()).due).toBe(0);
   });
 
   test('is planned as far as the lane sends soon, and the others wait', async () => {
@@ -702,13 +698,13 @@ describe('A message that is due now', () => {
       (own) => own.putAllNow(Array.from({ length: 64 }, (_, at) => `m${at}`)),
     ],
     ['the lane is held', (own) => own.commands.lane('hold', 'for a test', own.now())],
-    ['the outbox is paused', (own) => redis.hset(own.store.keys.fixed.outbox, 'state', 'paused')],
+    ['the outbox is paused', (own) => own.change({ state: 'paused' })],
     ['the wave is too old', async (own) => own.advance(86_400_000)],
     ['the wave is full', (own) => own.putAllNow(Array.from({ length: 2 }, (_, at) => `m${at}`))],
-    ['Redis may have lost data', (own) => redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', 'another')],
+    ['Redis may have lost data', (own) => own.stored.changeServer()],
   ])('waits if %s', async (why, begin) => {
     const own = await outboxFixture(redis, prefix);
-    if (why === 'the wave is full') await redis.hset(own.store.keys.fixed.outbox, 'capacity', 3);
+    if (why === 'the wave is full') await own.change({ capacity: 3 });
     await own.put('first');
     await own.tend();
     await own.settle(await own.claim(), 'accepted');
@@ -734,7 +730,7 @@ describe('A message that is due now', () => {
 
   test('is claimed only when Redis can no longer lose it', async () => {
     const own = await sent();
-    await redis.hset(own.keys.lane(own.laneId, 'lane'), 'mayLoseMs', 2_000);
+    await own.stored.mayLose(2_000);
     own.advance(1_000);
     await own.putAllNow(['a']);
     const [wave = ''] = await own.waves();
@@ -750,15 +746,9 @@ async function operatedFixture(own: string) {
   const { lane } = openDefaultLane(redis, `${prefix}-${own}`);
   const { keys, id } = lane;
   const name = 'dentist';
-  const { outbox: key, waves } = outboxKeys(keys, id, name).fixed;
-  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendRule: 'now' };
-  const more = { lateMs: LATE_MS, priority: 'normal', created: START };
-  await createScript.run(
-    redis,
-    { outbox: key, keyBytes: keys.lane(id, 'keyBytes') },
-    { settings: JSON.stringify({ ...settings, ...more }), edition: '', key: '', bytes: 0, limit: 0 },
-  );
-  await redis.hset(key, 'capacity', '1');
+  const stored = storedOutbox(lane, name);
+  await stored.create();
+  await stored.change({ capacity: 1 });
   await indexOutbox(redis, keys, id, name);
   for (const message of ['a', 'b']) {
     await outboxStore(lane, name, { lateMs: LATE_MS }).put([{ id: message, message: NOW }]);
@@ -782,12 +772,8 @@ async function operatedFixture(own: string) {
       };
       return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options).open(id, name));
     },
-    state: () => redis.hget(key, 'state'),
-    async waves() {
-      const all = await redis.zrange(waves, '0', '-1');
-      const states = await Promise.all(all.map((wave) => readState(redis, keys, id, wave)));
-      return states.map((state) => state?.state);
-    },
+    state: stored.outboxState,
+    waves: async () => (await stored.states()).map(({ state }) => state),
   };
 }
 
@@ -830,18 +816,9 @@ test.each([
 
 test('A worker that is new to the lane forgets no requests of it while the clock may have been set forward', async () => {
   const { lane } = openDefaultLane(redis, `${prefix}-clock`);
-  const { keys, id } = lane;
-  const key = outboxKeys(keys, id, 'dentist').fixed.outbox;
-  const settings = { message: 'Hi {{name}}', columns: ['name'], sender: '12345', sendRule: 'now' };
-  const more = { lateMs: LATE_MS, priority: 'normal', created: START };
-  await createScript.run(
-    redis,
-    { outbox: key, keyBytes: keys.lane(id, 'keyBytes') },
-    { settings: JSON.stringify({ ...settings, ...more }), edition: '', key: '', bytes: 0, limit: 0 },
-  );
+  await storedOutbox(lane, 'dentist').create();
   const tend = () =>
     tendOutbox(lane, 'dentist', { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });
-  const record = keys.lane(id, 'lane');
   const aDayAgo = Date.now() - 86_400_000;
   const { window } = lane.rules;
   const bucketMs = Math.ceil(window / 120);
@@ -851,8 +828,9 @@ test('A worker that is new to the lane forgets no requests of it while the clock
     firstBucket: Math.floor((aDayAgo - window) / bucketMs),
     sends: 3,
   };
-  const workers = JSON.stringify({ one: aDayAgo, other: aDayAgo });
-  await redis.hset(record, { time: aDayAgo, agreedAt: aDayAgo, workers, ...ledger });
+  const stored = storedLane(lane);
+  await stored.setWorkers({ one: aDayAgo, other: aDayAgo });
+  await stored.setLedger({ time: aDayAgo, agreedAt: aDayAgo, ...ledger });
   await tend();
-  expect(await redis.hget(record, 'sends')).toBe('3');
+  expect(await stored.sends()).toBe(3);
 });

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
+import { deleteKeys } from '../../../src/base/redis/keys-with-prefix.js';
 import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
-import { keysOf } from '../../base/redis/test-redis.js';
+import { losableServer } from '../../engine/losable-server.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
 
 const id = fc.integer({ min: 0, max: 4 }).map((at) => `m${at}`);
@@ -179,16 +180,12 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
   };
   const lose = async ({ lost, isDead }: Extract<Step, { kind: 'lose' }>): Promise<void> => {
     const saved = structuredClone(world);
-    const dumps = new Map<string, Buffer>();
-    for (const key of await keysOf(redis, ownPrefix)) {
-      const dump = await redis.dumpBuffer(key);
-      if (dump !== null) dumps.set(key, dump);
-    }
+    const server = losableServer(redis, ownPrefix);
+    await server.backUp();
     recent = [];
     for (const one of lost) await play(one);
-    for (const key of await keysOf(redis, ownPrefix)) await redis.del(key);
-    for (const [key, dump] of dumps) await redis.restore(key, 0, dump);
-    await redis.hset(own.keys.lane(own.laneId, 'lane'), 'runId', `another-${own.now()}`);
+    await server.lose();
+    await own.stored.changeServer(`another-${own.now()}`);
     Object.assign(world, saved);
     if (isDead) {
       // What it was sending may have been accepted.
@@ -263,6 +260,5 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
   }
   const { total, sum, waiting } = await own.counts();
   expect([sum, waiting]).toEqual([total, 0]);
-  const left = await keysOf(redis, ownPrefix);
-  if (left.length > 0) await redis.unlink(left);
+  await deleteKeys(redis, ownPrefix);
 }

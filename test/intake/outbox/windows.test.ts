@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { messageChecker } from '../../../src/intake/outbox/check-message.js';
-import { outboxKeys } from '../../../src/intake/outbox/outbox-keys.js';
 import { UNCHANGED } from '../../../src/intake/outbox/settings.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../../engine/lane/lane-fixture.js';
@@ -11,13 +10,9 @@ const { redis, prefix } = testRedis('outbox-windows');
 /** An outbox whose window opens in `opensInMs`. */
 async function windowedOutbox(opensInMs: number) {
   const own = await outboxFixture(redis, prefix);
-  const key = outboxKeys(own.keys, own.laneId, own.name).fixed.outbox;
-  const settings = JSON.parse((await redis.hget(key, 'settings')) ?? '{}');
-  await redis.hset(key, 'settings', JSON.stringify({ ...settings, window: 'w' }));
-  const entry = JSON.stringify([START, START, START + opensInMs, START + opensInMs + 3_600_000]);
-  await redis.hset(own.keys.lane(own.laneId, 'windows'), 'w', entry);
-  const dueAt = async () => Number(await redis.zscore(own.keys.lane(own.laneId, 'outboxes'), own.name));
-  return { ...own, dueAt };
+  await own.change({ settings: JSON.stringify({ ...(await own.read()).settings, window: 'w' }) });
+  await own.stored.setOpenings('w', START, [START + opensInMs, START + opensInMs + 3_600_000]);
+  return own;
 }
 
 test('A message that is due while the window is closed stays in the outbox until it opens, and can be changed', async () => {

@@ -24,7 +24,7 @@ interface SweepOptions {
 
 /** Schedules on a real Redis, under a clock that the test sets. */
 export function scheduleFixture(redis: Redis, prefix: string, settings: Record<string, string> = {}) {
-  const { deps, config, keys, lane, emitted } = importFixture(redis, prefix, settings);
+  const { deps, config, keys, lane, emitted, stored } = importFixture(redis, prefix, settings);
   let now = MONDAY - HOUR;
   const store = scheduleStore(redis, keys, () => now);
   const provided = new Map<string, ProvidedList>();
@@ -46,8 +46,21 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
       ),
   };
   const errors: unknown[] = [];
+  const { due, one, failing, ids } = keys.schedules;
   return {
-    ...{ deps, config, keys, lane, emitted, store, provided, occurDeps, errors },
+    ...{ deps, config, keys, lane, emitted, stored, store, provided, occurDeps, errors },
+    /** When the schedule is looked at next; null: not at all. */
+    async dueAt(id: string): Promise<number | null> {
+      const at = await redis.zscore(due, id);
+      return at === null ? null : Number(at);
+    },
+    setDue: (id: string, at: number) => redis.zadd(due, at, id),
+    setRecipients: (id: string, recipients: readonly RecipientInput[]) =>
+      redis.hset(one(id), 'recipients', JSON.stringify(recipients)),
+    /** The schedules that are paused because of their failures. */
+    failing: () => redis.smembers(failing),
+    /** The keys of all schedules. */
+    keysOfSchedules: () => redis.keys(`${ids.replace(/ids$/, '')}*`),
     setNow(at: number): void {
       now = at;
     },

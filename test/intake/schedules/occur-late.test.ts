@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { mobile } from '../import/import-fixture.js';
 import { DAY, HOUR, MONDAY, scheduleFixture } from './fixture.js';
@@ -14,10 +13,8 @@ beforeEach(() => {
 
 /** Marks all messages of a campaign as sent. */
 async function sent(id: string, change: object = {}): Promise<void> {
-  const { keys, lane } = fixture;
-  const state = await readState(redis, keys, lane, id);
-  const counts = { deliveredToNetwork: state?.total ?? 0 };
-  await redis.hset(keys.lane(lane, 'states'), id, JSON.stringify({ ...state, counts, ...change }));
+  const { total } = await fixture.stored.state(id);
+  await fixture.stored.changeState(id, { counts: { deliveredToNetwork: total }, ...change });
 }
 
 describe('After downtime', () => {
@@ -162,7 +159,7 @@ describe('While the last campaign still has messages to send', () => {
 
 describe('An occurrence that fails', () => {
   test('is recorded with its reason, and the third in a row pauses the schedule', async () => {
-    const { add, setNow, sweep, outcomes, store, emitted, keys } = fixture;
+    const { add, setNow, sweep, outcomes, store, emitted, failing } = fixture;
     await add('daily', { source: { kind: 'file', path: '/nowhere/list.csv' } });
     for (const days of [0, 1, 2, 3]) {
       setNow(MONDAY + days * DAY);
@@ -175,9 +172,9 @@ describe('An occurrence that fails', () => {
     });
     expect(emitted.filter(({ type }) => type === 'schedule.failed')).toHaveLength(3);
     expect(emitted).toContainEqual(expect.objectContaining({ type: 'schedule.paused', actor: null }));
-    expect(await redis.smembers(keys.schedules.failing)).toEqual(['daily']);
+    expect(await failing()).toEqual(['daily']);
     await store.change('daily', 'resume', { next: MONDAY + 4 * DAY });
-    expect(await redis.smembers(keys.schedules.failing)).toEqual([]);
+    expect(await failing()).toEqual([]);
     expect(await store.read('daily')).toMatchObject({ state: 'active', failures: 0, reason: '' });
   });
 

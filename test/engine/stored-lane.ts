@@ -1,0 +1,189 @@
+import { perName, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { parseStoredState } from '../../src/campaign/stored-state.js';
+import { parseState } from '../../src/engine/lane/campaigns.js';
+import type { LaneStore } from '../../src/engine/lane/lane-script.js';
+import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
+import { locateRequests } from '../../src/engine/recipients/request-index.js';
+
+/** A campaign as the tests read it: every count is there, also those of 0. */
+export type ReadState = { state: string; counts: Record<string, number> } & Record<string, unknown>;
+
+/** A claim as Redis stores it, of which a placeholder has more. */
+export interface StoredClaim {
+  readonly campaign: string;
+  readonly first: number;
+  readonly count: number;
+  readonly placeholder?: string;
+  readonly notAfter?: number;
+  readonly size?: number;
+}
+
+/**
+ * What Redis stores of a lane, by its meaning. Tests of the engine and of what is built on it read and change stored data only through this, so that
+ * another stored form changes this file and no test.
+ */
+export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys' | 'id'>) {
+  const key = (name: string): string => keys.lane(id, name);
+  const record = key('lane');
+  const fieldOf = async (name: string): Promise<string> => (await redis.hget(record, name)) ?? '';
+  const numberIn = async (name: string): Promise<number> => Number(await fieldOf(name));
+  const membersOf = (set: string): Promise<string[]> => redis.zrange(key(set), '0', '-1');
+  const timesIn = async (set: string): Promise<Record<string, number>> => {
+    const flat = await redis.zrange(key(set), '0', '-1', 'WITHSCORES');
+    return Object.fromEntries(
+      flat.flatMap((member, at) => (at % 2 === 0 ? [[member, Number(flat[at + 1])]] : [])),
+    );
+  };
+  const processesIn = async (name: string): Promise<Record<string, number>> =>
+    JSON.parse((await fieldOf(name)) || '{}');
+  const stateOf = async (campaign: string): Promise<Record<string, unknown>> =>
+    parseStoredState((await redis.hget(key('states'), campaign)) ?? '{}');
+  const setState = async (campaign: string, state: object): Promise<void> => {
+    await redis.hset(key('states'), campaign, JSON.stringify(state));
+  };
+  const editPending = async (change: object): Promise<void> => {
+    const pending = await redis.hgetall(key('inboundPending'));
+    for (const [name, json] of Object.entries(pending))
+      await redis.hset(key('inboundPending'), name, JSON.stringify({ ...JSON.parse(json), ...change }));
+  };
+  return {
+    /** The whole record of the lane, to be compared with an earlier one. */
+    record: () => redis.hgetall(record),
+    /** What closes the lane, and the last requests that its ledger counts. */
+    async gate() {
+      const { stopped = '', lastSendAt = '0', lastPollAt = '0', ...rest } = await redis.hgetall(record);
+      return { ...rest, stopped, lastSendAt: Number(lastSendAt), lastPollAt: Number(lastPollAt) };
+    },
+    /** The lane has backed off after a 429 until then, and is on trial. */
+    backOff: (until: number) =>
+      redis.hset(record, { backingOff: 'throttled', backoffUntil: until, epoch: 1, onTrial: 1 }),
+    probe: () => numberIn('probe'),
+    /** The lane waits for a token since then. */
+    awaitToken: (reason: string, since: number) =>
+      redis.hset(record, { tokenReason: reason, time: since, closedAt: since }),
+    limitRecipients: (most: number) => redis.hset(record, 'maxRecipients', most),
+    /** Of the ledger: when the lane was last used, and its buckets and totals. */
+    setLedger: (fields: Readonly<Record<string, number>>) => redis.hset(record, fields),
+    /** The sends that the ledger counts. */
+    sends: () => numberIn('sends'),
+    firstPollMs: () => numberIn('firstPoll'),
+    /** The longest quota window of the processes that serve the lane. */
+    windowMs: () => numberIn('windowMs'),
+    /** The number of the latest claim. */
+    sequence: () => numberIn('sequence'),
+    assign: (sequence: number) => redis.hset(record, 'sequence', sequence),
+    virtualTime: () => numberIn('virtualTime'),
+    setVirtualTime: (time: number) => redis.hset(record, 'virtualTime', time),
+    /** The server is another one, as after a failover. */
+    changeServer: (runId = 'another') => redis.hset(record, 'runId', runId),
+    /** The clock was compared with that of this server. */
+    setClockServer: (runId: string) => redis.hset(record, 'clockRunId', runId),
+    clockServer: () => fieldOf('clockRunId'),
+    mayLose: (ms: number) => redis.hset(record, 'mayLoseMs', ms),
+    /** So many batches of a lost worker are to get placeholder claims. */
+    losePlaceholders: (placeholders: number, lostAt: number) =>
+      redis.hset(record, { placeholders, lostAt, mayHaveLost: 1, sequence: 1 }),
+    placeholdersLeft: () => numberIn('placeholders'),
+    /** The processes that serve the lane, and since when. */
+    workers: () => processesIn('workers'),
+    setWorkers: (workers: Readonly<Record<string, number>>) =>
+      redis.hset(record, 'workers', JSON.stringify(workers)),
+    /** The processes whose replay the recovery barrier awaits. */
+    awaited: async () => Object.keys(await processesIn('awaited')),
+
+    async state(campaign: string): Promise<ReadState> {
+      const json = await redis.hget(key('states'), campaign);
+      if (json === null) return JSON.parse('null');
+      const parsed = parseState(json);
+      const counts = { ...perName(RECIPIENT_STATES, () => 0), ...parsed.counts };
+      return { ...parseStoredState(json), ...parsed, counts };
+    },
+    setState,
+    setStates: (states: Readonly<Record<string, object>>) =>
+      redis.hset(key('states'), ...Object.entries(states).flatMap(([c, one]) => [c, JSON.stringify(one)])),
+    changeState: async (campaign: string, change: object) =>
+      setState(campaign, { ...(await stateOf(campaign)), ...change }),
+    removeState: (campaign: string) => redis.hdel(key('states'), campaign),
+    campaigns: () => redis.hkeys(key('states')),
+    /** The status letters of a campaign that has more than one recipient. */
+    letters: async (campaign: string) => (await redis.get(statusesKey(keys, id, campaign))) ?? '',
+    setLetters: (campaign: string, letters: string) => redis.set(statusesKey(keys, id, campaign), letters),
+    removeLetters: (campaign: string) => redis.del(statusesKey(keys, id, campaign)),
+    /** The request of a batch. */
+    setRequest: (campaign: string, first: number, count: number, sentAt: number, requestId: string) =>
+      redis.hset(recordsKey(keys, id, campaign, first), String(first), `${count},${sentAt},0,,${requestId}`),
+
+    /** The campaigns that are served, by their virtual start. */
+    running: () => timesIn('running'),
+    run: (campaign: string, start = 0) => redis.zadd(key('running'), start, campaign),
+    stopAll: () => redis.del(key('running')),
+    scheduled: () => timesIn('scheduled'),
+    /** A running campaign starts at this time instead. */
+    async schedule(campaign: string, at: number): Promise<void> {
+      await redis.zrem(key('running'), campaign);
+      await redis.zadd(key('scheduled'), at, campaign);
+    },
+    lapsing: () => timesIn('lapsing'),
+    lapse: (campaign: string, at: number) => redis.zadd(key('lapsing'), at, campaign),
+    ended: () => timesIn('ended'),
+    end: (campaign: string, at: number) => redis.zadd(key('ended'), at, campaign),
+    importing: () => timesIn('importing'),
+    expireImport: (campaign: string) => redis.zadd(key('importing'), 1, campaign),
+    /** When the window of a rule opens and closes, in turn, as it was computed at this time. */
+    setOpenings: (rule: string, computedAt: number, times: readonly number[]) =>
+      redis.hset(key('windows'), rule, JSON.stringify([computedAt, computedAt, ...times])),
+    forgetOpenings: () => redis.del(key('windows')),
+
+    async claims(): Promise<Record<string, StoredClaim>> {
+      const claims = Object.entries(await redis.hgetall(key('claims')));
+      return Object.fromEntries(claims.map(([number, json]) => [number, JSON.parse(json)]));
+    },
+    setClaims: (claims: Readonly<Record<string, object>>) =>
+      redis.hset(key('claims'), ...Object.entries(claims).flatMap(([n, one]) => [n, JSON.stringify(one)])),
+    removeClaim: (number: number) => redis.hdel(key('claims'), String(number)),
+
+    /** When each accepted request, `campaign:first`, is polled: for the first time, and again. */
+    polls: async () => ({ first: await timesIn('unpolled'), again: await timesIn('polled') }),
+    /** The accepted requests that are followed up. */
+    followed: async () => [...(await membersOf('unpolled')), ...(await membersOf('polled'))].sort(),
+    setFirstPoll: (request: string, at: number) => redis.zadd(key('unpolled'), at, request),
+    /** Whether a report of the request finds its batch. */
+    isIndexed: async (requestId: string) => (await locateRequests(redis, keys, id, [requestId]))[0] !== null,
+    /** The requests whose reports wait, as the two keys of such reports say. */
+    waitingReports: async () => ({
+      ids: await membersOf('waiting'),
+      texts: await redis.hlen(key('early')),
+    }),
+    /** Batches that were accepted without a request id, and until when they are remembered. */
+    unnamed: () => timesIn('unnamed'),
+    setUnnamed: (batch: string, until: number) => redis.zadd(key('unnamed'), until, batch),
+
+    /** Messages of people that are not logged yet. */
+    async pendingMessages(): Promise<Record<string, Record<string, unknown>>> {
+      const pending = Object.entries(await redis.hgetall(key('inboundPending')));
+      return Object.fromEntries(pending.map(([name, json]) => [name, JSON.parse(json)]));
+    },
+    setPending: (messages: Readonly<Record<string, object>>) =>
+      redis.hset(
+        key('inboundPending'),
+        ...Object.entries(messages).flatMap(([name, one]) => [name, JSON.stringify(one)]),
+      ),
+    editPending,
+
+    /** What API keys have stored on the lane: who has paid for what. */
+    keyBytes: () => redis.hgetall(key('keyBytes')),
+    /** What an API key has stored on its latest day (since 1970): messages, and what they cost. */
+    async storedToday(apiKey: string) {
+      const text = (await redis.hget(key('keyBytes'), `today:${apiKey}`)) ?? '0 0 0';
+      const [day = 0, messages = 0, micros = 0] = text.split(' ').map(Number);
+      return { day, messages, micros };
+    },
+    /** Where a campaign is: the names of what holds it. */
+    async placesOf(campaign: string): Promise<string[]> {
+      const sets = ['running', 'scheduled', 'lapsing', 'ended', 'importing'];
+      const times = await Promise.all(sets.map((set) => redis.zscore(key(set), campaign)));
+      const isStored = (await redis.hexists(key('states'), campaign)) === 1;
+      return [...sets.filter((_, at) => times[at] !== null), ...(isStored ? ['states'] : [])];
+    },
+  };
+}

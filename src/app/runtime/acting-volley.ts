@@ -1,6 +1,5 @@
-import { pause, systemAlarm, systemClock } from '../../base/clock.js';
+import { pause, systemClock } from '../../base/clock.js';
 import type { EventOf } from '../../base/events/events.js';
-import { serverTime } from '../../base/redis/connection.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { closedError, withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
@@ -38,7 +37,8 @@ type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
 
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
 export function actingVolleys(instance: Instance, inbound: InboundService, shared: Shared): Volley['as'] {
-  const { config, events, random, redis, keys, finder, wakers, format, suppression, heartbeats } = instance;
+  const { config, events, random, time, redis, keys, finder, wakers, format, suppression, heartbeats } =
+    instance;
   const {
     tokenSources,
     notifications,
@@ -139,7 +139,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
           return cancelled;
         },
         async untilKnown(revision) {
-          await pause(systemAlarm, Math.max(0, revision + KNOWN_MS - (await serverTime(redis))));
+          await pause(time.alarm, Math.max(0, revision + KNOWN_MS - (await time.ofRedis(redis))));
         },
       },
       by,

@@ -1,6 +1,4 @@
-import { systemAlarm } from '../../base/clock.js';
 import { accountOf } from '../../base/config/index.js';
-import { serverTime } from '../../base/redis/connection.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { KNOWN_MS } from '../../engine/lane/stored-lanes.js';
 import { accountId } from '../../service/auth/token-record.js';
@@ -21,7 +19,7 @@ export function finishRemovals(
   instance: Instance,
   admin: Pick<LaneAdmin, 'remove'>,
 ): { stop(): Promise<void> } {
-  const { config, redis, keys, events, finder, lanes, stored, notifications } = instance;
+  const { config, redis, keys, events, finder, lanes, stored, notifications, time } = instance;
 
   const finish = async (lane: Lane): Promise<void> => {
     const record = await stored.get(lane.id);
@@ -38,7 +36,7 @@ export function finishRemovals(
     const open = status.inFlightSends + status.inFlightPolls + status.awaiting + status.unknown;
     if (open + imports + replies > 0 || !('credentials' in lane.settings)) return;
     // Until every worker knows that the lane is leaving, one may still subscribe it.
-    if ((await serverTime(redis)) - record.revision < KNOWN_MS) return;
+    if ((await time.ofRedis(redis)) - record.revision < KNOWN_MS) return;
     if (!(await notifications.leave(lane))) return;
     const account = accountOf(lane.settings.credentials);
     const others = lanes.lanes.filter(({ name }) => name !== lane.name);
@@ -63,7 +61,7 @@ export function finishRemovals(
   };
   const next = (): void => {
     if (isStopped) return;
-    cancel = systemAlarm(everyMs, () => {
+    cancel = time.alarm(everyMs, () => {
       running = look().then(next);
     });
   };

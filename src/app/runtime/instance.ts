@@ -1,4 +1,11 @@
-import { monotonicClock, type Random, systemClock, systemMachine } from '../../base/clock.js';
+import {
+  type Alarm,
+  monotonicClock,
+  type Random,
+  systemAlarm,
+  systemClock,
+  systemMachine,
+} from '../../base/clock.js';
 import {
   type Config,
   type LaneRules,
@@ -11,7 +18,7 @@ import {
 import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { PROFILES } from '../../base/profiles/index.js';
-import { connect, type Redis } from '../../base/redis/connection.js';
+import { connect, type Redis, serverTime } from '../../base/redis/connection.js';
 import { type Keys, keyNames, type LaneId } from '../../base/redis/keys.js';
 import { asOne, onConnected, watchConnection } from '../../base/redis/watch.js';
 import { recordsAccount, recordsLanes } from '../../call-records/lanes.js';
@@ -61,16 +68,26 @@ const DISABLED: Readonly<Record<DisabledBecause, string>> = {
   keyInvalid: 'the API key that added it does not work any more',
 };
 
+/** The time in which a change of a stored lane reaches every process. Passed in, so that tests control it. */
+export interface SpreadTime {
+  readonly alarm: Alarm;
+  /** The time of Redis, in ms since the epoch. */
+  ofRedis(redis: Redis): Promise<number>;
+}
+
+export const REAL_TIME: SpreadTime = { alarm: systemAlarm, ofRedis: serverTime };
+
 /** What {@link openInstance} needs. */
 interface InstanceOptions {
   readonly config: Config | LocalConfig;
   readonly redisUrl: string;
   readonly events: Events;
   readonly random: Random;
+  readonly time: SpreadTime;
 }
 
 /** Everything that the operations of a Volley instance share: one connection to Redis, and what is built on it. */
-export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'random'> {
+export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'random' | 'time'> {
   /** The configuration as it was loaded. The `lanes` of `config` are those that this process knows now. */
   readonly loaded: Config | LocalConfig;
   readonly stored: StoredLanes;
@@ -119,7 +136,7 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
  * Opens an instance. Connects to Redis on the first call; blocking connections, clients of the service, and modules that most
  * processes do not need are opened on first use.
  */
-export function openInstance({ config: loaded, redisUrl, events, random }: InstanceOptions): Instance {
+export function openInstance({ config: loaded, redisUrl, events, random, time }: InstanceOptions): Instance {
   const keys = keyNames(loaded.redisPrefix);
   const redis = connect(redisUrl);
   const stored = storedLanes(redis, keys, loaded);
@@ -340,6 +357,7 @@ export function openInstance({ config: loaded, redisUrl, events, random }: Insta
     lanes,
     events,
     random,
+    time,
     redis,
     keys,
     finder,

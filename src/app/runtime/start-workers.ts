@@ -211,7 +211,7 @@ export function workStarter(
         const trim = (): void => void trail.trim().catch(() => {});
         trim();
         const trimming = setInterval(trim, TRIM_AUDIT_EVERY_MS);
-        const following = followLanes(() => lanes.refresh());
+        const following = followLanes(() => lanes.refresh(), instance.time.alarm);
         const removals = finishRemovals(instance, admin());
         // A lane that cannot be served keeps no other from being served.
         for (const { name, state, by } of instance.lanes.stored.filter(({ state }) => state === 'disabled'))

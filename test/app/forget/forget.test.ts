@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { openForgettingOf } from '../../../src/app/runtime/forgetting.js';
-import { openInstance } from '../../../src/app/runtime/instance.js';
+import { openInstance, REAL_TIME } from '../../../src/app/runtime/instance.js';
 import { createVolley } from '../../../src/app/runtime.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
@@ -30,7 +30,7 @@ function installation(name: string) {
   });
   const events = createEvents({ level: 'silent' });
   const volley = createVolley({ config, events });
-  const instance = openInstance({ config, redisUrl: url, events, random: Math.random });
+  const instance = openInstance({ config, redisUrl: url, events, random: Math.random, time: REAL_TIME });
   afterAll(async () => {
     await volley.close();
     for (const close of instance.closers.reverse()) await close();

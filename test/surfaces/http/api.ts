@@ -1,5 +1,7 @@
 import { afterAll, expect } from 'vitest';
-import { createVolley, type Volley } from '../../../src/app/runtime.js';
+import { REAL_TIME, type SpreadTime } from '../../../src/app/runtime/instance.js';
+import { openVolley } from '../../../src/app/runtime/open-volley.js';
+import type { Volley } from '../../../src/app/volley.js';
 import type { Clock } from '../../../src/base/clock.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
@@ -42,6 +44,8 @@ export interface ApiResponse {
 }
 
 export interface ApiServerOptions {
+  /** The time in which changes of stored lanes spread. */
+  readonly time?: SpreadTime;
   readonly clock?: Clock;
   readonly linger?: string;
   readonly stallTimeout?: string;
@@ -57,7 +61,7 @@ export interface ApiServerOptions {
 /** Serves the API until the last test of the file. `settings` are environment variables. */
 export async function serveApi(
   settings: Record<string, string>,
-  { also, ...options }: ApiServerOptions = {},
+  { also, time = REAL_TIME, ...options }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const log: string[] = [];
   const config = loadLocalConfig({
@@ -68,7 +72,7 @@ export async function serveApi(
     ...settings,
   });
   const events = createEvents({ level: 'trace', destination: { write: (line) => void log.push(line) } });
-  const volley = createVolley({ config, events });
+  const volley = openVolley({ config, events }, time);
   const app = createHttp({ volley, config, ...options });
   also?.(app);
   // Before it is serialised, which leaves out what the schema does not name: the library and `--json` have the same members.

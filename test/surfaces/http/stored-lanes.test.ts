@@ -1,7 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, expect, test, vi } from 'vitest';
-import { createEvents, createVolley, loadConfig } from '../../../src/index.js';
+import { afterAll, expect, test } from 'vitest';
+import { openVolley } from '../../../src/app/runtime/open-volley.js';
+import { createEvents, loadConfig } from '../../../src/index.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { virtualTime } from '../../app/access/virtual-time.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { serveApi } from './api.js';
 
@@ -22,19 +23,21 @@ const settings = {
   TOKEN_URL: simulator.v3.tokenUrl,
   API_KEY: 'configured',
   SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
-  QUOTA_WINDOW_MS: '60000',
-  REQUEST_TIMEOUT_MS: '3000',
   FOLLOW_UP_FIRST_MS: '200',
   SENDER_ADDRESS: 'ACME',
 };
-const { call } = await serveApi(settings);
-const worker = createVolley({ config: loadConfig(settings), events: createEvents({ level: 'silent' }) });
+const { time, rounds, settled, until } = virtualTime();
+const { call } = await serveApi(settings, { time });
+const config = loadConfig(settings);
+const worker = openVolley({ config, events: createEvents({ level: 'silent' }) }, time);
 await worker.work().ready;
 afterAll(async () => {
   await worker.close();
   await simulator.close();
 });
 
+/** How often a worker looks at the lanes that are being removed. */
+const LOOK_MS = 15_000;
 const client = (id: string) => ({ id, secret: `secret of ${id}`, product: PRODUCT });
 const lane = (name: string, of: string) => ({ name, profile: 'v3', client: client(of) });
 const sentBy = (id: string): number =>
@@ -55,37 +58,35 @@ test('A tenant with an OAuth 2 client is added, sends, and is removed with the n
     json: { name: 'acme', state: 'active', problem: null, settings: { profile: 'v3' } },
   });
   const { json } = await create('acme', 3);
-  await vi.waitFor(() => expect(sentBy('one')).toBe(3), 10_000);
+  await until('it is sent', () => sentBy('one') === 3);
   await create('acme', 7, { sendAt: new Date(Date.now() + 3_600_000) });
   for (const query of ['', '?expect=0', '?expect=10']) {
     const refused = await call('DELETE', `/v1/lanes/acme${query}`);
     expect(refused).toMatchObject({ status: 409, json: { code: 'unexpected', recipientCount: 7 } });
   }
   expect((await call('GET', '/v1/lanes/acme/settings')).json).toMatchObject({ state: 'active' });
-  const removed = await call('DELETE', '/v1/lanes/acme?expect=7');
+  // People reply to what was sent, and the lane waits for all parts.
+  const reply = async (place: number, text: string) => {
+    const part = { reference: 1, number: place, total: 2 };
+    const message = { lane: 'acme', from: '+447700910000', to: 'ACME', messageId: `m${place}`, text, part };
+    expect((await call('POST', '/v1/inbound', { body: message })).status).toBe(200);
+  };
+  await reply(1, 'St');
+  const removed = await settled(call('DELETE', '/v1/lanes/acme?expect=7'));
   expect(removed).toMatchObject({ status: 200, json: { name: 'acme', cancelled: 7 } });
   expect((await create('acme', 1)).status).toBe(400);
-  // People reply to what was sent, and the lane waits for all parts.
-  const reply = { lane: 'acme', from: '+447700910000', to: 'ACME' };
-  for (const [place, text] of [
-    [1, 'St'],
-    [2, 'op'],
-  ] as const) {
-    const part = { reference: 1, number: place, total: 2 };
-    const message = { ...reply, messageId: `m${place}`, text, part };
-    expect((await call('POST', '/v1/inbound', { body: message })).status).toBe(200);
-    // Longer than the removal takes otherwise.
-    if (place === 1) await delay(8_000);
-  }
+  const { id } = json as { id: string };
+  const delivered = async () =>
+    Object((await call('GET', `/v1/campaigns/${id}`)).json).counts.deliveredToTerminal;
+  await until('its reports have arrived', async () => (await delivered()) === 3);
+  await rounds(LOOK_MS, 4);
+  await reply(2, 'op');
   const { json: replies } = await call('GET', '/v1/inbound?lane=acme');
   expect(Object(replies).messages).toMatchObject([{ text: 'Stop', effect: { wish: 'stop', isNew: true } }]);
-  await vi.waitFor(
-    async () => expect((await call('GET', '/v1/lanes/acme/settings')).status).toBe(404),
-    30_000,
-  );
-  const status = await call('GET', `/v1/campaigns/${Object(json).id}`);
+  await until('it is gone', async () => (await call('GET', '/v1/lanes/acme/settings')).status === 404);
+  const status = await call('GET', `/v1/campaigns/${id}`);
   expect(status.json).toMatchObject({ lane: 'removed~acme', counts: { deliveredToTerminal: 3 } });
-}, 60_000);
+});
 
 test('A name or credentials in use get 409, and fields that a tenant may not set get 400', async () => {
   expect((await call('POST', '/v1/lanes', { body: lane('shop', 'two') })).status).toBe(201);

@@ -1,0 +1,70 @@
+import { afterAll, afterEach } from 'vitest';
+import { openVolley } from '../../../src/app/runtime/open-volley.js';
+import { createEvents, loadConfig, type Volley } from '../../../src/index.js';
+import { startSimulator } from '../../../src/tools/simulator/index.js';
+import type { TestRedis } from '../../base/redis/test-redis.js';
+import { virtualTime } from './virtual-time.js';
+
+export const QUOTA = 10;
+/** A lane whose whole quota is for messages. */
+export const ACME = { apiKey: 'acme', hourlyQuota: QUOTA, pollShare: 0 };
+
+export const recipients = (count: number) =>
+  Array.from({ length: count }, (_, at) => ({ to: `+4477009${10_000 + at}` }));
+
+/** Processes that share stored lanes and one service, in a time of their own. */
+export async function laneProcesses({ url, prefix }: TestRedis) {
+  const simulator = await startSimulator({
+    keys: ['configured', 'acme', 'beta', 'new'].map((key) => ({ key, quota: 1_000_000 })),
+    magicRecipients: 'off',
+    deliveryTime: 20,
+  });
+  const opened: Volley[] = [];
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((volley) => volley.close()));
+    simulator.clear();
+  });
+  afterAll(() => simulator.close());
+  const { time, ...passing } = virtualTime();
+  /** How many messages the service has accepted with a key. */
+  const sentWith = (key: string): number =>
+    [...simulator.arrivals()].filter((arrival) => arrival.key === key && arrival.kind === 'send').length;
+
+  const environmentOf = (run: string) => ({
+    MESSAGING_BASE_URL: simulator.messagingBaseUrl,
+    LANES_FILE: 'lanes.json',
+    REDIS_URL: url,
+    REDIS_PREFIX: `${prefix}-${run}`,
+    SENDER_ADDRESS: 'ACME',
+    SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
+    FOLLOW_UP_FIRST_MS: '3600000',
+  });
+
+  return {
+    simulator,
+    sentWith,
+    async create(volley: Volley, lane: string, count: number, message = 'Hi'): Promise<string> {
+      const outcome = await volley.enqueue({ lane, recipients: recipients(count), message });
+      if (outcome.outcome !== 'created') throw new Error(outcome.outcome);
+      return outcome.id;
+    },
+    /** Whether a campaign waits for the quota of its lane to return. */
+    async waitsForPermits(volley: Volley, campaign: string): Promise<boolean> {
+      return (await volley.status(campaign)).waitingFor === 'permits';
+    },
+    ...passing,
+    environmentOf,
+    /** A process with these lanes in its configuration; by default, one with the key `configured`. */
+    processOf(
+      run: string,
+      lanes: readonly object[] = [{ name: 'main', apiKey: 'configured' }],
+      more: Readonly<Record<string, string>> = {},
+    ): Volley {
+      const environment = { ...environmentOf(run), ...more };
+      const config = loadConfig(environment, { readFile: () => JSON.stringify(lanes) });
+      const volley = openVolley({ config, events: createEvents({ level: 'silent' }) }, time);
+      opened.push(volley);
+      return volley;
+    },
+  };
+}

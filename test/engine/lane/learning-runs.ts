@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { QUOTA_MODELS, type QuotaModelName } from '../../../src/tools/simulator/quota-models.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { laneFixture, START } from './lane-fixture.js';
 import { serveVirtually, type VirtualEnd } from './virtual-lane.js';
 import { type Run, runVirtually } from './virtual-service.js';
@@ -8,14 +9,18 @@ import { type Run, runVirtually } from './virtual-service.js';
 /** More for a long run: `ROUNDS=5 npx vitest run test/engine/lane/learning.test.ts`. Each round has other delays. */
 export const ROUNDS = Number(process.env['ROUNDS'] ?? 1);
 
+/** The cases: a few of each kind by default, most in the nightly run, and all in a long one. */
+export const chosen = <Case>(few: readonly Case[], most: readonly Case[], all = most): readonly Case[] =>
+  ROUNDS > 1 ? all : NIGHTLY ? most : few;
+
 /** Where the lanes of a run are. */
 export interface Place {
   readonly redis: Redis;
   readonly prefix: string;
 }
 
-/** What the runs show of each service: ways of counting that differ in what they show; all of them in a long run. */
-export const MODELS: readonly QuotaModelName[] = ROUNDS > 1 ? QUOTA_MODELS : ['clock', 'sliding', 'bucket'];
+/** Ways of counting that differ in what the runs show. */
+export const MODELS = chosen<QuotaModelName>(['sliding'], ['clock', 'sliding', 'bucket'], QUOTA_MODELS);
 
 /** A window so short that one burst takes much of it. */
 const SHORT = { window: 10_000, timeout: 500, margin: 500, backoff: 50, grace: 500 };

@@ -3,7 +3,7 @@ import { createVolley } from '../../src/app/runtime.js';
 import { loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
 import { testRedis } from '../base/redis/test-redis.js';
-import { startTcpProxy } from './tcp-proxy.js';
+import { startTcpProxy } from '../faults/tcp-proxy.js';
 
 const { url, prefix } = testRedis('operator');
 

@@ -236,12 +236,13 @@ describe('A number is refused with advice', () => {
 
 describe('In every country', () => {
   it('the example of a mobile number is accepted, in both spellings', () => {
-    for (const code of getCountries()) {
-      const example = getExampleNumber(code, examples);
-      if (example === undefined) continue;
+    const found = getCountries().map((code) => [code, getExampleNumber(code, examples)] as const);
+    const known = found.filter(([, example]) => example !== undefined);
+    expect(known.length).toBeGreaterThan(230);
+    for (const [code, example] of known) {
       const read = numberReader(code);
-      const taken = { ok: true, number: example.number };
-      expect([code, read(example.number), read(example.formatNational())]).toEqual([
+      const taken = { ok: true, number: example?.number };
+      expect([code, read(example?.number ?? ''), read(example?.formatNational() ?? '')]).toEqual([
         code,
         taken,
         { ...taken, isNational: true },
@@ -257,10 +258,10 @@ describe('In every country', () => {
       fc.property(spelledNumber, ({ country, digits }) => {
         const parsed = parsePhoneNumberFromString(digits, { defaultCountry: country, extract: false });
         const type = parsed?.getType();
-        if (type !== 'MOBILE' && type !== 'FIXED_LINE_OR_MOBILE') return;
+        fc.pre(type === 'MOBILE' || type === 'FIXED_LINE_OR_MOBILE');
         expect(numberReader(country)(digits)).toMatchObject({ ok: true, number: parsed?.number });
       }),
-      { numRuns: 3_000 },
+      { numRuns: 500 },
     );
   });
 
@@ -270,13 +271,13 @@ describe('In every country', () => {
       fc.assert(
         fc.property(spelledNumber, ({ country, digits }) => {
           const read = numberReader(country, kinds)(digits);
-          if (!read.ok) return;
+          fc.pre(read.ok);
           const taken = parsePhoneNumberFromString(read.number);
           // For a calling code shared by several countries, the library checks only one of them.
           const sharing = getCountries().filter(
             (code) => getCountryCallingCode(code) === taken?.countryCallingCode,
           );
-          if (sharing.length > 1) return;
+          fc.pre(sharing.length === 1);
           const type = taken?.getType();
           if (kinds === 'mobile') expect(type).not.toBe('FIXED_LINE');
           // The library names no kind of a possible number that is not in use, such as +494940000, even if it looks like a landline.
@@ -284,7 +285,7 @@ describe('In every country', () => {
             expect(read.isNotMobile ?? false).toBe(type === 'FIXED_LINE' || isService(type));
           expect(taken?.isPossible()).toBe(true);
         }),
-        { numRuns: 3_000 },
+        { numRuns: 1_000 },
       );
     },
   );

@@ -10,14 +10,14 @@ describe('The country of a number', () => {
     fc.assert(
       fc.property(spelledNumber, ({ country, digits }) => {
         const parsed = parsePhoneNumberFromString(digits, { defaultCountry: country, extract: false });
-        if (parsed?.isValid() !== true) return;
+        fc.pre(parsed?.isValid() === true);
         expect([parsed.number, callingCodeOf(parsed.number), countryOfNumber(parsed.number)]).toEqual([
           parsed.number,
           parsed.countryCallingCode,
           parsed.country,
         ]);
       }),
-      { numRuns: 3_000 },
+      { numRuns: 500 },
     );
   });
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, connect as dial, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { VolleyEvent } from '../../src/base/events/events.js';
 import { connect, serverTime } from '../../src/base/redis/connection.js';
@@ -236,6 +235,8 @@ test('A connection that becomes silent is replaced', async () => {
 });
 
 test('A follower that leaves while Redis is down leaves no connection or timer behind', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
   const { log } = feeds('away');
   const proxy = await openProxy(url);
   const own = connect(proxy.url, 'blocking');
@@ -252,7 +253,7 @@ test('A follower that leaves while Redis is down leaves no connection or timer b
   expect(await next).toMatchObject({ done: true });
   const disconnect = vi.spyOn(own, 'disconnect');
   // A silent connection is replaced after 3.1 s.
-  await delay(3_300);
+  vi.advanceTimersByTime(3_300);
   expect(disconnect).not.toHaveBeenCalled();
 });
 

@@ -52,14 +52,16 @@ test('A signal stops the parts in reverse order, also those that are not ready y
     role: 'test',
     parts: [
       part('first', Promise.resolve(undefined)),
-      part(
-        'second',
-        never.then(() => undefined),
-      ),
+      () => {
+        setImmediate(() => process.emit('SIGTERM', 'SIGTERM'));
+        return part(
+          'second',
+          never.then(() => undefined),
+        )();
+      },
     ],
     stop: listen(),
   });
-  setTimeout(() => process.emit('SIGTERM', 'SIGTERM'), 50);
   await running;
   expect(stopped).toEqual(['second', 'first']);
 });

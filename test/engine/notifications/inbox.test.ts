@@ -57,7 +57,6 @@ test('A report that comes during a look at the waiting reports is found by the n
   await it.accept(first, 'r0');
   await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2), 20_000);
   await it.accept(second, 'r1');
-  // A long rest follows a look that took long, as on a busy machine.
   await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 2 }), 20_000);
 });
 

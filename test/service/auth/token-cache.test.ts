@@ -421,15 +421,19 @@ test('a caller that aborts stops waiting, and the other callers get their token'
 });
 
 test('a closing process finishes its own refresh and stops waiting for the refreshes of others', async () => {
-  const one = cache();
+  let answer = (): void => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const one = cache({ refresh: (token) => answered.then(() => service.refresh(token)) });
   await one.get();
-  service.latencyMs = 100;
   const refreshing = one.replaceRefused(1);
-  await vi.waitFor(() => expect(service.presented).toHaveLength(1), SOON);
   const waiting = cache();
+  await vi.waitFor(async () => expect(await waiting.show()).toMatchObject({ fetching: true }), SOON);
   const waited = waiting.replaceRefused(1);
   await waiting.close();
   expect(await waited).toMatchObject({ kind: 'later', reason: expect.stringContaining('shutting down') });
+  answer();
   await one.close();
   expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
 });

@@ -1,8 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createVolley } from '../../../src/app/runtime.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
@@ -13,7 +12,7 @@ const { url, prefix } = testRedis('http-filters');
 const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
 const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, origin } = await serveApi(settings);
+const { call, key, origin, volley } = await serveApi(settings);
 
 const create = async (lane: string, name: string, idempotencyKey?: string, own?: string): Promise<string> => {
   const { json } = await call('POST', '/v1/campaigns', {
@@ -35,8 +34,10 @@ const found = async (query: string, own?: string): Promise<string[]> => {
 };
 const limited = await key(['read', 'send'], ['other']);
 const spring = await create('main', 'Spring sale', 'order-1');
-await delay(5);
-const between = new Date().toISOString();
+const createdAt = (await volley.status(spring)).createdAt;
+/** A moment after the first campaign was created, and before the others are. */
+const between = new Date(Date.parse(createdAt) + 1).toISOString();
+await vi.waitUntil(() => Date.now() > Date.parse(between), { timeout: 15_000, interval: 1 });
 const summer = await create('other', 'Summer sale', 'order-1', limited);
 const receipt = await create('other', 'Receipt');
 

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { LiveData } from '../../../src/campaign/live-views.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { serveApi } from './api.js';
@@ -81,7 +81,7 @@ test('A stream shows the overview, the lanes, and what was asked for in detail',
   expect(items.filter(({ type, data }) => type === 'ledger' && Object(data).lane !== 'main')).toEqual([]);
 });
 
-test('Only what has changed is sent again, and a change within a second', async () => {
+test('Only what has changed is sent again, and a change with the next tick, of which there is one a second', async () => {
   const id = await campaign('main');
   const { until, items } = await watch(`/v1/live?campaigns=${id}`);
   await until('campaign');
@@ -90,14 +90,19 @@ test('Only what has changed is sent again, and a change within a second', async 
   const before = ofType(items, 'tick').length;
   await expect.poll(() => ofType(items, 'tick').length, SOON).toBeGreaterThan(before + 2);
   expect([ofType(items, 'lane').length, ofType(items, 'overview').length]).toEqual([lanes, overviews]);
-  const at = performance.now();
   await volley.pause(id);
+  // A tick that was in hand may show what was before.
+  const shownBy = ofType(items, 'tick').length + 2;
   const { waiting } = await until('campaign', ({ status }) => status.state === 'paused');
   expect(waiting.remedy).toEqual({ operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` });
   const { attention } = await until('overview', (overview) => overview.attention.length > 1);
   // No worker runs in this test.
   expect(attention).toMatchObject([{ code: 'workers' }, { code: 'paused', campaign: id, lane: 'main' }]);
-  expect(performance.now() - at).toBeLessThan(5_000);
+  const ticks = items.slice(
+    0,
+    items.findLastIndex(({ type }) => type === 'overview'),
+  );
+  expect(ofType(ticks, 'tick').length).toBeLessThanOrEqual(shownBy);
   await volley.cancel(id);
 });
 
@@ -120,14 +125,16 @@ test('A key that is limited to a lane sees nothing of another one', async () => 
   await volley.cancel(foreign);
 });
 
-test('A stream ends within two seconds after its key was revoked', async () => {
+test('A stream ends when its key, which is checked every second, is found revoked', async () => {
   const { key: text, id } = await volley.keys.create({ name: 'short', scopes: ['read'] });
   const { until, ended } = await watch('/v1/live', { own: text });
   await until('overview');
-  const at = performance.now();
   await volley.keys.revoke(id);
+  const checks = vi.spyOn(volley.keys, 'isActive');
   await ended;
-  expect(performance.now() - at).toBeLessThan(2_000);
+  // One that began with the revocation may find it.
+  expect(checks.mock.calls.filter(([own]) => own === text).length).toBeLessThanOrEqual(1);
+  checks.mockRestore();
 });
 
 test('A stream that resumes has each event once', async () => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { type ApiServer, serveApi } from './api.js';
@@ -28,22 +28,32 @@ const jsonOf = (path: string, key: string, length: number) => [
   `Content-Length: ${length}`,
 ];
 
+/** From now on, the rate of bodies is measured in time that the test lets pass. */
+function virtualTime() {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  return {
+    /** Resolves when a body is measured. */
+    isMeasured: () => vi.waitUntil(() => vi.getTimerCount() > 0, 15_000),
+    pass: (ms: number) => vi.advanceTimersByTime(ms),
+  };
+}
+
 test('A body that arrives too slowly gets a 408, and its connection is closed', async () => {
-  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 1_000_000, period: '200ms' } });
-  const { socket, answer } = await begin(
-    api,
-    jsonOf('/v1/preview', await api.key(), 5_000_000),
-    '{"message":',
-  );
-  const drip = setInterval(() => socket.write(' '), 20);
-  onTestFinished(() => clearInterval(drip));
+  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 1_000, period: '10s' } });
+  const own = await api.key();
+  const time = virtualTime();
+  const { socket, answer } = await begin(api, jsonOf('/v1/preview', own, 5_000_000), '{"message":');
+  await time.isMeasured();
+  socket.write(' '.repeat(9_000));
+  time.pass(10_000);
   await once(socket, 'close');
   expect(answer()).toMatch(/^HTTP\/1\.1 408 /);
   expect(answer()).toContain('"code":"requestTimeout"');
 });
 
 test('A body that waits because the server does not read it is not too slow', async () => {
-  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 20_000, period: '200ms' } });
+  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 20_000, period: '10s' } });
   await api.volley.outboxes.create({ name: 'box', message: 'Hi' });
   const own = await api.key();
   const lines = Array.from({ length: 20_000 }, (_, at) => `{"id":"${at}","to":"+447700900123"}`).join('\n');
@@ -69,12 +79,19 @@ test('A body that waits because the server does not read it is not too slow', as
       },
     };
   });
+  let request: IncomingMessage | undefined;
+  api.app.server.once('request', (arrived) => {
+    request = arrived;
+  });
+  const time = virtualTime();
   const replying = api.call('POST', '/v1/outboxes/box/messages', {
     key: own,
     headers: { 'content-type': 'application/x-ndjson' },
     text: lines,
   });
-  await delay(1_000);
+  await time.isMeasured();
+  await vi.waitUntil(() => request && request.readableLength >= request.readableHighWaterMark, 15_000);
+  time.pass(50_000);
   release();
   const { status, json } = await replying;
   expect([status, String(json).trim().split('\n').length]).toEqual([200, 20_000]);

@@ -1,11 +1,14 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { built } from './test/base/built.js';
 import { LongFirst } from './test/base/long-first.js';
 import { filesOf } from './test/base/parts.js';
 
 const { include, exclude } = filesOf();
 
 export default defineConfig({
+  plugins: process.env['TESTS'] === 'quick' ? [built] : [],
   test: {
+    server: { deps: { external: [/\/dist\/src\//] } },
     // Golden files show times of this machine's zone.
     env: { TZ: 'UTC' },
     include,

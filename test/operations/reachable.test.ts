@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, test } from 'vitest';
@@ -15,6 +17,9 @@ const { env, stdin, stdout, stderr } = process;
 const program = createProgram(
   createContext({ env, cwd: '/', stdin, stdout, stderr, clock: Date.now }, false),
 );
+
+const isRow = (member: unknown): boolean =>
+  typeof member === 'object' && member !== null && 'http' in member && 'cli' in member;
 
 /** The operations of the HTTP API, as `GET /v1/campaigns/{id}` by their names. */
 const routes = new Map(
@@ -94,6 +99,17 @@ test('Every command has a row, or a reason why it is none', () => {
   expect(unlisted(names, rows, byHand)).toEqual([]);
   // Take them from the list: they have a row now, or are no more.
   expect(unlisted(byHand, unlisted(names, rows))).toEqual([]);
+});
+
+test('Every row of a module is in the list of operations', async () => {
+  const rows = new Set<unknown>(OPERATIONS);
+  const folder = fileURLToPath(new URL('../../src/operations/', import.meta.url));
+  const modules = (await readdir(folder)).filter((file) => file.endsWith('.ts'));
+  for (const module of modules) {
+    const members = Object.entries(await import(/* @vite-ignore */ `${folder}${module}`));
+    const left = members.filter(([, member]) => isRow(member) && !rows.has(member)).map(([name]) => name);
+    expect(left, module).toEqual([]);
+  }
 });
 
 test('The names of operations are unique', () => {

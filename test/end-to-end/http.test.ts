@@ -1,12 +1,11 @@
 import { afterAll, expect, test } from 'vitest';
 import type { CampaignStatus } from '../../src/campaign/views.js';
 import { magicNumber } from '../../src/tools/simulator/index.js';
-import { testRedis } from '../base/redis/test-redis.js';
-import { commandLine } from '../surfaces/cli/command-line.js';
-import { type ApiResponse, serveApi } from '../surfaces/http/api.js';
+import type { ApiResponse } from '../scene/api.js';
+import { scene } from '../scene/scene.js';
 import { startFleet } from './fleet.js';
 
-const { url, prefix } = testRedis('end-to-end-http');
+const { api, shell, url, prefix } = scene('end-to-end-http');
 const fleet = await startFleet({
   redisUrl: url,
   prefix,
@@ -14,7 +13,7 @@ const fleet = await startFleet({
   simulator: { keys: [{ key: 'key' }], magicRecipients: 'first' },
 });
 afterAll(() => fleet.close());
-const { call, log } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { call, log } = await api();
 
 /** A campaign with one recipient whose request has an unknown outcome. Each number causes it only once. */
 async function unknownCampaign(number: string): Promise<CampaignStatus> {
@@ -46,7 +45,7 @@ test('A request with an unknown outcome can be abandoned over HTTP by the refere
 test('A message of an outbox with an unknown outcome leads to its campaign, which is listed until it is settled', {
   timeout: 60_000,
 }, async () => {
-  const { volley } = commandLine(process.cwd(), { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: 'key' });
+  const { volley } = shell({ API_KEY: 'key' }, process.cwd());
   const codes = '/v1/outboxes/codes';
   expect((await call('POST', '/v1/outboxes', { body: { name: 'codes', message: 'Hi' } })).status).toBe(201);
   await call('PUT', `${codes}/messages/a`, { body: { to: magicNumber('resetAfter', '+192') } });

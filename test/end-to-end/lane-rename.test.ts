@@ -5,7 +5,7 @@ import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { createEvents, createVolley, loadConfig, type Volley } from '../../src/index.js';
 import { startSimulator } from '../../src/tools/simulator/index.js';
 import { testRedis } from '../base/redis/test-redis.js';
-import { commandLine } from '../surfaces/cli/command-line.js';
+import { commandLine } from '../scene/command-line.js';
 import { recipients } from './recipients.js';
 
 const { url, prefix } = testRedis('lane-rename');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
-import { commandLine } from '../surfaces/cli/command-line.js';
+import { commandLine } from '../scene/command-line.js';
 import type { Fleet } from './fleet.js';
 import { recipients } from './recipients.js';
 import { launch, startedFleet } from './started.js';

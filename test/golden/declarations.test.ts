@@ -1,18 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { temporaryFolder } from '../scene/closing.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SILENT = { default: { logLevel: ExtractorLogLevel.None } };
 
 /** What a program can import from an entry point of the built package: each name with its type. */
 function declarationsOf(declarations: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'volley-declarations-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { path: folder } = temporaryFolder();
   const entry = join(ROOT, declarations);
   const config = ExtractorConfig.prepare({
     configObject: {

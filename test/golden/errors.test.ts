@@ -1,18 +1,13 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import stringify from 'json-stringify-pretty-compact';
 import { expect, test } from 'vitest';
-import { testRedis } from '../base/redis/test-redis.js';
-import { commandLine } from '../surfaces/cli/command-line.js';
-import { campaignForm, serveApi } from '../surfaces/http/api.js';
+import { campaignForm } from '../scene/api.js';
+import { scene } from '../scene/scene.js';
 import { transcriptOf } from './transcript.js';
 
-const { url, prefix } = testRedis('golden-errors');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-golden-errors-'));
-writeFileSync(join(cwd, 'list.csv'), 'name,phone\nAnna,+447700900101\n');
-writeFileSync(join(cwd, 'messy.csv'), 'name,phone\nAnna,+447700900101\nBo,+44 12\nCy,\n,07700 900102\n');
-writeFileSync(join(cwd, 'empty.csv'), '');
+const { api, shell, write, folder: cwd, prefix } = scene('golden-errors');
+write('list.csv', 'name,phone\nAnna,+447700900101\n');
+write('messy.csv', 'name,phone\nAnna,+447700900101\nBo,+44 12\nCy,\n,07700 900102\n');
+write('empty.csv', '');
 
 /** Command lines with one mistake each, as people make them. */
 const COMMANDS: readonly string[] = [
@@ -76,7 +71,7 @@ const COMMANDS: readonly string[] = [
 ];
 
 test('What the command line says about a mistake is that in mistakes.txt', async () => {
-  const cli = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+  const cli = shell();
   const { once, text } = transcriptOf(cli, { [cwd]: '.' });
   for (const command of COMMANDS) {
     const { exit } = await once(...command.split(' '));
@@ -127,7 +122,7 @@ const REQUESTS: readonly (readonly [request: string, body?: unknown])[] = [
 ];
 
 test('The problems that the HTTP API answers are those in problems.txt', async () => {
-  const { call } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-http` });
+  const { call } = await api({ REDIS_PREFIX: `${prefix}-http` });
   const entries: string[] = [];
   const record = (request: string, status: number, json: unknown): void =>
     void entries.push(`${request}\n${status} ${stringify(json, { indent: 1, maxLength: 100 })}\n`);

@@ -1,13 +1,10 @@
 import stringify from 'json-stringify-pretty-compact';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, test } from 'vitest';
-import { testRedis } from '../base/redis/test-redis.js';
-import { serveApi } from '../surfaces/http/api.js';
-
-const { url, prefix } = testRedis('golden-openapi');
+import { scene } from '../scene/scene.js';
 
 test('The OpenAPI document is that in openapi.json', async () => {
-  const { origin } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+  const { origin } = await scene('golden-openapi').api();
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
   // The order of the schemas depends on which modules other tests have loaded before.
   const schemas = Object.entries(document.components?.schemas ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));

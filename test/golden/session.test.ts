@@ -1,15 +1,12 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir, userInfo } from 'node:os';
-import { join } from 'node:path';
+import { hostname, userInfo } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { testRedis } from '../base/redis/test-redis.js';
-import { commandLine } from '../surfaces/cli/command-line.js';
+import { commandLine } from '../scene/command-line.js';
+import { scene } from '../scene/scene.js';
 import { transcriptOf } from './transcript.js';
 
-const { url, prefix } = testRedis('golden');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-golden-'));
-const list = (name: string, ...rows: readonly string[]): void =>
-  writeFileSync(join(cwd, name), `name,phone,ref\n${rows.join('\n')}\n`);
+const { shell, write, folder: cwd } = scene('golden');
+const list = (name: string, ...rows: readonly string[]): string =>
+  write(name, `name,phone,ref\n${rows.join('\n')}\n`);
 
 const DELIVERED = '+4795550101';
 const REFUSED = '+4795550140';
@@ -40,10 +37,8 @@ test('The texts and the --json output of each command are those in session.txt',
       .split('\n')
       .map((line) => line.split('=')),
   );
-  const cli = commandLine(cwd, {
+  const cli = shell({
     ...addresses,
-    REDIS_URL: url,
-    REDIS_PREFIX: prefix,
     API_KEY: 'the-key',
     HOURLY_QUOTA: '500',
     FOLLOW_UP_FIRST_MS: '200',

@@ -1,5 +1,5 @@
 import stringify from 'json-stringify-pretty-compact';
-import type { CommandLine, Ended } from '../surfaces/cli/command-line.js';
+import type { CommandLine, Ended } from '../scene/command-line.js';
 
 /** Records commands with what they print, so that a file shows every text and every member of `--json` at once. */
 export interface Transcript {

@@ -1,17 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { createVolley } from '../../src/app/runtime.js';
-import { loadConfig } from '../../src/base/config/index.js';
-import { createEvents } from '../../src/base/events/events.js';
+import { describe, expect, test } from 'vitest';
 import { API_SCOPES } from '../../src/campaign/api-key.js';
 import { NoSuchLaneError } from '../../src/campaign/errors.js';
 import { admit } from '../../src/operations/access.js';
 import { OPERATIONS } from '../../src/operations/index.js';
 import { isThere, type Operation } from '../../src/operations/operation.js';
-import { testRedis } from '../base/redis/test-redis.js';
-import { serveApi } from '../surfaces/http/api.js';
+import { scene } from '../scene/scene.js';
 import { type Answer, sampleInput, sender } from './requests.js';
 
 /*
@@ -19,17 +12,11 @@ import { type Answer, sampleInput, sender } from './requests.js';
  * the rows, so a new operation is tested as well.
  */
 
-const { url, prefix } = testRedis('operations-named-lanes');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-named-lanes-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['east', 'west'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = {
-  API_KEY: '',
-  LANES_FILE: lanesFile,
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  SENDER_ADDRESS: 'ACME',
-};
-const { key, origin } = await serveApi(settings);
+const { api, open } = scene('operations-named-lanes', {
+  lanes: ['east', 'west'],
+  settings: { SENDER_ADDRESS: 'ACME' },
+});
+const { key, origin } = await api();
 const send = await sender(origin);
 const all = await key();
 const ofEast = await key(API_SCOPES, ['east']);
@@ -52,13 +39,7 @@ const ask = (operation: Operation, lane: string, as: string): Promise<Answer> =>
   send(operation, inputOf(operation, lane), as);
 
 // With the addresses and credentials of the service, as on the command line.
-const config = loadConfig({
-  ...settings,
-  MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-  ALLOW_INSECURE: 'service',
-});
-const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-afterAll(() => volley.close());
+const volley = open({ MESSAGING_BASE_URL: 'http://127.0.0.1:9', ALLOW_INSECURE: 'service' });
 
 const isNoLane = ({ problem }: Answer): boolean => /^There is no lane /.test(problem.detail ?? '');
 

@@ -7,11 +7,9 @@ import { OPERATIONS } from '../../src/operations/index.js';
 import { isThere, type Operation } from '../../src/operations/operation.js';
 import { createContext } from '../../src/surfaces/cli/context.js';
 import { createProgram } from '../../src/surfaces/cli/program.js';
-import { testRedis } from '../base/redis/test-redis.js';
-import { serveApi } from '../surfaces/http/api.js';
+import { scene } from '../scene/scene.js';
 
-const { url, prefix } = testRedis('operations-reachable');
-const { origin } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin } = await scene('operations-reachable').api();
 const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
 const { env, stdin, stdout, stderr } = process;
 const program = createProgram(

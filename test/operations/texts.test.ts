@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { OPERATIONS } from '../../src/operations/index.js';
 import { isThere } from '../../src/operations/operation.js';
-import { testRedis } from '../base/redis/test-redis.js';
-import { serveApi } from '../surfaces/http/api.js';
+import { scene } from '../scene/scene.js';
 import { sampleInput, sender } from './requests.js';
 
 /*
  * Texts, values, and numbers need the scope `read`. The requests are made from the rows, so a new operation is tested as well.
  */
 
-const { url, prefix } = testRedis('operations-texts');
-const { key, origin, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { key, origin, volley } = await scene('operations-texts').api();
 const send = await sender(origin);
 const withoutRead = await key(['status', 'send', 'operate', 'metrics']);
 const withRead = await key();

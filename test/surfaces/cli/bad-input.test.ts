@@ -1,32 +1,21 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { moment } from '../../../src/surfaces/cli/commands/option-values.js';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('cli-bad-input');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-bad-input-'));
-const list = join(cwd, 'list.csv');
-writeFileSync(list, 'name,phone\nAnna,+447700900101\n');
-const messy = join(cwd, 'messy.csv');
+const {
+  shell,
+  folder: cwd,
+  list,
+  storedKeys,
+  write,
+} = scene('cli-bad-input', { list: 'name,phone\nAnna,+447700900101\n' });
 const rows = Array.from({ length: 30 }, (_, at) => `Bo ${at},+44 12${at}`);
-writeFileSync(messy, `name,phone\nAnna,+447700900101\n${rows.join('\n')}\n`);
+const messy = write('messy.csv', `name,phone\nAnna,+447700900101\n${rows.join('\n')}\n`);
 
-const { volley } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
-
-/** Keys that hold campaigns, numbers, or tokens. The records of lanes and queues, the number of removals, and the data format do not count. */
-async function storedKeys(): Promise<string[]> {
-  return (await keysOf(redis, prefix)).filter(
-    (key) =>
-      !key.includes(`${prefix}:lanes`) &&
-      !key.endsWith(':meta') &&
-      ![`${prefix}:due`, `${prefix}:removals`, `${prefix}:format`].includes(key),
-  );
-}
+const { volley } = shell();
 
 const send = (...args: readonly string[]): readonly string[] => [
   'send',
@@ -159,8 +148,7 @@ test('A list with invalid rows is refused as a whole, and the first 20 rows are 
 });
 
 test('A list with only invalid rows is refused even with --skip-invalid, and the rows are listed', async () => {
-  const file = join(cwd, 'bad.csv');
-  writeFileSync(file, 'phone\n12\n13\n');
+  const file = write('bad.csv', 'phone\n12\n13\n');
   const options = ['-m', 'Hi', '-s', 'ACME', '--to-column', 'phone', '--skip-invalid', '--yes'];
   const { exit, stderr } = await volley('send', file, ...options);
   expect(exit).toBe(2);
@@ -221,9 +209,8 @@ test('Every command has help with an example', async () => {
 });
 
 test('Numbers without a country share one line, which names the country to add', async () => {
-  const file = join(cwd, 'national.csv');
   const national = Array.from({ length: 323 }, (_, at) => `Bo,07700 900${100 + at}`);
-  writeFileSync(file, `name,phone\nAnna,+447700900101\n${national.join('\n')}\nCy,someone\n`);
+  const file = write('national.csv', `name,phone\nAnna,+447700900101\n${national.join('\n')}\nCy,someone\n`);
   const lines = [
     '  lines 3, 4, 5, …, column "phone": 323 numbers have no calling code; add --country GB',
     '  line 326, column "phone": "someone" is not a phone number; write one number such as +447700900123',
@@ -238,7 +225,7 @@ test('Numbers without a country share one line, which names the country to add',
   expect([send.exit, send.stderr]).toEqual([2, expect.stringContaining(lines)]);
   expect(await storedKeys()).toEqual([]);
   expect((await volley('preview', file, '-m', 'Hi', '-s', 'ACME', '--skip-invalid')).exit).toBe(0);
-  writeFileSync(file, `name,phone\n${national.join('\n')}\n`);
+  write('national.csv', `name,phone\n${national.join('\n')}\n`);
   const all = await volley('preview', file, '-m', 'Hi', '-s', 'ACME');
   expect(all.stdout).toContain('323 of 323 rows are invalid. Add --country with their country');
 });

@@ -1,15 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-campaign-id');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-campaign-id-'));
-const list = join(cwd, 'list.csv');
-writeFileSync(list, 'name,phone\nAnna,+447700900101\n');
-const { volley, json } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+const { shell, list } = scene('cli-campaign-id', { list: 'name,phone\nAnna,+447700900101\n' });
+const { volley, json } = shell();
 
 const created = async (text: string): Promise<string> => {
   const { output } = await json('send', list, '-s', 'ACME', '-m', text, '--yes');

@@ -1,7 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
@@ -9,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { COMMANDS, commandName, pasteable } from '../../../src/surfaces/cli/command-name.js';
 import { createContext } from '../../../src/surfaces/cli/context.js';
 import { createProgram } from '../../../src/surfaces/cli/program.js';
+import { temporaryFolder } from '../../scene/closing.js';
 
 const stream = () => new PassThrough() as unknown as NodeJS.WriteStream & NodeJS.ReadStream;
 const io = { env: {}, cwd: '/', stdin: stream(), stdout: stream(), stderr: stream(), clock: () => 0 };
@@ -51,7 +50,7 @@ describe('Suggestions name Volley as it was called', () => {
 
   test.each([[['up', '--json']], [['doctor', '--json']]])('in the JSON of %j', (args) => {
     const main = fileURLToPath(new URL('../../../dist/src/surfaces/cli/main.js', import.meta.url));
-    const folder = mkdtempSync(join(tmpdir(), 'volley-name-'));
+    const folder = temporaryFolder().path;
     const env = { PATH: process.env['PATH'] ?? '', VOLLEY_COMMAND: 'npx volley' };
     const { stdout } = spawnSync(process.execPath, [main, ...args], { cwd: folder, env, encoding: 'utf8' });
     expect(stdout).toMatch(/npx volley init/);

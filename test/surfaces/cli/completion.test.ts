@@ -1,17 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { temporaryFolder } from '../../scene/closing.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-completion');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
-const cwd = mkdtempSync(join(tmpdir(), 'volley-completion-'));
-writeFileSync(join(cwd, 'spring.csv'), 'name,phone\nAnna,+447700900101\n');
-const { volley, json } = commandLine(cwd, settings);
+const { shell, write, folder: cwd, settings } = scene('cli-completion');
+write('spring.csv', 'name,phone\nAnna,+447700900101\n');
+const { volley, json } = shell();
 
 /** The candidates for the last word, without their descriptions. */
 const candidates = async (...words: readonly string[]): Promise<string[]> => {
@@ -66,7 +63,7 @@ describe('Completion', () => {
   });
 
   test('prints nothing without Redis, and no error', async () => {
-    const other = commandLine(cwd, { REDIS_URL: 'redis://127.0.0.1:1' });
+    const other = shell({ REDIS_URL: 'redis://127.0.0.1:1' });
     const { stdout, stderr } = await other.volley('__complete', '--', 'status', '');
     expect([stdout, stderr]).toEqual(['last\tthe newest campaign\n', '']);
   });
@@ -88,24 +85,20 @@ const IN_SHELL = {
     `volley completion fish | source; complete -C '${line}' | string split -f1 \\t; true`,
 } as const;
 
-describe.each(Object.entries(IN_SHELL))('The script for %s', (shell, script) => {
-  const bin = mkdtempSync(join(tmpdir(), 'volley-bin-'));
+describe.each(Object.entries(IN_SHELL))('The script for %s', (program, script) => {
+  const { path: bin, write: writeProgram } = temporaryFolder();
   const main = fileURLToPath(new URL('../../../dist/src/surfaces/cli/main.js', import.meta.url));
-  writeFileSync(join(bin, 'volley'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`);
-  chmodSync(join(bin, 'volley'), 0o755);
+  chmodSync(writeProgram('volley', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`), 0o755);
   // Finds a package of this project; `--no` keeps it from installing one.
-  writeFileSync(
-    join(bin, 'npx'),
-    '#!/bin/sh\n[ "$1 $2" = "--no volley" ] || exit 1\nshift 2\nexec volley "$@"\n',
-  );
-  chmodSync(join(bin, 'npx'), 0o755);
+  const npx = '#!/bin/sh\n[ "$1 $2" = "--no volley" ] || exit 1\nshift 2\nexec volley "$@"\n';
+  chmodSync(writeProgram('npx', npx), 0o755);
   const env = { ...settings, HOME: cwd, PATH: `${bin}${delimiter}${process.env['PATH']}` };
   const completed = (line: string): string[] =>
-    execFileSync(shell, ['-c', script(line)], { cwd, env, encoding: 'utf8' })
+    execFileSync(program, ['-c', script(line)], { cwd, env, encoding: 'utf8' })
       .trim()
       .split('\n');
 
-  test.skipIf(!has(shell))(
+  test.skipIf(!has(program))(
     'completes commands, options, values, and files',
     () => {
       expect(completed('volley sta')).toEqual(['status']);

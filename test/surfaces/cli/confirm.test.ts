@@ -1,32 +1,19 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { keyNames } from '../../../src/base/redis/keys.js';
 import { run } from '../../../src/surfaces/cli/program.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, redis, prefix } = testRedis('cli-asking');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-asking-'));
-const list = join(cwd, 'list.csv');
-writeFileSync(list, 'name,phone\nAnna\u001b[31m,+447700900101\n');
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-};
-
-/** The state of a campaign whose only message is on the network. */
-const sentOnly = JSON.stringify({
-  state: 'running',
-  total: 1,
-  ordinals: 1,
-  cursor: 1,
-  counts: { deliveredToNetwork: 1 },
-  launchAt: 1,
+const {
+  shell,
+  folder: cwd,
+  list,
+  settings,
+  stored,
+  write,
+} = scene('cli-asking', {
+  list: 'name,phone\nAnna\u001b[31m,+447700900101\n',
+  settings: { MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1' },
 });
 
 const CTRL_C = '\u0003';
@@ -58,7 +45,7 @@ async function onTerminal(
 }
 
 const send = ['send', list, '-s', '447700900000', '-m', 'Hi {{name}}'];
-const campaigns = async (): Promise<unknown> => (await commandLine(cwd, settings).json('list')).output;
+const campaigns = async (): Promise<unknown> => (await shell().json('list')).output;
 
 test.each([['n'], [''], ['maybe'], [undefined]])(
   'On a terminal, the reply %j to the question sends nothing',
@@ -127,7 +114,7 @@ test('On a terminal, the reply y to the question sends the campaign', async () =
 });
 
 test('On a terminal, cancel shows what it cancels and asks first, unless --yes is given', async () => {
-  const cli = commandLine(cwd, settings);
+  const cli = shell();
   const stateOf = async (id: string): Promise<unknown> => (await cli.json('status', id)).output;
   const { output } = await cli.json(...send, '--yes', '--again');
   const { id } = output as { id: string };
@@ -151,13 +138,14 @@ test('On a terminal, cancel shows what it cancels and asks first, unless --yes i
 });
 
 test('Without a terminal, cancel needs --yes; with nothing left to send, it is refused without a question', async () => {
-  const cli = commandLine(cwd, settings);
+  const cli = shell();
   const { output } = await cli.json(...send, '--yes', '--again');
   const { id } = output as { id: string };
   const refused = await cli.volley('cancel', id);
   expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Add --yes to cancel')]);
   expect((await cli.json('status', id)).output).toMatchObject({ state: 'running' });
-  await redis.hset(keyNames(prefix).lane('default', 'states'), id, sentOnly);
+  // Its only message is on the network.
+  await stored().changeState(id, { cursor: 1, counts: { deliveredToNetwork: 1 } });
   const { exit, messages, stdout } = await onTerminal(undefined, { NO_COLOR: '1' }, 'cancel', id);
   expect([exit, stdout]).toEqual([2, '']);
   expect(messages.replace(/\s+/g, ' ')).toBe(
@@ -166,9 +154,8 @@ test('Without a terminal, cancel needs --yes; with nothing left to send, it is r
 });
 
 test('A list that repeats a number with another text says so before the question, and sends what was chosen', async () => {
-  const repeated = join(cwd, 'repeated.csv');
   const to = '+447700900102';
-  writeFileSync(repeated, `name,phone\nAnna,${to}\nBo,${to}\nAnna,${to}\n`);
+  const repeated = write('repeated.csv', `name,phone\nAnna,${to}\nBo,${to}\nAnna,${to}\n`);
   const sendRepeated = ['send', repeated, '-s', '447700900000', '-m', 'Hi {{name}}'];
   const { messages } = await onTerminal('n', { NO_COLOR: '1' }, ...sendRepeated);
   expect(messages).toContain('1 of 3 rows');
@@ -176,7 +163,7 @@ test('A list that repeats a number with another text says so before the question
   expect(messages.replace(/\s+/g, ' ')).toContain(
     'warning 1 number appears again with another text: line 3 (same number as line 2). Only the first message to a number is sent. To send all messages, use --duplicates keep',
   );
-  const cli = commandLine(cwd, { ...settings, NO_COLOR: '1' });
+  const cli = shell({ NO_COLOR: '1' });
   const preview = await cli.volley('preview', ...sendRepeated.slice(1));
   expect(preview.stdout).toContain(
     `2 rows with the number of an earlier row:\n  line 3: ${to} has another text than line 2\n  line 4: ${to} repeats line 2\n`,
@@ -200,9 +187,8 @@ test('A list that repeats a number with another text says so before the question
 });
 
 test('The status and the report show the rows that --skip-invalid left out', async () => {
-  const partly = join(cwd, 'partly.csv');
-  writeFileSync(partly, 'phone,reference\n+447700900103,r1\nask Bo,r2\n+447700900103,r3\n');
-  const { json, volley } = commandLine(cwd, { ...settings, NO_COLOR: '1' });
+  const partly = write('partly.csv', 'phone,reference\n+447700900103,r1\nask Bo,r2\n+447700900103,r3\n');
+  const { json, volley } = shell({ NO_COLOR: '1' });
   const sent = await json('send', partly, '-s', '447700900000', '-m', 'Hi', '--skip-invalid', '--yes');
   const { id } = sent.output as { id: string };
   expect((await json('status', id)).output).toMatchObject({
@@ -222,11 +208,11 @@ test('Output has colours on a terminal, but not with NO_COLOR or in a file', asy
   const colour = '\u001b[';
   expect((await onTerminal('', {}, 'lanes')).stdout).toContain(colour);
   expect((await onTerminal('', { NO_COLOR: '1' }, 'lanes')).stdout).not.toContain(colour);
-  expect((await commandLine(cwd, settings).volley('lanes')).stdout).not.toContain(colour);
+  expect((await shell().volley('lanes')).stdout).not.toContain(colour);
 });
 
 test('Cancelling everything in an outbox asks first', async () => {
-  const { volley } = commandLine(cwd, settings);
+  const { volley } = shell();
   await volley('outbox', 'create', 'codes', '--message', 'Hi', '--sender', 'ACME');
   for (const id of ['a', 'b']) {
     const put = ['outbox', 'put', 'codes', id, '+447700900123', '--send-at', '2030-01-01T00:00:00Z'];

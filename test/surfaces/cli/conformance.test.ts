@@ -1,22 +1,10 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { describe, expect, test } from 'vitest';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-conformance');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-conformance-'));
+const { shell, startSimulator } = scene('cli-conformance');
 const simulator = await startSimulator({ keys: [{ key: 'key' }] });
 const other = await startSimulator({ keys: [{ key: 'key' }], correlatorInReply: 'none' });
-afterAll(() => Promise.all([simulator.close(), other.close()]));
-const { volley, json } = commandLine(cwd, {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  MESSAGING_BASE_URL: simulator.messagingBaseUrl,
-  API_KEY: 'key',
-});
+const { volley, json } = shell({ MESSAGING_BASE_URL: simulator.messagingBaseUrl, API_KEY: 'key' });
 
 describe('volley conformance', () => {
   test('shows each check, what the documentation does not show, and the counts; by default it sends nothing', async () => {

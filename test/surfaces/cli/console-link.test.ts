@@ -1,19 +1,12 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
+import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
 import { consoleOrigin, servingConsole } from '../../../src/surfaces/cli/console-link.js';
 // Loaded before the tests begin, which only have to wait for what they test.
 import '../../../src/surfaces/http/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 import { onTerminal } from './on-terminal.js';
 
-const { url, prefix } = testRedis('console-link');
-const settings = { API_KEY: 'key', REDIS_URL: url, REDIS_PREFIX: prefix };
-const cwd = mkdtempSync(join(tmpdir(), 'volley-console-link-'));
+const { folder: cwd, open, settings } = scene('console-link', { settings: { API_KEY: 'key' } });
 
 test('The link leads to CONSOLE_URL, or to this machine, and to nowhere else', () => {
   const originOf = (env: Record<string, string>, port?: number) =>
@@ -47,11 +40,9 @@ test('`volley console` prints only the link on standard output, in one piece how
 
 test('A process prints its link on a terminal only: elsewhere, what it says is kept as a log', async () => {
   const config = loadLocalConfig({ ...settings, HTTP_PORT: '0' });
-  const events = createEvents({ level: 'silent' });
-  const volley = createVolley({ config, events });
-  onTestFinished(() => volley.close());
+  const volley = open({ HTTP_PORT: '0' });
   const said = async (isTTY: boolean) => {
-    const part = servingConsole({ stderr: { isTTY } })(volley, config, events);
+    const part = servingConsole({ stderr: { isTTY } })(volley, config, volley.events);
     const message = (await part.ready) ?? '';
     await part.stop();
     return message;

@@ -1,32 +1,25 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listLines } from '../../../src/surfaces/cli/list.js';
 import { renderCampaign } from '../../../src/surfaces/cli/progress.js';
 import { widthOf } from '../../../src/surfaces/cli/text.js';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 import { isoAt, NOON, statusWith } from './campaign-status.js';
-import { commandLine } from './command-line.js';
 
-const { url, prefix, redis } = testRedis('cli-cost');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-cost-'));
-const list = join(cwd, 'list.csv');
-writeFileSync(
+const {
+  shell,
+  write,
+  folder: cwd,
   list,
-  'name,phone\nAda,+447700900101\nBo,+447700900102\nCem,+4915112345678\nAda,+447700900101\n',
-);
-writeFileSync(join(cwd, 'prices.csv'), 'prefix,price\n+44,0.042 EUR\n');
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-};
-const flat = commandLine(cwd, { ...settings, PRICE_PER_SEGMENT: '1000.5 EUR' });
-const british = commandLine(cwd, { ...settings, PRICE_FILE: join(cwd, 'prices.csv') });
+  storedKeys,
+} = scene('cli-cost', {
+  list: 'name,phone\nAda,+447700900101\nBo,+447700900102\nCem,+4915112345678\nAda,+447700900101\n',
+  settings: { MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1' },
+});
+write('prices.csv', 'prefix,price\n+44,0.042 EUR\n');
+const flat = shell({ PRICE_PER_SEGMENT: '1000.5 EUR' });
+const british = shell({ PRICE_FILE: join(cwd, 'prices.csv') });
 const campaign = [list, '-s', '447700900000', '-m', 'Hi {{name}}'];
-
-const campaignKeys = async () => (await keysOf(redis, prefix)).filter((key) => key.includes(':campaign:'));
 
 test('A campaign that costs more than --max-cost is refused with both amounts, and nothing is stored', async () => {
   const refused = await flat.volley('send', ...campaign, '--yes', '--max-cost', '3001');
@@ -39,7 +32,7 @@ test('A campaign that costs more than --max-cost is refused with both amounts, a
     2,
     { error: { code: 'overBudget', total: '3001.50', maxCost: '3001.00', currency: 'EUR' } },
   ]);
-  expect(await campaignKeys()).toEqual([]);
+  expect(await storedKeys(/:campaign:/)).toEqual([]);
   const seen = await flat.volley('preview', ...campaign, '--max-cost', '3001');
   expect(seen.stdout).toMatch(
     /^cost {8}3,001\.50 EUR at 1000\.50 EUR per segment; the limit is 3,001\.00 EUR$.*would refuse this list: the campaign costs 3,001\.50 EUR/ms,
@@ -59,7 +52,7 @@ test('With --max-cost, a number without a price is refused, and named with its l
   );
   expect(seen.exit).toBe(0);
   expect((await british.volley('preview', ...campaign, '--max-cost', '50')).exit).toBe(2);
-  expect(await campaignKeys()).toEqual([]);
+  expect(await storedKeys(/:campaign:/)).toEqual([]);
 });
 
 test('The result, the status, the list, and the report of a campaign show what it costs, at the prices of its creation', async () => {

@@ -1,20 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-countries');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-countries-'));
-const { volley, json } = commandLine(cwd, {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: 'the-key',
-  SENDER_ADDRESS: '+447400100100',
-});
-const list = (name: string, ...rows: readonly string[]): void =>
-  writeFileSync(join(cwd, name), `${rows.join('\n')}\n`);
+const { shell, write } = scene('cli-countries');
+const { volley, json } = shell({ API_KEY: 'the-key', SENDER_ADDRESS: '+447400100100' });
+const list = (name: string, ...rows: readonly string[]): string => write(name, `${rows.join('\n')}\n`);
 
 const ROWS = [
   'Anna;0171 1234567;Deutschland',

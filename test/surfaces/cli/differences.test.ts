@@ -1,31 +1,14 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { expect, test, vi } from 'vitest';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-differences');
-const simulator = await startSimulator({ keys: [{ key: 'the-right-key' }], deliveryTime: 20 });
-const settings = {
-  ...{ REDIS_URL: url, REDIS_PREFIX: prefix, REDIS_MAY_LOSE: '0s', SENDER_ADDRESS: 'ACME' },
-  MESSAGING_BASE_URL: simulator.messagingBaseUrl,
-};
-const config = loadConfig({ ...settings, API_KEY: 'a-wrong-key', FOLLOW_UP_FIRST_MS: '100' });
-const worker = createVolley({ config, events: createEvents({ level: 'silent' }) });
-afterAll(async () => {
-  await worker.close();
-  await simulator.close();
+const { open, shell, startSimulator } = scene('cli-differences', {
+  list: 'phone\n+447700900101\n',
+  settings: { REDIS_MAY_LOSE: '0s', SENDER_ADDRESS: 'ACME' },
 });
-
-const cwd = mkdtempSync(join(tmpdir(), 'volley-differences-'));
-writeFileSync(join(cwd, 'list.csv'), 'phone\n+447700900101\n');
-const corrected = commandLine(cwd, { ...settings, API_KEY: 'the-right-key' });
-const unaware = commandLine(cwd, settings);
+const { settings: service } = await startSimulator({ keys: [{ key: 'the-right-key' }], deliveryTime: 20 });
+const worker = open({ ...service, API_KEY: 'a-wrong-key', FOLLOW_UP_FIRST_MS: '100' });
+const corrected = shell({ ...service, API_KEY: 'the-right-key' });
+const unaware = shell(service);
 
 test('After a corrected key, the commands say which worker still has another one, until it restarts', async () => {
   await worker.work().ready;

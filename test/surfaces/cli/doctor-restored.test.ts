@@ -1,27 +1,18 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, redis, prefix } = testRedis('doctor-restored');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-doctor-restored-'));
+const { lanesFile, prefix, redis, shell, stored } = scene('doctor-restored');
 
 /** The command line of a machine that has these lanes. */
 function machineWith(...lanes: readonly string[]) {
-  const file = join(cwd, `${lanes.join('-')}.json`);
-  writeFileSync(file, JSON.stringify(lanes.map((name) => ({ name, apiKey: name }))));
-  return commandLine(cwd, {
-    REDIS_URL: url,
-    REDIS_PREFIX: prefix,
+  return shell({
     MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-    LANES_FILE: file,
+    LANES_FILE: lanesFile(lanes),
   });
 }
 
-const heldOf = (id: string): Promise<string | null> => redis.hget(keyNames(prefix).lane(id, 'lane'), 'held');
+const heldOf = async (id: string): Promise<string | undefined> => (await stored(id).record())['held'];
 
 test('After a backup was restored, doctor holds each lane that is configured, registered, or has data, and each can be resumed', async () => {
   const elsewhere = machineWith('a', 'b');

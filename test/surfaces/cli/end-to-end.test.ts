@@ -1,20 +1,13 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { magicNumber } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { type CommandLine, commandLine, type Running } from './command-line.js';
+import { type CommandLine, commandLine, type Running } from '../../scene/command-line.js';
+import { scene } from '../../scene/scene.js';
 import { CTRL_C, onTerminal } from './on-terminal.js';
 
-const { url, prefix } = testRedis('cli');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-cli-'));
-const file = (name: string, text: string): string => {
-  const path = join(cwd, name);
-  writeFileSync(path, text);
-  return path;
-};
-const list = file(
+const { folder: cwd, settings: base, shell, write } = scene('cli');
+const list = write(
   'list.csv',
   '\ufeffname;phone;city\n"O\'Brien & Søn";07700 900101;"Wells, Somerset"\nAnna;+44 7700 900102;York\nAnna again;07700900102;York\nBo;+447700900103;Leeds\n',
 );
@@ -40,15 +33,14 @@ beforeAll(async () => {
   );
   settings = {
     ...addresses,
-    REDIS_URL: url,
-    REDIS_PREFIX: prefix,
+    ...base,
     API_KEY: 'the-key',
     HOURLY_QUOTA: '500',
     DEFAULT_COUNTRY: 'GB',
     FOLLOW_UP_FIRST_MS: '200',
     REQUEST_TIMEOUT_MS: '5000',
   };
-  cli = commandLine(cwd, settings);
+  cli = shell(settings);
 });
 
 afterAll(async () => {
@@ -118,7 +110,7 @@ describe('without workers', () => {
     'Ctrl-C while the list %s is read sends nothing and stores nothing',
     async (source) => {
       // A long file, or a pipe that stays open.
-      const long = source === '-' ? '-' : file(source, `phone\n${'07700900101\n'.repeat(3_000_000)}`);
+      const long = source === '-' ? '-' : write(source, `phone\n${'07700900101\n'.repeat(3_000_000)}`);
       const options = ['--name', 'Interrupted', '-m', 'Hi', '-s', 'ACME', '--yes'];
       const sending = await cli.start(/^/, 'send', long, ...options);
       const newest = async () => (await cli.json('list', '--limit', '1')).output;
@@ -253,7 +245,7 @@ describe('with a worker', () => {
     const imported = await cli.json(
       'suppress',
       'import',
-      file('opt-outs.csv', 'phone\n07700900199\nnobody\n'),
+      write('opt-outs.csv', 'phone\n07700900199\nnobody\n'),
     );
     expect(imported).toMatchObject({ exit: 2, output: { error: { added: 1, rows: 2, invalid: 1 } } });
   });
@@ -270,12 +262,12 @@ describe('with a worker', () => {
   test('The output of `suppress list` can be imported again, including its first line', async () => {
     await cli.volley('suppress', 'add', '+447700900197', '+447700900198');
     const printed = (await cli.volley('suppress', 'list')).stdout;
-    const { output } = await cli.json('suppress', 'import', file('printed.csv', printed));
+    const { output } = await cli.json('suppress', 'import', write('printed.csv', printed));
     expect(output).toMatchObject({ added: 0, rows: printed.trimEnd().split('\n').length });
   });
 
   test('--skip-invalid sends to the valid rows and writes the invalid ones to a file', async () => {
-    const bad = file('bad.csv', 'name,phone\nAnna,07700900105\nBo,12\n');
+    const bad = write('bad.csv', 'name,phone\nAnna,07700900105\nBo,12\n');
     const { exit, output } = await cli.json(
       'send',
       bad,
@@ -320,7 +312,7 @@ describe('with a worker', () => {
   });
 
   test('send --wait exits with 3 on an unknown outcome, and resolve lets the campaign complete', async () => {
-    const unknown = file('unknown.csv', `phone\n${magicNumber('resetAfter')}\n`);
+    const unknown = write('unknown.csv', `phone\n${magicNumber('resetAfter')}\n`);
     const { exit, output } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait', '--yes');
     expect(exit).toBe(3);
     const { id } = output as Sent;
@@ -336,7 +328,7 @@ describe('with a worker', () => {
 
   test('On a terminal, resolve shows each unknown outcome with its evidence, and asks what to do', async () => {
     const numbers = [magicNumber('acceptAndHang'), magicNumber('resetAfter', '+191')];
-    const unknown = file('two.csv', `name,phone\nAnna,${numbers[0]}\nBo,${numbers[1]}\n`);
+    const unknown = write('two.csv', `name,phone\nAnna,${numbers[0]}\nBo,${numbers[1]}\n`);
     const sent = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hi {{name}}', '--wait', '--yes');
     expect(sent.exit).toBe(3);
     const { id } = sent.output as Sent;
@@ -395,7 +387,7 @@ describe('with a worker', () => {
 });
 
 test('A command fails at once if Redis does not answer', async () => {
-  const nowhere = commandLine(cwd, { REDIS_URL: 'redis://127.0.0.1:1' });
+  const nowhere = shell({ REDIS_URL: 'redis://127.0.0.1:1' });
   const { exit, stderr } = await nowhere.volley('list');
   expect(stderr).toMatch(/Redis does not answer: .*ECONNREFUSED.*volley doctor/);
   expect(exit).toBe(1);
@@ -406,7 +398,7 @@ test('A command fails at once if Redis does not answer', async () => {
 });
 
 test('Without Redis, a command shows how to start one', async () => {
-  const { exit, stderr } = await commandLine(mkdtempSync(join(tmpdir(), 'volley-none-'))).volley('list');
+  const { exit, stderr } = await commandLine(cwd).volley('list');
   expect(stderr).toMatch(/REDIS_URL is not set.*: volley up --simulator\n$/);
   expect(exit).toBe(2);
 });

@@ -1,30 +1,23 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
 import { separatorOf } from '../../../src/surfaces/cli/locale.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-excel');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-excel-'));
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-  LANG: 'de_DE.UTF-8',
-};
-const { volley, json } = commandLine(cwd, settings);
-const file = (name: string, content: string): string => {
-  const path = join(cwd, name);
-  writeFileSync(path, content);
-  return path;
-};
+const {
+  shell,
+  folder: cwd,
+  settings,
+  write,
+} = scene('cli-excel', {
+  settings: { MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1', LANG: 'de_DE.UTF-8' },
+});
+const { volley, json } = shell();
 
 const LIST = [
   'Name;Handy;PLZ;Ort;Code;reference',
@@ -37,7 +30,7 @@ const LIST = [
 const TEXT = ['-m', 'Hi {{Name}} {{Code}}', '-s', '491700000000'];
 
 async function sent(...options: readonly string[]): Promise<string> {
-  const list = file('liste.csv', LIST);
+  const list = write('liste.csv', LIST);
   const command = ['send', list, '--country', 'DE', ...TEXT, '--skip-invalid', '--again', '--yes'];
   const { output } = await json(...command, ...options);
   return (output as { id: string }).id;
@@ -84,7 +77,7 @@ test('--list adds the other columns of the list, also to rows that were left out
     ['Cy', '="1"', 'Köln', '="3"'],
     ['Di', '="99"', 'Ulm', '="4"'],
   ]);
-  const partly = file('partly.csv', LIST.replace('0171 2345679', '0171 9999999'));
+  const partly = write('partly.csv', LIST.replace('0171 2345679', '0171 9999999'));
   const answer = await volley(
     'report',
     id,
@@ -97,7 +90,7 @@ test('--list adds the other columns of the list, also to rows that were left out
     join(cwd, 'p.csv'),
   );
   expect(answer.stdout).toContain(`1 row of the report is not in ${partly}.`);
-  const other = file('other.csv', 'phone\n+447700900123\n');
+  const other = write('other.csv', 'phone\n+447700900123\n');
   const missing = await volley('report', id, '--excel', '--list', other, '--out', join(cwd, 'none.csv'));
   expect(missing).toMatchObject({ exit: 2 });
   expect(missing.stderr).toContain(`No number of the report is in ${other}.`);
@@ -138,7 +131,7 @@ test('A report for Excel can be sent as a list: the values are as they were, and
   });
   // Excel keeps what a formula shows, and the apostrophe.
   const saved = readFileSync(out, 'utf8').replaceAll(/"=""([^"]*)"""/g, '$1');
-  const again = await json('preview', file('saved.csv', saved), '-m', '{{PLZ}} {{Code}}', '-s', '4917');
+  const again = await json('preview', write('saved.csv', saved), '-m', '{{PLZ}} {{Code}}', '-s', '4917');
   expect(again.output).toMatchObject({
     recipientCount: 2,
     samples: [{ text: '01067 1-2' }, { text: '20095 =1+1' }],
@@ -146,7 +139,7 @@ test('A report for Excel can be sent as a list: the values are as they were, and
 });
 
 test('Columns of the list with the names of a report keep theirs', async () => {
-  const list = file('names.csv', 'number,status,reason\n+447700900111,gold,birthday\n');
+  const list = write('names.csv', 'number,status,reason\n+447700900111,gold,birthday\n');
   const { output } = await json('send', list, '-m', '{{status}} {{reason}}', '-s', '447700900000', '--yes');
   const { id } = output as { id: string };
   const { stdout } = await volley('report', id, '--excel');
@@ -154,18 +147,18 @@ test('Columns of the list with the names of a report keep theirs', async () => {
   expect(header.slice(0, 3)).toEqual(['number', 'report status', 'report reason']);
   expect(header.slice(-2)).toEqual(['status', 'reason']);
   expect(row.slice(-2)).toEqual(['gold', 'birthday']);
-  const preview = await json('preview', file('back.csv', stdout), '-m', '{{status}}', '-s', '447700900000');
+  const preview = await json('preview', write('back.csv', stdout), '-m', '{{status}}', '-s', '447700900000');
   expect(preview.output).toMatchObject({ samples: [{ text: 'gold' }] });
   const plain = await volley('report', id, '--format', 'csv');
   expect(plain.stdout.split('\n')[0]).toMatch(/code$/);
 });
 
 test('The first column has the numbers of a report that is sent as a list, even if another column of the list has numbers', async () => {
-  const list = file('two.csv', 'mobile,phone\n+447700900112,+447700900113\n');
+  const list = write('two.csv', 'mobile,phone\n+447700900112,+447700900113\n');
   const options = ['-m', 'Call {{phone}}', '-s', '447700900000', '--to-column', 'mobile', '--yes'];
   const { output } = await json('send', list, ...options);
   const { stdout } = await volley('report', (output as { id: string }).id, '--excel');
-  const preview = await json('preview', file('two-back.csv', stdout), '-m', 'Call {{phone}}', '-s', '4477');
+  const preview = await json('preview', write('two-back.csv', stdout), '-m', 'Call {{phone}}', '-s', '4477');
   expect(preview.output).toMatchObject({
     samples: [{ to: '+447700900112', text: 'Call +447700900113' }],
   });

@@ -1,7 +1,6 @@
 import {
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -9,7 +8,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readProblem } from '../../../src/base/config/file-problem.js';
@@ -18,11 +16,12 @@ import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
 import { formatReport, forSpreadsheet } from '../../../src/reporting/report-file.js';
 import { invalidFile } from '../../../src/surfaces/cli/invalid-file.js';
 import { outputFile } from '../../../src/surfaces/cli/output-file.js';
+import { temporaryFolder } from '../../scene/closing.js';
 
 describe('The file of invalid rows', () => {
   let list: string;
   beforeEach(() => {
-    list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
+    list = join(temporaryFolder().path, 'list.csv');
   });
   const columns = ['name', 'phone'];
   const bad = {
@@ -81,7 +80,7 @@ describe('The file of invalid rows', () => {
 describe('The file of invalid rows, in a spreadsheet', () => {
   const columns = ['name', '=cmd', 'phone'];
   const row = ['=HYPERLINK("http://x")', "'+1", '+44 12'];
-  const list = join(mkdtempSync(join(tmpdir(), 'volley-invalid-')), 'list.csv');
+  const list = join(temporaryFolder().path, 'list.csv');
   const file = invalidFile(list);
   file.add(
     { line: 2, column: 'phone', code: 'row', pointer: '/recipients', message: '@SUM(1)', row },
@@ -127,7 +126,7 @@ describe('An output file', () => {
   };
   let cwd: string;
   beforeEach(() => {
-    cwd = mkdtempSync(join(tmpdir(), 'volley-out-'));
+    cwd = temporaryFolder().path;
   });
 
   test('can be read only by its owner', async () => {
@@ -195,7 +194,7 @@ test.each([
 ])(
   'The path %s in the folder lists itself is refused, and the error names what is there',
   async (path, here) => {
-    const cwd = join(mkdtempSync(join(tmpdir(), 'volley-in-')), 'lists');
+    const cwd = join(temporaryFolder().path, 'lists');
     mkdirSync(join(cwd, 'examples'), { recursive: true });
     for (const file of ['big.csv', 'examples/sale.csv'])
       writeFileSync(join(cwd, file), 'phone\n+447700900101\n');

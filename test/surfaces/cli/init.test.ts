@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { loadConfig, loadDotEnv } from '../../../src/base/config/index.js';
-import { commandLine } from './command-line.js';
+import { temporaryFolder } from '../../scene/closing.js';
+import { commandLine } from '../../scene/command-line.js';
 import { CTRL_C, onTerminal } from './on-terminal.js';
 
-const folder = (): string => mkdtempSync(join(tmpdir(), 'volley-init-'));
+const folder = (): string => temporaryFolder().path;
 
 const ANSWERS = {
   'Address of the messaging service': ['nonsense', 'https://host.example/smsmessaging/v1'],

@@ -1,13 +1,10 @@
-import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-input');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-input-'));
-const { volley, json, piped } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+const { shell, write, folder: cwd } = scene('cli-input');
+const { volley, json, piped } = shell();
 const ROWS = 'name,phone\nKåre,+447700900101\nBo,+447700900102\n';
 const campaign = ['-s', 'ACME', '-m', 'Hi {{name}}'];
 const last = async () => (await json('status')).output;
@@ -17,8 +14,7 @@ describe('A list that Excel for Windows has saved', () => {
     ['Windows-1252', Buffer.from(ROWS, 'latin1'), ', for example "Kåre"'],
     ['UTF-16', Buffer.from(`\ufeff${ROWS}`, 'utf16le'), ''],
   ])('in %s is read, with a notice', async (encoding, bytes, how) => {
-    const list = join(cwd, `${encoding}.csv`);
-    writeFileSync(list, bytes);
+    const list = write(`${encoding}.csv`, bytes);
     const { exit, stdout, stderr } = await volley('preview', list, ...campaign, '--again');
     expect(stderr).toContain(`${list} is in ${encoding}, not UTF-8. Volley reads it as ${encoding}${how}.`);
     expect(stdout).toContain('Hi Kåre');
@@ -44,8 +40,7 @@ describe('Standard input', () => {
   });
 
   test('can be the text, without the line break that echo adds', async () => {
-    const list = join(cwd, 'list.csv');
-    writeFileSync(list, ROWS);
+    const list = write('list.csv', ROWS);
     const { stdout } = await piped('Dear {{name}}\n', 'preview', list, '-s', 'ACME', '-m', '-', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ samples: [{ text: 'Dear Kåre' }, { text: 'Dear Bo' }] });
     expect((await piped('\n', 'preview', list, '-s', 'ACME', '-m', '-')).stderr).toContain('is empty');

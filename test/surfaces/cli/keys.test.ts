@@ -1,16 +1,8 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { expect, test } from 'vitest';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-keys');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-keys-'));
-const { volley, json } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix });
+const { shell, open } = scene('cli-keys');
+const { volley, json } = shell();
 
 test('A key is shown once, listed without its secret, and revoked', async () => {
   const made = await volley('keys', 'create', '--name', 'shop', '--scope', 'send,read', '--lane', 'default');
@@ -34,9 +26,7 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
 test('Pages of the command line have the same cursor as those of the library', async () => {
   for (const name of ['one', 'two', 'three'])
     await volley('keys', 'create', '--name', name, '--scope', 'read');
-  const config = loadLocalConfig({ REDIS_URL: url, REDIS_PREFIX: prefix });
-  const library = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => library.close());
+  const library = open();
   const { entries } = await library.audit();
   const read: string[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -96,11 +86,7 @@ test('After a restore, the doctor lists the keys that work', async () => {
 });
 
 test('Revoking a key with its campaigns names the outboxes that it emptied and those that others use', async () => {
-  const service = createVolley({
-    config: loadLocalConfig({ API_KEY: 'key', REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: 'ACME' }),
-    events: createEvents({ level: 'silent' }),
-  });
-  onTestFinished(() => service.close());
+  const service = open({ API_KEY: 'key', SENDER_ADDRESS: 'ACME' });
   const { id } = await service.keys.create({ name: 'shop', scopes: ['send'] });
   const shop = service.as({ kind: 'key', id, name: 'shop' });
   const sendAt = new Date(Date.now() + 86_400_000).toISOString();

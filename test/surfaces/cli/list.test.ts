@@ -1,12 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { listLines, newestLines } from '../../../src/surfaces/cli/list.js';
 import { widthOf } from '../../../src/surfaces/cli/text.js';
-import { testRedis } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 import { isoAt, NOON, statusWith } from './campaign-status.js';
-import { commandLine } from './command-line.js';
 import { onTerminal } from './on-terminal.js';
 
 const id = 'mws2vmompuz9a';
@@ -124,18 +120,18 @@ test('On a small terminal, the newest campaigns are shown, and how many more the
   );
 });
 
-const { url, prefix } = testRedis('cli-list');
+const {
+  folder: cwd,
+  lanesFile,
+  list,
+  prefix,
+  settings,
+  shell,
+} = scene('cli-list', { list: 'phone\n+447700900101\n' });
 
 test('The list can be filtered by lane, name, tags, idempotency key, and time of creation', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'volley-list-'));
-  const file = (name: string, text: string): string => {
-    writeFileSync(join(cwd, name), text);
-    return join(cwd, name);
-  };
-  const lanes = file('lanes.json', JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: name }))));
-  const recipients = file('spring.csv', 'phone\n+447700900101\n');
-  const { volley, json } = commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix, LANES_FILE: lanes });
-  const send = ['send', recipients, '--sender', 'ACME', '--message', 'Hi', '--yes', '--again'];
+  const { volley, json } = shell({ LANES_FILE: lanesFile(['main', 'other']) });
+  const send = ['send', list, '--name', 'spring', '--sender', 'ACME', '--message', 'Hi', '--yes', '--again'];
   const idOf = async (...args: readonly string[]): Promise<string> =>
     ((await json(...send, ...args)).output as { id: string }).id;
   const spring = await idOf('--tag', 'vip', '--tag', 'shop:17');
@@ -170,12 +166,9 @@ test('The list can be filtered by lane, name, tags, idempotency key, and time of
 });
 
 test('A list that is not complete says how many campaigns match besides; on a terminal, it shows what fits unless --limit is given', async () => {
-  const cwd = mkdtempSync(join(tmpdir(), 'volley-list-more-'));
-  const env = { REDIS_URL: url, REDIS_PREFIX: `${prefix}-more` };
-  const recipients = join(cwd, 'spring.csv');
-  writeFileSync(recipients, 'phone\n+447700900101\n');
-  const { volley, json } = commandLine(cwd, env);
-  const send = ['send', recipients, '--sender', 'ACME', '--message', 'Hi', '--yes', '--again'];
+  const env = { ...settings, REDIS_PREFIX: `${prefix}-more` };
+  const { volley, json } = shell(env);
+  const send = ['send', list, '--sender', 'ACME', '--message', 'Hi', '--yes', '--again'];
   const sent: string[] = [];
   for (const name of ['a', 'b', 'c', 'd', 'e'])
     sent.unshift(

@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { messageText } from '../../../src/surfaces/cli/commands/campaign-flags.js';
@@ -12,6 +11,7 @@ import {
   someOf,
   wholeNumber,
 } from '../../../src/surfaces/cli/commands/option-values.js';
+import { temporaryFolder } from '../../scene/closing.js';
 
 const NOW = Date.parse('2026-05-02T12:00:00Z');
 const time = (text: string): number => moment(text, () => NOW);
@@ -74,7 +74,7 @@ test('A list that is given in two flags has the names of both', () => {
 });
 
 describe('The text of a message', () => {
-  const dir = mkdtempSync(join(tmpdir(), 'volley-message-'));
+  const dir = temporaryFolder().path;
   const file = (name: string, content: string | Buffer): string => {
     const path = join(dir, name);
     writeFileSync(path, content);

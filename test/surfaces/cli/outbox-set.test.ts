@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 import { onTerminal } from './on-terminal.js';
 
-const { url, prefix } = testRedis('cli-outbox-set');
-const env = {
-  REDIS_URL: url,
-  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-  REDIS_PREFIX: prefix,
-  API_KEY: 'k',
-  SENDER_ADDRESS: 'ACME',
-};
+const { shell, settings: env } = scene('cli-outbox-set', {
+  settings: {
+    MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
+    API_KEY: 'k',
+    SENDER_ADDRESS: 'ACME',
+  },
+});
 const cwd = process.cwd();
-const { volley, json } = commandLine(cwd, env);
+const { volley, json } = shell({}, cwd);
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString();
 
 let outboxes = 0;

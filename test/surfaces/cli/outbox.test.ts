@@ -1,19 +1,12 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-outbox');
-const { volley, json, piped } = commandLine(process.cwd(), {
-  REDIS_URL: url,
-  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-  REDIS_PREFIX: prefix,
-  API_KEY: 'k',
-  SENDER_ADDRESS: 'ACME',
-});
+const { lanesFile, prefix, shell } = scene('cli-outbox');
+const { volley, json, piped } = shell(
+  { MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1', API_KEY: 'k', SENDER_ADDRESS: 'ACME' },
+  process.cwd(),
+);
 const LIST = fileURLToPath(new URL('../../../examples/appointments.csv', import.meta.url));
 
 test('An outbox is created, filled, shown, and closed', async () => {
@@ -132,13 +125,9 @@ test.each([
 });
 
 test('An outbox whose name several lanes use needs --lane, and the error lists the lanes', async () => {
-  const cwd = await mkdtemp(join(tmpdir(), 'volley-outbox-lanes-'));
-  const lanes = JSON.stringify(['east', 'west'].map((name) => ({ name, apiKey: `key-${name}` })));
-  await writeFile(join(cwd, 'lanes.json'), lanes);
-  const twoLanes = commandLine(cwd, {
-    REDIS_URL: url,
+  const twoLanes = shell({
     REDIS_PREFIX: `${prefix}-lanes`,
-    LANES_FILE: join(cwd, 'lanes.json'),
+    LANES_FILE: lanesFile(['east', 'west']),
     SENDER_ADDRESS: 'ACME',
   });
   for (const lane of ['east', 'west'])

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { recordsSetting } from '../../call-records/service.js';
-import { commandLine } from './command-line.js';
+import { commandLine } from '../../scene/command-line.js';
 
 const redis = testRedis('cli-records');
 const { simulator, env } = await recordsSetting(redis);

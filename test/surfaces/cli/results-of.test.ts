@@ -1,20 +1,12 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-results-of');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-results-of-'));
-const { volley, json } = commandLine(cwd, {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
+const { shell, write } = scene('cli-results-of');
+const { volley, json } = shell({
   SENDER_ADDRESS: 'ACME',
   MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
 });
-const file = join(cwd, 'spring.csv');
-writeFileSync(file, 'phone,name\n+447700900123,Ada\n+447700900124,Bo\n');
+const file = write('spring.csv', 'phone,name\n+447700900123,Ada\n+447700900124,Bo\n');
 
 test('A cancelled campaign is sent to again by its name, with the columns that its text used', async () => {
   await volley('send', file, '--message', 'Hi {{name}}', '--yes');

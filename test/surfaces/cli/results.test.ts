@@ -1,35 +1,16 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readCursor } from '../../../src/reporting/results-cursor.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-results');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-results-'));
-const { volley, json } = commandLine(cwd, {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: 'key',
-  SENDER_ADDRESS: 'ACME',
-});
+const { shell, write } = scene('cli-results');
+const { volley, json } = shell({ API_KEY: 'key', SENDER_ADDRESS: 'ACME' });
 
 test('Results have the references of the list, and continue after a cursor', async () => {
-  writeFileSync(
-    join(cwd, 'orders.csv'),
-    'phone,Reference\n+447700900101,order-1\n+447700900102,order-2\n+447700900103,\n',
-  );
+  write('orders.csv', 'phone,Reference\n+447700900101,order-1\n+447700900102,order-2\n+447700900103,\n');
   const send = ['send', 'orders.csv', '--message', 'Hi', '--at', '2999-01-01T00:00:00Z', '--yes'];
   const settings = ['--metadata', 'shop=17', '--metadata', 'note=a=b', '--tag', 'vip', '--tag', 'spring'];
   const far = { MAX_SCHEDULE_AHEAD: '365000d' };
-  const sent = await commandLine(cwd, {
-    REDIS_URL: url,
-    REDIS_PREFIX: prefix,
-    API_KEY: 'key',
-    SENDER_ADDRESS: 'ACME',
-    ...far,
-  }).json(...send, ...settings);
+  const sent = await shell({ API_KEY: 'key', SENDER_ADDRESS: 'ACME', ...far }).json(...send, ...settings);
   const { id } = sent.output as { id: string };
   expect((await json('status', id)).output).toMatchObject({ metadata: { shop: '17', note: 'a=b' } });
   expect((await volley('results')).stdout).toMatch(/^There are no results yet\.\n/);

@@ -1,40 +1,28 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { hostname, tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { describe, expect, test } from 'vitest';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-schedule');
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  SENDER_ADDRESS: 'ACME',
-  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-};
-const cwd = mkdtempSync(join(tmpdir(), 'volley-schedule-'));
-writeFileSync(join(cwd, 'Spring sale.csv'), 'name,phone\nAnna,+447700900101\n');
-const { volley, json } = commandLine(cwd, settings);
+const {
+  folder: cwd,
+  open,
+  shell,
+  startSimulator,
+  write,
+} = scene('cli-schedule', {
+  settings: { SENDER_ADDRESS: 'ACME', MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1' },
+});
+write('Spring sale.csv', 'name,phone\nAnna,+447700900101\n');
+const { volley, json } = shell();
 /** Neither today nor tomorrow, wherever the test runs: a time of today has no day. */
 const later = new Date(Date.now() + 3 * 86_400_000);
 const DAY = later.toLocaleDateString('en', { weekday: 'short' });
 const CRON = `0 9 * * ${later.getDay()}`;
 const TIMES = ['--cron', CRON, '--zone', 'Europe/London', '-m', 'Hi {{name}}'];
 
-const simulator = await startSimulator({ keys: [{ key: 'key' }], deliveryTime: 20 });
-const config = loadConfig({
-  ...{ ...settings, API_KEY: 'key', MESSAGING_BASE_URL: simulator.messagingBaseUrl },
-  ...{ FOLLOW_UP_FIRST_MS: '100', REDIS_MAY_LOSE: '0s' },
-});
-const worker = createVolley({ config, events: createEvents({ level: 'silent' }) });
-afterAll(async () => {
-  await worker.close();
-  await simulator.close();
-});
+const { settings: service } = await startSimulator({ keys: [{ key: 'key' }], deliveryTime: 20 });
+const worker = open({ ...service, API_KEY: 'key', FOLLOW_UP_FIRST_MS: '100', REDIS_MAY_LOSE: '0s' });
 
 test('A schedule is added, listed, and shown; its id comes from its file', async () => {
   const added = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES);
@@ -121,8 +109,7 @@ test('A schedule that is run before its window opens says until when the campaig
 
 test('A schedule whose file is missing is shown as failing, until the file is there again', async () => {
   await worker.work().ready;
-  const file = join(cwd, 'moved.csv');
-  writeFileSync(file, 'name,phone\nAnna,+447700900101\n');
+  const file = write('moved.csv', 'name,phone\nAnna,+447700900101\n');
   await volley('schedule', 'add', 'moved.csv', ...TIMES);
   rmSync(file);
   const problem = `there is no file ${file} on ${hostname()}`;
@@ -134,7 +121,7 @@ test('A schedule whose file is missing is shown as failing, until the file is th
   expect((await volley('doctor')).stdout).toContain(`moved is failing: ${problem}`);
   // A run fails as the next occurrence would.
   expect(await json('schedule', 'run', 'moved')).toMatchObject({ exit: 1, output: { outcome: 'failed' } });
-  writeFileSync(file, 'name,phone\nAnna,+447700900101\n');
+  write('moved.csv', 'name,phone\nAnna,+447700900101\n');
   expect((await volley('schedule', 'list')).stdout).toMatch(/\nmoved +failing /);
   expect(await json('schedule', 'run', 'moved')).toMatchObject({ exit: 0 });
   expect((await volley('schedule', 'list')).stdout).toMatch(/\nmoved +active /);

@@ -1,28 +1,23 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
-import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 import { onTerminal } from './on-terminal.js';
 
-const { url, redis, prefix } = testRedis('cli-sent-before');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-sent-before-'));
-const env = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  SENDER_ADDRESS: 'ACME',
-  MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
-};
-const { volley, json } = commandLine(cwd, env);
+const {
+  shell,
+  folder: cwd,
+  write,
+  prefix,
+  redis,
+  settings: env,
+} = scene('cli-sent-before', {
+  settings: { SENDER_ADDRESS: 'ACME', MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1' },
+});
+const { volley, json } = shell();
 const numbers = [101, 102, 103].map((end) => `+447700900${end}`);
-const list = (file: string, rows: readonly string[]): string => {
-  const path = join(cwd, file);
-  writeFileSync(path, `phone\n${rows.join('\n')}\n`);
-  return path;
-};
+const list = (file: string, rows: readonly string[]): string => write(file, `phone\n${rows.join('\n')}\n`);
 /** What people read, without the line breaks of the terminal. */
 const flowing = (text: string): string => text.replace(/\s+/g, ' ');
 
@@ -119,7 +114,7 @@ test('A sample to one number is compared with nothing', async () => {
 });
 
 test('Without Redis, a preview says that earlier campaigns are not compared', async () => {
-  const offline = commandLine(cwd, { ...env, REDIS_URL: 'redis://127.0.0.1:1' });
+  const offline = shell({ REDIS_URL: 'redis://127.0.0.1:1' });
   const preview = ['preview', list('offline.csv', numbers), '--message', 'Offline'];
   const { exit, stdout } = await offline.volley(...preview);
   expect(stdout).toContain('Volley did not check who gets this text already: there is no Redis.');

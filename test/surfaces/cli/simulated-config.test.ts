@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createVolley } from '../../../src/app/runtime.js';
 import { accountOf } from '../../../src/base/config/index.js';
@@ -10,12 +7,11 @@ import {
   simulatorLanes,
   simulatorRecords,
 } from '../../../src/surfaces/cli/simulated-config.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
 import { CONTRACT } from '../../call-records/contract.js';
 import { january } from '../../call-records/service.js';
+import { scene } from '../../scene/scene.js';
 
-const redis = testRedis('cli-simulated-config');
+const { lanesFile, prefix, startSimulator, url, write } = scene('cli-simulated-config');
 
 const address = {
   messagingBaseUrl: 'http://127.0.0.1:1/smsmessaging/v1',
@@ -55,14 +51,12 @@ describe('The configuration for a simulator', () => {
       password: 'real-password',
       targetAccountId,
     });
-    const file = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-    const lanes = [
+    const lanes = lanesFile([
       { name: 'shop', account: account('CHILD-7'), hourlyQuota: 50 },
       { name: 'bank', account: account('CHILD-8') },
-      { name: 'key', apiKey: 'k' },
-    ];
-    writeFileSync(file, JSON.stringify(lanes));
-    const resellers = simulatedConfig({ LANES_FILE: file }, address, 'redis://127.0.0.1:9');
+      'key',
+    ]);
+    const resellers = simulatedConfig({ LANES_FILE: lanes }, address, 'redis://127.0.0.1:9');
     expect(JSON.stringify(resellers)).not.toMatch(/real/);
     expect(resellers.lanes.map(({ credentials }) => accountOf(credentials)?.targetAccountId)).toEqual([
       'CHILD-7',
@@ -96,12 +90,10 @@ describe('The configuration for a simulator', () => {
   });
 
   test('keeps the clients of profile v3, with invented credentials and the address of that version', () => {
-    const lanes =
-      '[{ "name": "new", "profile": "v3", "client": { "id": "real-id", "secret": "real-secret", "product": "p" } }]';
-    const file = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-    writeFileSync(file, lanes);
+    const client = { id: 'real-id', secret: 'real-secret', product: 'p' };
+    const lanes = lanesFile([{ name: 'new', profile: 'v3', client }]);
     const { API_KEY: _, ...rest } = env;
-    const clients = simulatedConfig({ ...rest, LANES_FILE: file }, address, '');
+    const clients = simulatedConfig({ ...rest, LANES_FILE: lanes }, address, '');
     expect(clients.tokenUrl).toBe('http://127.0.0.1:1/oauth2/token');
     expect(clients.lanes.map(({ baseUrl }) => baseUrl)).toEqual(['http://127.0.0.1:1/sms/v3']);
     expect(JSON.stringify(clients)).not.toContain('real-');
@@ -120,29 +112,25 @@ describe('The configuration for a simulator', () => {
 });
 
 test('The OAuth 2 client of a contract gets its tokens from the simulator, with an invented secret', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'volley-contract-'));
-  onTestFinished(() => rmSync(dir, { recursive: true }));
-  const RECORDS_CONTRACT = join(dir, 'contract.json');
   const withToken = JSON.stringify(CONTRACT).replaceAll('{apiKey}', '{accessToken}');
   // Nothing listens there.
   const client = { tokenUrl: 'http://127.0.0.1:9/token', scope: 'cdr read' };
-  writeFileSync(RECORDS_CONTRACT, JSON.stringify({ ...JSON.parse(withToken), client }));
+  const RECORDS_CONTRACT = write('contract.json', { ...JSON.parse(withToken), client });
   const env = {
-    REDIS_PREFIX: redis.prefix,
+    REDIS_PREFIX: prefix,
     ACCOUNT_USERNAME: 'real-user',
     ACCOUNT_PASSWORD: 'real-password',
     RECORDS_CONTRACT,
     RECORDS_CLIENT_ID: 'real-client',
     RECORDS_CLIENT_SECRET: 'real-secret',
   };
-  const planned = simulatedConfig(env, address, redis.url);
+  const planned = simulatedConfig(env, address, url);
   const simulator = await startSimulator({
     ...simulatorLanes(planned),
     ...(await simulatorRecords(planned)),
   });
-  onTestFinished(() => simulator.close());
   const events = createEvents({ level: 'silent' });
-  const volley = createVolley({ config: simulatedConfig(env, simulator, redis.url), events });
+  const volley = createVolley({ config: simulatedConfig(env, simulator, url), events });
   onTestFinished(() => volley.close());
 
   expect(await volley.records.request(january(1))).toMatchObject({ state: 'pending' });

@@ -1,29 +1,14 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { spelledOut } from '../../../src/campaign/moment.js';
 import { formatInZone, resolveLocal } from '../../../src/campaign/zone.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-start-time');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-start-time-'));
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: 'the-key',
-  SENDER_ADDRESS: '+447400100100',
-  // July of the next year may be 18 months ahead.
-  MAX_SCHEDULE_AHEAD: '600d',
-};
-const { volley, json } = commandLine(cwd, settings);
-const inTokyo = commandLine(cwd, {
-  ...settings,
-  SEND_WINDOW: 'Mon-Sun 00:00-24:00',
-  SEND_WINDOW_ZONE: 'Asia/Tokyo',
+const { shell, write } = scene('cli-start-time', {
+  settings: { API_KEY: 'the-key', SENDER_ADDRESS: '+447400100100', MAX_SCHEDULE_AHEAD: '600d' },
 });
-writeFileSync(join(cwd, 'list.csv'), 'to\n+447700900123\n');
+const { volley, json } = shell();
+const inTokyo = shell({ SEND_WINDOW: 'Mon-Sun 00:00-24:00', SEND_WINDOW_ZONE: 'Asia/Tokyo' });
+write('list.csv', 'to\n+447700900123\n');
 const PARIS = 'Europe/Paris';
 const YEAR = new Date().getUTCFullYear() + 1;
 const soon = `${new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 10)}T09:00`;

@@ -1,31 +1,20 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-store-lane');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-store-lane-'));
-const { volley, json } = commandLine(cwd, {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
+const { list, shell, write } = scene('cli-store-lane', { list: 'phone\n+447700900123\n+447700900124\n' });
+const { volley, json } = shell({
   SENDER_ADDRESS: 'ACME',
   MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1',
   SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   ACME_KEY: 'the-secret-key-of-acme',
 });
-const file = (name: string, content: unknown): string => {
-  writeFileSync(join(cwd, name), typeof content === 'string' ? content : JSON.stringify(content));
-  return name;
-};
 
 test('A lane comes from a file that may name a variable, is changed and shown, and removed with the number that it cancels', async () => {
   const added = await json(
     'lane',
     'add',
     'acme',
-    file('acme.json', { apiKeyEnv: 'ACME_KEY', hourlyQuota: 50 }),
+    write('acme.json', { apiKeyEnv: 'ACME_KEY', hourlyQuota: 50 }),
   );
   expect(added).toMatchObject({
     exit: 0,
@@ -35,13 +24,12 @@ test('A lane comes from a file that may name a variable, is changed and shown, a
     'lane',
     'set',
     'acme',
-    file('quota.json', { hourlyQuota: null, pacing: 'smooth' }),
+    write('quota.json', { hourlyQuota: null, pacing: 'smooth' }),
   );
   expect(set.stdout).toContain('changed; requests in flight finish');
   const shown = await volley('lane', 'show', 'acme');
   expect(shown.stdout).toMatch(/^acme {2}active\n {2}pacing: "smooth"\n {2}added by cli/);
   expect(JSON.stringify([added, set, shown])).not.toContain('the-secret-key');
-  const list = file('list.csv', 'phone\n+447700900123\n+447700900124\n');
   await volley('send', list, '--lane', 'acme', '--message', 'Hi', '--yes');
   const refused = await volley('lane', 'remove', 'acme', '--expect', '1');
   expect([refused.exit, refused.stdout]).toEqual([1, expect.stringContaining('cancels 2 recipients')]);
@@ -64,7 +52,7 @@ test('A file that does not describe a lane is refused, and the error names the f
     [{ hourlyQuota: 5 }, 'has no credentials'],
   ] as const;
   for (const [content, reason] of cases) {
-    const { exit, stderr } = await volley('lane', 'add', 'other', file('other.json', content));
+    const { exit, stderr } = await volley('lane', 'add', 'other', write('other.json', content));
     expect([exit, stderr.replace(/\s+/g, ' ')]).toEqual([2, expect.stringMatching(new RegExp(reason, 'i'))]);
     expect(stderr).not.toContain('is only used by profile');
   }

@@ -1,31 +1,18 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import type { LaneStatus } from '../../../src/campaign/views.js';
 import { createSubscriptionClient } from '../../../src/service/client/subscriptions.js';
 import { checkOff, checkSubscription } from '../../../src/surfaces/cli/doctor/notifications.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-subscription');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-subscription-'));
-const simulator = await startSimulator({ keys: [{ key: 'key' }] });
-afterAll(() => simulator.close());
-const service = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  MESSAGING_BASE_URL: simulator.messagingBaseUrl,
-  API_KEY: 'key',
-};
+const { shell, startSimulator } = scene('cli-subscription', { settings: { API_KEY: 'key' } });
+const { messagingBaseUrl, settings: service } = await startSimulator();
 const callback = {
   CALLBACK_URL: 'https://volley.example/in',
   CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
 };
-const { volley, json } = commandLine(cwd, { ...service, ...callback });
+const { volley, json } = shell({ ...service, ...callback });
 
-const client = createSubscriptionClient({ baseUrl: simulator.messagingBaseUrl, timeoutMs: 1_000 });
+const client = createSubscriptionClient({ baseUrl: messagingBaseUrl, timeoutMs: 1_000 });
 afterAll(() => client.close());
 const FOREIGN = { url: 'https://other.example/hook/their-secret', securityToken: 'theirs' };
 beforeEach(async () => {
@@ -69,7 +56,7 @@ test('Another system’s subscription is left alone, with exit code 3 and the co
 
 test('Without CALLBACK_URL, the owner of a subscription is unknown', async () => {
   await volley('subscription', 'create');
-  const without = commandLine(cwd, service);
+  const without = shell(service);
   const shown = await without.volley('subscription', 'get');
   expect([shown.exit, shown.stdout]).toEqual([
     0,
@@ -80,14 +67,14 @@ test('Without CALLBACK_URL, the owner of a subscription is unknown', async () =>
 });
 
 test('A failed subscription command explains what is wrong', async () => {
-  const without = commandLine(cwd, service);
+  const without = shell(service);
   const unset = await without.volley('subscription', 'create');
   expect([unset.exit, unset.stderr]).toEqual([2, expect.stringMatching(/CALLBACK_URL is not set/)]);
   const lane = await volley('subscription', 'get', '--lane', 'nowhere');
   expect([lane.exit, lane.stderr]).toEqual([expect.any(Number), expect.stringMatching(/nowhere.*default/)]);
   expect(lane.exit).toBeGreaterThan(0);
   expect((await volley('subscription', 'get', '--froce')).exit).toBe(2);
-  const wrongKey = commandLine(cwd, { ...service, ...callback, API_KEY: 'another' });
+  const wrongKey = shell({ ...service, ...callback, API_KEY: 'another' });
   expect(await wrongKey.json('subscription', 'create')).toMatchObject({
     exit: 1,
     output: { outcome: 'refused', reason: expect.stringContaining('401') },

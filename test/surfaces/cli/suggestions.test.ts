@@ -1,25 +1,20 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createContext } from '../../../src/surfaces/cli/context.js';
 import { createProgram } from '../../../src/surfaces/cli/program.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-suggestions');
-const redis = { REDIS_URL: url, REDIS_PREFIX: prefix };
+const { shell, write, folder: cwd } = scene('cli-suggestions');
 const account = { MESSAGING_BASE_URL: 'http://127.0.0.1:9/v1', API_KEY: 'k' };
 const examples = fileURLToPath(new URL('../../../examples/', import.meta.url));
-const cwd = mkdtempSync(join(tmpdir(), 'volley-suggestions-'));
-writeFileSync(join(cwd, 'list.csv'), 'name,phone\nAnna,+447700900101\n');
+write('list.csv', 'name,phone\nAnna,+447700900101\n');
 const send = ['send', 'list.csv', '-s', 'ACME', '-m', 'Hi', '--yes', '--again'] as const;
 
 describe('Where no worker runs, a campaign suggests', () => {
   test('to write the settings of an account if there are none', async () => {
-    const cli = commandLine(cwd, redis);
+    const cli = shell();
     const sent = await cli.volley(...send);
     expect(sent.stderr).toMatch(/No worker is running, so nothing is sent\. .*: volley init\n$/);
     expect((await cli.volley('status')).stdout.replace(/\n\s+/g, ' ')).toContain('volley init');
@@ -30,20 +25,19 @@ describe('Where no worker runs, a campaign suggests', () => {
   });
 
   test('to add them to .env if there is one, which init does not overwrite', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'volley-suggestions-'));
-    writeFileSync(join(folder, 'list.csv'), 'phone\n+447700900101\n');
-    writeFileSync(join(folder, '.env'), 'DEFAULT_COUNTRY=GB\n');
-    const { stderr } = await commandLine(folder, redis).volley(...send);
+    write('set-up/list.csv', 'phone\n+447700900101\n');
+    const folder = dirname(write('set-up/.env', 'DEFAULT_COUNTRY=GB\n'));
+    const { stderr } = await shell({}, folder).volley(...send);
     expect(stderr).toMatch(/add its settings to \.env, as \S*\.env\.example describes/);
   });
 
   test('to correct settings that are not complete', async () => {
-    const { stderr } = await commandLine(cwd, { ...redis, API_KEY: 'k' }).volley(...send);
+    const { stderr } = await shell({ API_KEY: 'k' }).volley(...send);
     expect(stderr).toMatch(/First correct the settings\. .*: volley doctor\n$/);
   });
 
   test('a worker if there are settings', async () => {
-    const cli = commandLine(cwd, { ...redis, ...account });
+    const cli = shell({ ...account });
     expect((await cli.volley(...send)).stderr).toMatch(/To start one: volley work\n$/);
     expect((await cli.volley('status')).stdout).toContain('To start one: volley work');
   });
@@ -73,7 +67,7 @@ const ELSEWHERE =
   /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook test\b|--(?:wait|watch|provided|to-results-of)\b|^lane (?:rename|add|set|show|remove)\b/;
 
 describe('An example of the help works when pasted', () => {
-  const cli = commandLine(cwd, { ...redis, ...account, SECRETS_KEY: 'a'.repeat(64) });
+  const cli = shell({ ...account, SECRETS_KEY: 'a'.repeat(64) });
   beforeAll(async () => {
     await cli.volley('webhook', 'add', 'https://shop.example/volley');
     await cli.volley(...send);

@@ -1,25 +1,11 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-suppression');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-suppress-'));
-writeFileSync(
-  join(cwd, 'lanes.json'),
-  JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))),
-);
-const { volley, json } = commandLine(cwd, {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  LANES_FILE: join(cwd, 'lanes.json'),
-});
+const { shell, write } = scene('cli-suppression', { lanes: ['main', 'other'] });
+const { volley, json } = shell();
 
 test('A change of a suppression list is shown with its actor and reason, and can be undone', async () => {
-  const file = join(cwd, 'opt-outs.csv');
-  writeFileSync(file, '+447700900101\n+447700900102\n');
+  const file = write('opt-outs.csv', '+447700900101\n+447700900102\n');
   const imported = await volley('suppress', 'import', file, '--lane', 'main', '--reason', 'monthly list');
   expect(imported.stdout).toBe(
     '2 numbers added from 2 rows. To undo it: volley suppress undo 1\nNumbers by country: United Kingdom (+44) 2.\n',
@@ -93,8 +79,7 @@ test('A change that changes nothing offers no undo, and a removal of nothing is 
   );
   expect((await json('suppress', 'list', ...lane)).output).toEqual({ numbers: [to] });
 
-  const file = join(cwd, 'none.csv');
-  writeFileSync(file, 'phone\nnobody\n');
+  const file = write('none.csv', 'phone\nnobody\n');
   const before = await operations();
   const imported = await volley('suppress', 'import', file, ...lane);
   expect([imported.exit, imported.stderr]).toEqual([
@@ -118,7 +103,7 @@ test('The audit trail shows an operation that failed once, with the reason', asy
 });
 
 test('A file in place of a number is answered with the command that reads it', async () => {
-  writeFileSync(join(cwd, 'numbers.csv'), '+447700900109\n');
+  write('numbers.csv', '+447700900109\n');
   const { exit, stderr } = await volley('suppress', 'add', 'numbers.csv');
   expect(exit).toBe(2);
   expect(stderr).toContain('To add the numbers in it: volley suppress import numbers.csv');

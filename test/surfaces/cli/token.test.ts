@@ -1,27 +1,15 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { commandLine } from './command-line.js';
+import { expect, test } from 'vitest';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-token');
-const cwd = mkdtempSync(join(tmpdir(), 'volley-token-'));
-const simulator = await startSimulator({
+const { lanesFile, prefix, shell, startSimulator } = scene('cli-token');
+const { settings: service } = await startSimulator({
   accounts: [{ username: 'anna', password: 'right', reseller: true, targetAccountIds: ['child'] }],
 });
-afterAll(() => simulator.close());
-const service = {
-  REDIS_URL: url,
-  MESSAGING_BASE_URL: simulator.messagingBaseUrl,
-  ACCOUNT_BASE_URL: simulator.accountBaseUrl,
-};
 const account = { ACCOUNT_USERNAME: 'anna', ACCOUNT_PASSWORD: 'right', ACCOUNT_TARGET_ID: 'child' };
 const ON_LANE = { lane: 'default', targetAccount: 'child' };
 
 test('An account logs in, and its token is shown and renewed without being printed', async () => {
-  const { volley, json } = commandLine(cwd, { ...service, ...account, REDIS_PREFIX: prefix });
+  const { volley, json } = shell({ ...service, ...account });
   expect(await json('token', 'show')).toMatchObject({ exit: 0, output: { ...ON_LANE, state: 'none' } });
   expect((await volley('token', 'login')).stdout).toBe(
     'Logged in: lane default (target account child) uses token number 1.\n',
@@ -37,7 +25,7 @@ test('An account logs in, and its token is shown and renewed without being print
 
 test('After two refused passwords, Volley logs in no more, with exit code 3', async () => {
   const wrong = { ...account, ACCOUNT_PASSWORD: 'wrong', REDIS_PREFIX: `${prefix}-wrong` };
-  const { json } = commandLine(cwd, { ...service, ...wrong });
+  const { json } = shell({ ...service, ...wrong });
   const outcomes = [await json('token', 'login'), await json('token', 'login')].map(({ exit, output }) => [
     exit,
     (output as { outcome: string }).outcome,
@@ -51,11 +39,9 @@ test('With several lanes, a command about a token means the only one with an acc
     account: { usernameEnv: `USER_${user}`, passwordEnv: `PASSWORD_${user}` },
   });
   const run = (...lanes: object[]) => {
-    const file = join(cwd, `lanes-${lanes.length}.json`);
-    writeFileSync(file, JSON.stringify([{ name: 'key', apiKey: 'k' }, ...lanes]));
     const env = { USER_A: 'anna', PASSWORD_A: 'right', USER_B: 'ben', PASSWORD_B: 'right' };
-    const cli = commandLine(cwd, { ...service, ...env, LANES_FILE: file, REDIS_PREFIX: `${prefix}-lanes` });
-    return cli.volley('token', 'show');
+    const LANES_FILE = lanesFile(['key', ...lanes]);
+    return shell({ ...service, ...env, LANES_FILE, REDIS_PREFIX: `${prefix}-lanes` }).volley('token', 'show');
   };
   expect((await run(lane('one', 'A'))).stdout).toMatch(/^Lane one: token none/);
   const several = await run(lane('one', 'A'), lane('two', 'B'));

@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test as anyTest, expect, onTestFinished } from 'vitest';
 import { startEmbedded } from '../../../src/base/redis/embedded.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { findUp } from '../../../src/surfaces/cli/find-up.js';
 import { publishUp, readUp, removeUp, removeUpsOfDead } from '../../../src/surfaces/cli/up-file.js';
+import { temporaryFolder } from '../../scene/closing.js';
 
 const test = anyTest.skipIf((await findServer()) === undefined);
 
@@ -14,7 +14,6 @@ const here = { pid: process.pid } as const;
 /** Above the largest process id of Linux and macOS. */
 const NO_PROCESS = 2 ** 30;
 
-const newFolder = (): string => mkdtempSync(join(tmpdir(), 'volley-up-file-'));
 const look = (cwd: string) => findUp({ cwd, clock: Date.now });
 
 /** Starts the Redis of an `up` in this folder. `publish`: with its file. */
@@ -32,7 +31,7 @@ async function startRedis(cwd: string, publish = true) {
 }
 
 test('the file of `volley up` is readable by its owner only, and counts for its own Redis process only', async () => {
-  const dir = newFolder();
+  const dir = temporaryFolder().path;
   await publishUp({ dir, pid: 7 }, { ...here, state: 'running', mode: 'service' });
   expect(await readUp({ dir, pid: 7 })).toEqual({ ...here, state: 'running', mode: 'service' });
   expect(await readUp({ dir, pid: 8 })).toBeUndefined();
@@ -42,13 +41,13 @@ test('the file of `volley up` is readable by its owner only, and counts for its 
 });
 
 test('a running simulator without addresses does not count as running', async () => {
-  const dir = newFolder();
-  writeFileSync(join(dir, 'up-7.json'), JSON.stringify({ ...here, state: 'running', mode: 'simulator' }));
+  const { path: dir, write } = temporaryFolder();
+  write('up-7.json', { ...here, state: 'running', mode: 'simulator' });
   expect(await readUp({ dir, pid: 7 })).toBeUndefined();
 });
 
 test('files of killed processes are removed, and those of running ones stay', async () => {
-  const dir = newFolder();
+  const dir = temporaryFolder().path;
   await publishUp({ dir, pid: 7 }, { ...here, state: 'starting', mode: 'service' });
   await publishUp({ dir, pid: 8 }, { pid: NO_PROCESS, state: 'running', mode: 'service' });
   await removeUpsOfDead(dir);
@@ -56,7 +55,7 @@ test('files of killed processes are removed, and those of running ones stay', as
 });
 
 test('a command waits for a `volley up` whose Redis answers before its simulator listens', async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder().path;
   const { dir, pid } = await startRedis(folder);
   const found = look(folder);
   const simulator = {
@@ -69,7 +68,7 @@ test('a command waits for a `volley up` whose Redis answers before its simulator
 });
 
 test('a command waits for a `volley up` whose Redis does not answer yet, and for one that fails to start', async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder().path;
   // Leaves the folder and its address behind.
   const { dir, pid, stop } = await startRedis(folder);
   await stop();
@@ -81,7 +80,7 @@ test('a command waits for a `volley up` whose Redis does not answer yet, and for
 });
 
 test('a command does not wait for a `volley up` that was killed while it started', async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder().path;
   const { dir, pid, stop } = await startRedis(folder);
   await stop();
   await removeUp({ dir, pid });
@@ -90,7 +89,7 @@ test('a command does not wait for a `volley up` that was killed while it started
 });
 
 test('a command refuses a Redis that nothing describes, because it may belong to a real account', async () => {
-  const folder = newFolder();
+  const folder = temporaryFolder().path;
   await startRedis(folder, false);
   await expect(look(folder)).rejects.toThrow(
     /nothing says whether it belongs to a simulator or a real account/,

@@ -1,14 +1,12 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { test as anyTest, expect, onTestFinished } from 'vitest';
 import { findEmbedded } from '../../../src/base/redis/embedded.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
-import { type CommandLine, commandLine, type Running } from './command-line.js';
+import { temporaryFolder } from '../../scene/closing.js';
+import { type CommandLine, commandLine, type Running } from '../../scene/command-line.js';
 
 const test = anyTest.skipIf((await findServer()) === undefined);
 
@@ -60,11 +58,11 @@ async function redisAnswers(folder: string): Promise<void> {
 test('a campaign that is sent while `volley up --simulator` starts or stops never waits for the real service', {
   timeout: 60_000 + ROUNDS * 60_000,
 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'volley-up-start-'));
+  const { path: folder, write } = temporaryFolder();
   const service = await startService();
-  writeFileSync(join(folder, 'list.csv'), 'name,phone\nAnna,+447700900101\n');
-  writeFileSync(
-    join(folder, '.env'),
+  write('list.csv', 'name,phone\nAnna,+447700900101\n');
+  write(
+    '.env',
     `MESSAGING_BASE_URL=http://${service.host}/smsmessaging/v1\nAPI_KEY=the-real-key\nHTTP_PORT=0\n`,
   );
   const shell = commandLine(folder);

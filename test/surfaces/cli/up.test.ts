@@ -1,23 +1,20 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEmbedded } from '../../../src/base/redis/embedded.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { findUp } from '../../../src/surfaces/cli/find-up.js';
-import { commandLine, type Running } from './command-line.js';
+import { temporaryFolder } from '../../scene/closing.js';
+import { commandLine, type Running } from '../../scene/command-line.js';
 
 const server = await findServer();
 
 describe.skipIf(server === undefined)('volley up --simulator', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'volley-up-'));
-  const below = join(folder, 'lists', 'spring');
-  const list = join(below, 'list.csv');
+  const { path: folder, write } = temporaryFolder();
+  const list = write('lists/spring/list.csv', 'name,phone\nAnna,+447700900101\nBo,+447700900102\n');
+  const below = dirname(list);
   let up: Running;
 
   beforeAll(async () => {
-    mkdirSync(below, { recursive: true });
-    writeFileSync(list, 'name,phone\nAnna,+447700900101\nBo,+447700900102\n');
     up = await commandLine(folder, { FOLLOW_UP_FIRST_MS: '1500', HTTP_PORT: '0' }).start(
       /Messages go to a simulator/,
       'up',
@@ -113,7 +110,7 @@ describe.skipIf(server === undefined)('volley up --simulator', () => {
 test.skipIf(server === undefined)(
   'If its Redis is killed, `volley up` says so, what became of the messages, and how to go on, and exits with 1',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'volley-up-killed-'));
+    const { path: folder } = temporaryFolder();
     const up = await commandLine(folder, { HTTP_PORT: '0' }).start(
       /Messages go to a simulator/,
       'up',

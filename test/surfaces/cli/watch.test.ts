@@ -1,28 +1,23 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
 import { startTcpProxy } from '../../faults/tcp-proxy.js';
-import { commandLine } from './command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('cli-watch');
+const { list, shell, url } = scene('cli-watch', {
+  list: 'phone\n+447700900101\n',
+  settings: { SENDER_ADDRESS: 'ACME' },
+});
 const AGE = /This is from \d\d:\d\d:\d\d \S+, \d+s ago\. Redis does not answer.*Volley keeps trying\./;
 
 /** A campaign of one recipient, and a command line whose Redis is behind a proxy. */
 async function watched() {
-  const cwd = mkdtempSync(join(tmpdir(), 'volley-watch-'));
-  const list = join(cwd, 'list.csv');
-  writeFileSync(list, 'phone\n+447700900101\n');
   const proxy = await startTcpProxy(Number(new URL(url).port));
   onTestFinished(() => proxy.close());
   const behind = new URL(url);
   behind.port = String(proxy.port);
-  const settings = { REDIS_PREFIX: prefix, SENDER_ADDRESS: 'ACME' };
-  const direct = commandLine(cwd, { ...settings, REDIS_URL: url });
+  const direct = shell();
   const { output } = await direct.json('send', list, '--message', 'Hi', '--yes', '--again');
   const { id } = output as { id: string };
-  return { proxy, id, direct, cli: commandLine(cwd, { ...settings, REDIS_URL: behind.href }) };
+  return { proxy, id, direct, cli: shell({ REDIS_URL: behind.href }) };
 }
 
 test('While Redis is away, status --watch shows how old its data is, and then follows the campaign to its end', async () => {

@@ -1,16 +1,16 @@
-import { chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { commandLine } from './command-line.js';
+import { temporaryFolder } from '../../scene/closing.js';
+import { commandLine } from '../../scene/command-line.js';
 
 let cwd: string;
 let list: string;
 beforeEach(() => {
-  cwd = mkdtempSync(join(tmpdir(), 'volley-without-redis-'));
-  list = join(cwd, 'list.csv');
-  writeFileSync(list, 'name,phone\nAnna,+447700900101\nBo,12\n');
+  const folder = temporaryFolder();
+  cwd = folder.path;
+  list = folder.write('list.csv', 'name,phone\nAnna,+447700900101\nBo,12\n');
 });
 const campaign = ['-s', 'ACME', '-m', 'Hi {{name}}'];
 

@@ -1,19 +1,12 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-access');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, volley, origin } = await serveApi(settings);
+const { api, lanesFile } = scene('http-access', { lanes: ['main', 'other'] });
+const { call, key, volley, origin } = await api();
 // An address may send 60 requests a minute with invalid keys, and there are as many routes.
-const keyless = [await serveApi(settings), await serveApi(settings)];
+const keyless = [await api(), await api()];
 
 const campaign = (lane: string) => ({
   recipients: [{ to: '+447700900123' }],
@@ -148,7 +141,7 @@ test('A key that is limited to one lane uses it by default', async () => {
 });
 
 test('A key whose lane no longer exists does not learn the names of other lanes', async () => {
-  const before = await serveApi({ ...settings, LANES_FILE: '', API_KEY: 'key' });
+  const before = await api({ LANES_FILE: '', API_KEY: 'key' });
   const own = await before.key(['send'], ['default']);
   const { lane: _, ...unnamed } = campaign('main');
   const named = { ...unnamed, lane: 'default' };
@@ -165,12 +158,10 @@ test('A key whose lane no longer exists does not learn the names of other lanes'
 });
 
 test('A key whose lane this process lacks learns no other lane, and a list of lanes is short', async () => {
-  const before = await serveApi({ ...settings, LANES_FILE: '', API_KEY: 'key' });
+  const before = await api({ LANES_FILE: '', API_KEY: 'key' });
   const own = await before.key(['read', 'send', 'operate'], ['default']);
-  const many = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-  const names = Array.from({ length: 200 }, (_, at) => ({ name: `tenant-${at}`, apiKey: `tenant-${at}` }));
-  writeFileSync(many, JSON.stringify(names));
-  const { call: callMany, key: keyMany } = await serveApi({ ...settings, LANES_FILE: many });
+  const many = lanesFile(Array.from({ length: 200 }, (_, at) => `tenant-${at}`));
+  const { call: callMany, key: keyMany } = await api({ LANES_FILE: many });
   const all = await keyMany(['read', 'send', 'operate']);
   const numbers = ['+447700900123'];
   const requests = (lane: string) =>

@@ -1,16 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AuditEntry } from '../../../src/campaign/audit.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-audit');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, volley, log, origin } = await serveApi(settings);
+const { api, prefix } = scene('http-audit', { lanes: ['main', 'other'] });
+const { call, key, volley, log, origin } = await api();
 
 const campaign = (lane: string) => ({
   recipients: [{ to: '+447700900123' }],
@@ -202,7 +195,7 @@ test('The reason of a suppression is in the record of the operation, and not in 
 });
 
 test('Refused requests of a valid key are counted for the trail', async () => {
-  const server = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-requests` });
+  const server = await api({ REDIS_PREFIX: `${prefix}-requests` });
   const own = await server.key(['read']);
   for (let at = 0; at < 2; at += 1) await server.call('POST', '/v1/lanes/main/hold', { key: own });
   await server.call('GET', '/v1/campaigns/none', { key: own });
@@ -214,7 +207,7 @@ test('Refused requests of a valid key are counted for the trail', async () => {
 });
 
 test('Requests with an invalid key are counted for the trail', async () => {
-  const server = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-refused` });
+  const server = await api({ REDIS_PREFIX: `${prefix}-refused` });
   for (let at = 0; at < 3; at += 1) await server.call('GET', '/v1/lanes', { key: 'vk_nothing' });
   await server.volley.close();
   const entries = await volleyOf(`${prefix}-refused`);
@@ -233,6 +226,6 @@ function countsBy(member: string, entries: readonly AuditEntry[]): Record<string
 }
 
 async function volleyOf(redisPrefix: string): Promise<AuditEntry[]> {
-  const { volley: own } = await serveApi({ ...settings, REDIS_PREFIX: redisPrefix });
+  const { volley: own } = await api({ REDIS_PREFIX: redisPrefix });
   return (await own.audit()).entries;
 }

@@ -9,21 +9,15 @@ import { readState } from '../../../src/engine/lane/campaigns.js';
 import { openLane } from '../../../src/engine/lane/lane.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
 const TOKEN = 'a-token-of-some-length';
 const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: TOKEN, proof: 'token' } as const;
-const { url, prefix, redis } = testRedis('http-callbacks');
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  CALLBACK_URL: CALLBACK.url,
-  CALLBACK_SECURITY_TOKEN: TOKEN,
-};
-const { app, origin, volley, log } = await serveApi(settings);
-const off = await serveApi({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-off` });
-const trusting = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-path`, CALLBACK_PROOF: 'path' });
+const { api, prefix, redis } = scene('http-callbacks');
+const settings = { CALLBACK_URL: CALLBACK.url, CALLBACK_SECURITY_TOKEN: TOKEN };
+const { app, origin, volley, log } = await api(settings);
+const off = await api({ REDIS_PREFIX: `${prefix}-off` });
+const trusting = await api({ ...settings, REDIS_PREFIX: `${prefix}-path`, CALLBACK_PROOF: 'path' });
 const { segment, securityToken } = laneCallback(CALLBACK, 'default');
 
 const NUMBER = '+447700900123';
@@ -157,7 +151,7 @@ test.each(['/caf%C3%A9', '/a%20b', '/a:b', '/a%E0'])(
   'The public path may contain encoded and special characters: %s',
   async (path) => {
     const callback = { ...CALLBACK, url: `https://volley.example${path}` };
-    const one = await serveApi({ ...settings, CALLBACK_URL: callback.url });
+    const one = await api({ ...settings, CALLBACK_URL: callback.url });
     const short = `/callbacks/${laneCallback(callback, 'default').segment}`;
     // No request can match a path that cannot be decoded.
     const own = path === '/a%E0' ? short : `${path}/${segment}`;

@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('http-campaigns');
+const { api, prefix, redis } = scene('http-campaigns');
 let now = Date.parse('2030-01-01T00:00:00Z');
-const { call, volley, key } = await serveApi(
-  { REDIS_URL: url, REDIS_PREFIX: prefix, DEFAULT_COUNTRY: 'GB' },
-  { clock: () => now },
-);
+const { call, volley, key } = await api({ DEFAULT_COUNTRY: 'GB' }, { clock: () => now });
 
 /** A new campaign each time, which starts in the far future. */
 let created = 0;
@@ -269,7 +266,7 @@ test.each([
 });
 
 test('Without a default sender, a campaign without `sender` is rejected, as JSON and as a form', async () => {
-  const bare = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: '' });
+  const bare = await api({ SENDER_ADDRESS: '' });
   const form = campaignForm({ message: 'Hi' }, 'phone\n+447700900123\n');
   for (const options of [{ body: campaign() }, { form }]) {
     const { status, json } = await bare.call('POST', '/v1/campaigns', options);
@@ -530,7 +527,7 @@ test('A number can be found, suppressed, listed, and removed from the suppressio
 });
 
 test('`country` allows national spelling, and an error points at the invalid number', async () => {
-  const bare = await serveApi({ REDIS_URL: url, REDIS_PREFIX: `${prefix}-abroad`, DEFAULT_COUNTRY: '' });
+  const bare = await api({ REDIS_PREFIX: `${prefix}-abroad`, DEFAULT_COUNTRY: '' });
   const post = (path: string, body: object) => bare.call('POST', path, { body });
   const national = '07700 900155';
   const body = { recipients: [{ to: '+447700900155' }], message: 'Hi', sendAt: '2999-01-01T00:00:00Z' };

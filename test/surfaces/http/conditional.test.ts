@@ -1,10 +1,9 @@
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-conditional');
-const { call, app, key } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { call, app, key } = await scene('http-conditional').api();
 const list = Array.from({ length: 2_000 }, (_, at) => `+4477009${String(at).padStart(5, '0')}`);
 const { json } = await call('POST', '/v1/campaigns', {
   form: campaignForm({ message: 'Hi', sendAt: '2999-01-01T00:00:00Z' }, `phone\n${list.join('\n')}\n`),

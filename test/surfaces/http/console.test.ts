@@ -1,17 +1,10 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('console-page');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, LOG_LEVEL: 'silent' };
-const consoleFolder = mkdtempSync(join(tmpdir(), 'volley-console-'));
-mkdirSync(join(consoleFolder, 'assets'));
-writeFileSync(join(consoleFolder, 'index.html'), '<!doctype html><title>Volley</title>');
-writeFileSync(join(consoleFolder, 'assets', 'index-Ab12.js'), 'export {};');
-const { app } = await serveApi({ ...settings, CONSOLE_URL: 'https://volley.example' }, { consoleFolder });
+const { api, write, folder: consoleFolder } = scene('console-page', { settings: { LOG_LEVEL: 'silent' } });
+write('index.html', '<!doctype html><title>Volley</title>');
+write('assets/index-Ab12.js', 'export {};');
+const { app } = await api({ CONSOLE_URL: 'https://volley.example' }, { consoleFolder });
 
 const get = (url: string, host = '127.0.0.1:8080') => app.inject({ url, headers: { host } });
 
@@ -82,7 +75,7 @@ test('The console is served under addresses of this machine and CONSOLE_URL, and
 });
 
 test('A console that was not built says how to build it', async () => {
-  const { app: unbuilt } = await serveApi(settings);
+  const { app: unbuilt } = await api();
   const response = await unbuilt.inject({ url: '/console/', headers: { host: '127.0.0.1' } });
   expect([response.statusCode, response.json()]).toMatchObject([
     404,

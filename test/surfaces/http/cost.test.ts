@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('http-cost');
-const { call } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix, PRICE_PER_SEGMENT: '0.042 EUR' });
-const other = testRedis('http-cost-file');
-const withoutPrices = await serveApi({ REDIS_URL: other.url, REDIS_PREFIX: other.prefix });
+const { api, prefix, storedKeys } = scene('http-cost');
+const { call } = await api({ PRICE_PER_SEGMENT: '0.042 EUR' });
+const withoutPrices = await api({ REDIS_PREFIX: `${prefix}-file` });
 
 let created = 0;
 const campaign = (more: object = {}) => {
@@ -42,7 +41,7 @@ test('A campaign that costs more than maxCost is refused with 422 and both amoun
     status: 422,
     json: { code: 'overBudget' },
   });
-  expect((await keysOf(redis, prefix)).filter((key) => key.includes(':campaign:'))).toEqual([]);
+  expect(await storedKeys()).toEqual([]);
 });
 
 test('The preview, the new campaign, its status, and its recipients show the cost', async () => {

@@ -9,13 +9,11 @@ import { describe, expect, test } from 'vitest';
 import { API_SCOPES } from '../../../src/campaign/api-key.js';
 import { BROADCAST_EVENTS } from '../../../src/reporting/event-feed.js';
 import { PROBLEMS } from '../../../src/surfaces/http/problem.js';
-import { testRedis } from '../../base/redis/test-redis.js';
 import { blocks, printedCommands, unknownIn } from '../../house/commands.js';
-import { serveApi } from './api.js';
-import { documentedBy } from './documented.js';
+import { documentedBy } from '../../scene/documented.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-document');
-const { origin, call, key } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin, call, key } = await scene('http-document').api();
 const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
 const page = await fetch(`${origin}/docs`);
 const html = await page.text();

@@ -3,20 +3,12 @@ import { connect, type Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('http-live');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
-const { call, key, volley, origin } = await serveApi(settings);
+const { api, open, prefix, redis } = scene('http-live');
+const { call, key, volley, origin } = await api();
 /** Acts as another process. */
-const elsewhere = createVolley({
-  config: loadLocalConfig({ API_KEY: 'key', ...settings }),
-  events: createEvents({ level: 'silent' }),
-});
+const elsewhere = open({ API_KEY: 'key' });
 
 /** An id of an event, which does not show when the event happened or how many there were. */
 const TOKEN = /^[\w-]{30,60}$/;
@@ -114,7 +106,7 @@ test('A stream that resumes with an id from before Redis lost its data starts wi
   first.stop();
   await redis.del(`${prefix}:positions`);
   // A process that has not read the lost secret, like every process after it.
-  const other = await serveApi(settings);
+  const other = await api();
   const reply = await fetch(`${other.origin}/v1/events`, {
     headers: { authorization: `Bearer ${await other.key()}`, 'last-event-id': id ?? '' },
   });
@@ -254,7 +246,7 @@ test.each(['x', '1', '1-2-3', '-1-0'])('An invalid Last-Event-ID is rejected: %s
 });
 
 test('Streams end when the server closes', async () => {
-  const other = await serveApi(settings);
+  const other = await api();
   const reply = await fetch(`${other.origin}/v1/events`, {
     headers: { authorization: `Bearer ${await other.key()}` },
   });
@@ -279,7 +271,7 @@ async function emitMany(): Promise<void> {
 }
 
 test('Pipelined streams end with their connection', async () => {
-  const other = await serveApi(settings);
+  const other = await api();
   const follow = vi.spyOn(other.volley, 'follow');
   const socket = await followWithoutReading(other.origin, await other.key(), 3);
   await expect.poll(() => follow).toHaveBeenCalledTimes(3);
@@ -292,7 +284,7 @@ test('Pipelined streams end with their connection', async () => {
 });
 
 test('A client that does not read its stream is disconnected', async () => {
-  const other = await serveApi(settings, { stallTimeout: '500ms' });
+  const other = await api({}, { stallTimeout: '500ms' });
   const socket = await followWithoutReading(other.origin, await other.key());
   await emitMany();
   const connections = (): Promise<number> =>
@@ -304,7 +296,7 @@ test('A client that does not read its stream is disconnected', async () => {
 });
 
 test('A client that does not read its stream does not delay the closing of the server', async () => {
-  const other = await serveApi(settings);
+  const other = await api();
   const connected = once(other.app.server, 'connection');
   await followWithoutReading(other.origin, await other.key());
   const [line] = (await connected) as [Socket];
@@ -320,7 +312,7 @@ test('A client that does not read its stream does not delay the closing of the s
 });
 
 test('A key cannot use up the streams of other keys', async () => {
-  const other = await serveApi(settings, { maxStreams: 8 });
+  const other = await api({}, { maxStreams: 8 });
   const [greedy, late] = [await other.key(), await other.key()];
   const open: Socket[] = [];
   for (let at = 0; at < 4; at += 1) open.push(await followWithoutReading(other.origin, greedy));

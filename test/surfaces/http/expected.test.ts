@@ -1,24 +1,13 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { type ApiResponse, campaignForm, serveApi } from './api.js';
+import { type ApiResponse, campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
 /*
  * A page that shows a campaign before it is sent: everything that it shows is in one preview, and what it sends is what it has shown.
  */
 
-const { url, prefix, redis } = testRedis('http-expected');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-expected-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const { call, key, volley } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  PRICE_PER_SEGMENT: '0.05 EUR',
-  API_KEY: '',
-  LANES_FILE: lanesFile,
-});
+const { api, storedKeys } = scene('http-expected', { lanes: ['main', 'other'] });
+const { call, key, volley } = await api({ PRICE_PER_SEGMENT: '0.05 EUR' });
 
 const LATER = '2999-01-01T00:00:00Z';
 const campaign = (more: object = {}) => ({
@@ -32,7 +21,7 @@ const preview = (list: string, query = '', more: object = {}, own?: string): Pro
   call('POST', `/v1/preview/upload${query}`, { form: campaignForm(campaign(more), list), key: own });
 const create = (list: string, more: object): Promise<ApiResponse> =>
   call('POST', '/v1/campaigns/upload', { form: campaignForm(campaign(more), list) });
-const stored = async () => (await keysOf(redis, prefix)).filter((name) => name.includes(':campaign:'));
+const stored = () => storedKeys(/:campaign:/);
 
 let next = 0;
 const number = (): string => `+4477009${String(10_000 + next++)}`;

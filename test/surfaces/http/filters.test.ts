@@ -1,18 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-filters');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, origin, volley } = await serveApi(settings);
+const { api, open } = scene('http-filters', { lanes: ['main', 'other'] });
+const { call, key, origin, volley } = await api();
 
 const create = async (lane: string, name: string, idempotencyKey?: string, own?: string): Promise<string> => {
   const { json } = await call('POST', '/v1/campaigns', {
@@ -174,18 +164,11 @@ test('A stream has only the types that are asked for, with the name and idempote
 });
 
 test('A key can be limited to a lane that only other processes have in their configuration', async () => {
-  const bare = createVolley({
-    config: loadLocalConfig({ REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: 'key' }),
-    events: createEvents({ level: 'silent' }),
-  });
-  try {
-    const made = await bare.keys.create({ name: 'a shop', scopes: ['read'], lanes: ['other'] });
-    expect(made.lanes).toEqual(['other']);
-    expect(await found('', made.key)).toEqual([receipt, summer]);
-    await expect(bare.keys.create({ name: 'x', scopes: ['read'], lanes: ['nowhere'] })).rejects.toThrow(
-      'there is no lane nowhere; the lanes are: default, main, and other',
-    );
-  } finally {
-    await bare.close();
-  }
+  const bare = open({ LANES_FILE: '', API_KEY: 'key' });
+  const made = await bare.keys.create({ name: 'a shop', scopes: ['read'], lanes: ['other'] });
+  expect(made.lanes).toEqual(['other']);
+  expect(await found('', made.key)).toEqual([receipt, summer]);
+  await expect(bare.keys.create({ name: 'x', scopes: ['read'], lanes: ['nowhere'] })).rejects.toThrow(
+    'there is no lane nowhere; the lanes are: default, main, and other',
+  );
 });

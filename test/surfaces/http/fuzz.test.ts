@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 import { fuzz } from './fuzz.js';
 import { SECRETS } from './malformed.js';
 
-const { url, prefix } = testRedis('http-fuzz');
-const { call, key, log, origin } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
+const { call, key, log, origin } = await scene('http-fuzz').api({
   HTTP_REQUESTS_PER_MINUTE: '1000000',
   HTTP_MAX_JSON_MB: '1',
   PRICE_PER_SEGMENT: '0.042 EUR',

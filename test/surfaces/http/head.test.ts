@@ -5,11 +5,10 @@ import { expect, onTestFinished, test } from 'vitest';
 import { laneCallback } from '../../../src/base/config/index.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { sendStream } from '../../../src/surfaces/http/body-stream.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
 const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: 'a-token-of-some-length' } as const;
-const { url, prefix, redis } = testRedis('http-head');
+const { api, prefix, redis } = scene('http-head');
 let generated = 0;
 async function* long(): AsyncGenerator<string> {
   while (generated < 2) {
@@ -17,10 +16,8 @@ async function* long(): AsyncGenerator<string> {
     yield `piece ${generated}, `;
   }
 }
-const { app, call, key, origin, volley } = await serveApi(
+const { app, call, key, origin, volley } = await api(
   {
-    REDIS_URL: url,
-    REDIS_PREFIX: prefix,
     CALLBACK_URL: CALLBACK.url,
     CALLBACK_SECURITY_TOKEN: CALLBACK.securityToken,
     SECRETS_KEY: 'a'.repeat(64),

@@ -1,21 +1,14 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { InboundMessage } from '../../../src/campaign/inbound.js';
 import type { SuppressionOperation } from '../../../src/campaign/suppression.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('http-inbound');
+const { api, prefix, redis } = scene('http-inbound', { lanes: ['main', 'other'] });
 const keys = keyNames(prefix);
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
 const STOP_REPLY = 'You will get no more messages.';
-const { call, key, volley, log } = await serveApi({ ...settings, STOP_REPLY });
-const all = await serveApi({ ...settings, REDIS_PREFIX: `${prefix}-all`, STOP_SCOPE: 'all' });
+const { call, key, volley, log } = await api({ STOP_REPLY });
+const all = await api({ REDIS_PREFIX: `${prefix}-all`, STOP_SCOPE: 'all' });
 
 let next = 0;
 const number = (): string => {

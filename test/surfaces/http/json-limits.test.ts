@@ -2,11 +2,10 @@ import fc from 'fast-check';
 import { expect, it, test } from 'vitest';
 import { MAX_MEMBERS } from '../../../src/operations/recipient-rows.js';
 import { MAX_JSON_BYTES, measureJson } from '../../../src/surfaces/http/json-limits.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-json-limits');
-const { call, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { call, volley } = await scene('http-json-limits').api();
 await volley.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
 
 const measured = (value: unknown, list?: string) => measureJson(Buffer.from(JSON.stringify(value)), list);

@@ -1,28 +1,16 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { API_SCOPES, type ApiScope, allowsScope } from '../../../src/campaign/api-key.js';
 import type { SomeLimits } from '../../../src/campaign/limit-values.js';
 import { OPERATIONS } from '../../../src/operations/index.js';
 import { isThere } from '../../../src/operations/operation.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
 /*
  * Every operation of the HTTP API with every kind of key that is refused before the input is read, so no operation needs one here, and a new
  * operation is tested by its row alone. lane-matrix.test.ts has the keys that are refused because of the input.
  */
 
-const { url, prefix } = testRedis('http-key-matrix');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-matrix-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const { origin, volley } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: '',
-  LANES_FILE: lanesFile,
-  // Each request comes from an address of its own: one may try only so many invalid keys.
+const { origin, volley } = await scene('http-key-matrix', { lanes: ['main', 'other'] }).api({
   HTTP_TRUSTED_PROXIES: '127.0.0.1',
 });
 

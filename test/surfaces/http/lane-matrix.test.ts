@@ -1,43 +1,28 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { SomeLimits } from '../../../src/campaign/limit-values.js';
 import { OPERATIONS } from '../../../src/operations/index.js';
 import { isThere, type Operation } from '../../../src/operations/operation.js';
-import { testRedis } from '../../base/redis/test-redis.js';
 import { at, CONTRACT } from '../../call-records/contract.js';
 import { january } from '../../call-records/service.js';
-import { type ApiResponse, campaignForm, serveApi } from './api.js';
+import { type ApiResponse, campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
 /*
  * Every operation of the HTTP API with an input that is valid: on lane a, with what is there. A key for lane a gets through, one for lane b is
  * refused because of its lane, and one that has exceeded its limits because of them.
  */
 
-const { url, prefix } = testRedis('http-lane-matrix');
+const { api, write } = scene('http-lane-matrix', { lanes: ['a', 'b'] });
 // Receives events of webhooks.
 const receiver = createServer((_, response) => void response.end()).listen(0, '127.0.0.1');
 await once(receiver, 'listening');
 const receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
 afterAll(() => void receiver.close());
-const dir = mkdtempSync(join(tmpdir(), 'volley-lane-matrix-'));
-const file = (name: string, content: unknown): string => {
-  writeFileSync(join(dir, name), JSON.stringify(content));
-  return join(dir, name);
-};
-const { volley, call, origin } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: '',
-  LANES_FILE: file(
-    'lanes.json',
-    ['a', 'b'].map((name) => ({ name, apiKey: `key-${name}` })),
-  ),
-  RECORDS_CONTRACT: file('contract.json', at(CONTRACT, receiverUrl.slice(0, -1))),
+const { volley, call, origin } = await api({
+  RECORDS_CONTRACT: write('contract.json', at(CONTRACT, receiverUrl.slice(0, -1))),
   SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   MESSAGING_BASE_URL: receiverUrl,
   WEBHOOK_ALLOW: '127.0.0.1',

@@ -1,18 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createParser } from 'eventsource-parser';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { LiveData } from '../../../src/campaign/live-views.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-live-stream');
-const dir = mkdtempSync(join(tmpdir(), 'volley-live-'));
-const lanesFile = join(dir, 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, volley, origin } = await serveApi(settings);
+const { call, key, volley, origin } = await scene('http-live-stream', { lanes: ['main', 'other'] }).api();
 
 /** A stream that collects what it receives. */
 async function watch(path: string, { own, after }: { own?: string; after?: string } = {}) {

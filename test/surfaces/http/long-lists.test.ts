@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-long-lists');
-const { call, volley, origin, key } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: 'key',
-});
+const { api, prefix } = scene('http-long-lists');
+const { call, volley, origin, key } = await api({ API_KEY: 'key' });
 
 const number = (at: number): string => `+4477${10_000_000 + at}`;
 const ROWS = 10_000;
@@ -58,12 +53,7 @@ test('A number that a long list repeats counts once against the limit of its key
 });
 
 test('The numbers of a key also count in bytes', async () => {
-  const small = await serveApi({
-    REDIS_URL: url,
-    REDIS_PREFIX: `${prefix}-b`,
-    API_KEY: 'key',
-    KEY_MEMORY_MB: '1',
-  });
+  const small = await api({ REDIS_PREFIX: `${prefix}-b`, API_KEY: 'key', KEY_MEMORY_MB: '1' });
   const { key: own } = await small.volley.keys.create({
     name: 'shop',
     scopes: ['send', 'operate'],

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 import { readExposition, sumOf } from '../metrics/exposition.js';
-import { serveApi } from './api.js';
 
-const { url, prefix } = testRedis('http-metrics');
-const { origin, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { origin, volley } = await scene('http-metrics').api();
 const { key } = await volley.keys.create({ name: 'prometheus', scopes: ['read'] });
 
 async function scrape() {

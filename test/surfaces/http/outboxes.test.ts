@@ -1,23 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { OutboxName } from '../../../src/campaign/field-sets.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-outboxes');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-outbox-lanes-')), 'lanes.json');
-writeFileSync(
-  lanesFile,
-  JSON.stringify(['default', 'another', 'third', 'paged'].map((name) => ({ name, apiKey: `key-${name}` }))),
-);
-const { call, key, origin, volley } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: '',
-  LANES_FILE: lanesFile,
-});
+const { call, key, origin, volley } = await scene('http-outboxes', {
+  lanes: ['default', 'another', 'third', 'paged'],
+}).api();
 
 const OUTBOX = {
   message: 'Hi {{name}}, see you at {{appointment}}',

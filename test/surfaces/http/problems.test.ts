@@ -2,12 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-problems');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
-const { origin, call } = await serveApi(settings);
+const { api } = scene('http-problems');
+const { origin, call } = await api();
 
 /** Sends bytes on a connection of their own and returns the response. */
 async function responseTo(bytes: string) {
@@ -66,9 +64,12 @@ test('A request that arrives while the process shuts down gets a problem documen
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  const ending = await serveApi(settings, {
-    also: (app) => void app.get('/slow', async () => answered.then(() => 'done')),
-  });
+  const ending = await api(
+    {},
+    {
+      also: (app) => void app.get('/slow', async () => answered.then(() => 'done')),
+    },
+  );
   const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1');
   onTestFinished(() => void socket.destroy());
   const begun = once(ending.app.server, 'request');
@@ -104,8 +105,7 @@ test.each([
 );
 
 test('No method reveals a secret address', async () => {
-  const { call: own } = await serveApi({
-    ...settings,
+  const { call: own } = await api({
     CALLBACK_URL: 'https://volley.example/sms/in',
     CALLBACK_SECURITY_TOKEN: 'a-token-of-some-length',
   });
@@ -115,12 +115,15 @@ test('No method reveals a secret address', async () => {
 });
 
 test('A request keeps the id that its client gave it, in the response and in the log', async () => {
-  const { call: own, log } = await serveApi(settings, {
-    also: (app) =>
-      void app.get('/fails', () => {
-        throw new Error('the reason');
-      }),
-  });
+  const { call: own, log } = await api(
+    {},
+    {
+      also: (app) =>
+        void app.get('/fails', () => {
+          throw new Error('the reason');
+        }),
+    },
+  );
   const headers = { 'x-request-id': 'order-1017/a' };
   const { status, headers: answered } = await own('GET', '/fails', { headers });
   expect([status, answered.get('x-request-id')]).toEqual([500, 'order-1017/a']);

@@ -1,10 +1,9 @@
 import { connect } from 'node:net';
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-rate-limit');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+const { api } = scene('http-rate-limit');
 // What a test has used up returns with time, so time stands still.
 vi.useFakeTimers({ toFake: ['performance'] });
 afterAll(() => void vi.useRealTimers());
@@ -12,7 +11,7 @@ const invalid = (id: number): string => `vk_${String(id).padStart(12, '0')}_${'A
 const campaign = { message: 'Hi', sendAt: '2999-01-01T00:00:00Z' };
 
 test('A key that exceeds its limit learns when to retry, and other keys are not limited', async () => {
-  const { key, call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
+  const { key, call } = await api({ HTTP_REQUESTS_PER_MINUTE: '3' });
   const [busy, other] = [await key(), await key()];
   const answers: [number, string | null][] = [];
   for (let at = 0; at < 4; at += 1) {
@@ -38,7 +37,7 @@ test('A key that exceeds its limit learns when to retry, and other keys are not 
 });
 
 test('A key may have a limit of its own', async () => {
-  const { call, volley } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
+  const { call, volley } = await api({ HTTP_REQUESTS_PER_MINUTE: '3' });
   const { key } = await volley.keys.create({ name: 'bulk', scopes: ['status'], requestsPerMinute: 100 });
   const { headers } = await call('GET', '/v1/lanes', { key });
   expect(headers.get('ratelimit-limit')).toBe('100');
@@ -46,7 +45,7 @@ test('A key may have a limit of its own', async () => {
 });
 
 test('A page counts by its size, and a search more than a simple request', async () => {
-  const { key, call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '100' });
+  const { key, call } = await api({ HTTP_REQUESTS_PER_MINUTE: '100' });
   const own = await key();
   const left = async (method: string, path: string, body?: object): Promise<number> =>
     Number((await call(method, path, { key: own, body })).headers.get('ratelimit-remaining'));
@@ -73,7 +72,7 @@ test.each([
 ] as const)(
   'A request that is refused counts as one, whatever it would have cost: %s',
   async (_what, method, path, body) => {
-    const { key, call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '100' });
+    const { key, call } = await api({ HTTP_REQUESTS_PER_MINUTE: '100' });
     const { status, headers } = await call(method, path, { key: await key(), body });
     expect(status).toBe(400);
     expect(headers.get('ratelimit-remaining')).toBe('99');
@@ -81,7 +80,7 @@ test.each([
 );
 
 test('A key that has sent as many rows as it may in a minute can send no more lists, and do everything else', async () => {
-  const { key, call } = await serveApi(settings);
+  const { key, call } = await api();
   const [busy, other] = [await key(), await key()];
   const list = { json: { message: 'Hi', recipients: Array.from({ length: 200_000 }, () => ({ to: 'x' })) } };
   const rows = '\n'.repeat(2_900_000);
@@ -103,7 +102,7 @@ test('A key that has sent as many rows as it may in a minute can send no more li
 });
 
 test('Few lists of a key are read at a time, and those of another key do not wait for them', async () => {
-  const { key, call, volley } = await serveApi(settings);
+  const { key, call, volley } = await api();
   const [busy, other] = [await key(), await key()];
   let release = (): void => {};
   const held = new Promise<void>((resolve) => {
@@ -128,7 +127,7 @@ test('Few lists of a key are read at a time, and those of another key do not wai
 });
 
 test('The documents that need no key have a limit for each address', async () => {
-  const { call } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '3' });
+  const { call } = await api({ HTTP_REQUESTS_PER_MINUTE: '3' });
   const statuses: number[] = [];
   for (let at = 0; at < 5; at += 1) statuses.push((await call('GET', '/openapi.json')).status);
   expect(statuses).toEqual([200, 200, 200, 429, 429]);
@@ -137,7 +136,7 @@ test('The documents that need no key have a limit for each address', async () =>
 });
 
 test('A key that is over its limit can still pause, resume, cancel, resolve, and follow events', async () => {
-  const { key, call, origin } = await serveApi({ ...settings, HTTP_REQUESTS_PER_MINUTE: '8' });
+  const { key, call, origin } = await api({ HTTP_REQUESTS_PER_MINUTE: '8' });
   const own = await key();
   const created = await call('POST', '/v1/campaigns', {
     body: { ...campaign, recipients: [{ to: '+447700900123' }] },
@@ -166,7 +165,7 @@ test('A key that is over its limit can still pause, resume, cancel, resolve, and
 });
 
 test('A key that has transferred its bytes cannot transfer lists, but everything else', async () => {
-  const { key, call } = await serveApi({ ...settings, HTTP_MB_PER_MINUTE: '1' });
+  const { key, call } = await api({ HTTP_MB_PER_MINUTE: '1' });
   const own = await key();
   const rows = Array.from({ length: 90_000 }, (_, at) => `+4477009${String(at).padStart(5, '0')}`);
   const upload = (csv: string) =>
@@ -194,7 +193,7 @@ test('A key that has transferred its bytes cannot transfer lists, but everything
 });
 
 test('An upload in progress counts with the bytes that have arrived', async () => {
-  const { key, call, origin } = await serveApi({ ...settings, HTTP_MB_PER_MINUTE: '1' });
+  const { key, call, origin } = await api({ HTTP_MB_PER_MINUTE: '1' });
   const own = await key();
   const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
   onTestFinished(() => void socket.destroy());
@@ -209,7 +208,7 @@ test('An upload in progress counts with the bytes that have arrived', async () =
 });
 
 test('An address that tries many invalid keys is refused before Redis is asked, and valid keys are not', async () => {
-  const { key, call, volley } = await serveApi(settings);
+  const { key, call, volley } = await api();
   const [seen, unseen] = [await key(), await key()];
   expect((await call('GET', '/v1/lanes', { key: seen })).status).toBe(200);
   const check = vi.spyOn(volley.keys, 'check');
@@ -242,7 +241,7 @@ test('An address that tries many invalid keys is refused before Redis is asked, 
 });
 
 test('Behind a trusted proxy, invalid keys are limited by the address of the client', async () => {
-  const { call } = await serveApi({ ...settings, HTTP_TRUSTED_PROXIES: '127.0.0.1' });
+  const { call } = await api({ HTTP_TRUSTED_PROXIES: '127.0.0.1' });
   const from = async (address: string, at: number): Promise<number> =>
     (await call('GET', '/v1/lanes', { key: invalid(at), headers: { 'x-forwarded-for': address } })).status;
   const tried: number[] = [];

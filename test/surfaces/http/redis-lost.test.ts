@@ -1,15 +1,13 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadConfig, loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
 import { connect } from '../../../src/base/redis/connection.js';
 import { privateRedis } from '../../base/redis/private-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
 const redis = await privateRedis();
-const settings = { REDIS_URL: redis.url };
-const { call, key, log, origin } = await serveApi(settings);
+const { api, open } = scene('http-redis-lost', { settings: { REDIS_URL: redis.url } });
+const { call, key, log, origin } = await api();
 const own = await key();
 const campaign = { message: 'Hi', sendAt: '2999-01-01T00:00:00Z' };
 const waiting = { message: 'Wait', sendAt: '2999-01-01T00:00:00Z', recipients: [{ to: '+447700900123' }] };
@@ -104,11 +102,7 @@ test('When Redis hangs, a request fails after a short time', async () => {
 });
 
 test('Emitting an event does not throw while Redis is down', async () => {
-  const volley = createVolley({
-    config: loadLocalConfig({ API_KEY: 'key', ...settings }),
-    events: createEvents({ level: 'silent' }),
-  });
-  onTestFinished(() => volley.close());
+  const volley = open();
   await redis.kill();
   expect(() =>
     volley.events.emit({ type: 'campaign.resumed', lane: 'a', campaign: 'b', actor: 'a test' }),
@@ -119,7 +113,7 @@ test('Emitting an event does not throw while Redis is down', async () => {
 test.each(['/v1/events', '/v1/live'])(
   'A server that closes ends its streams of %s, and begins none',
   async (path) => {
-    const ending = await serveApi(settings);
+    const ending = await api();
     const last = await ending.key();
     const other = connect(redis.url);
     onTestFinished(() => other.disconnect());
@@ -168,16 +162,8 @@ test('While Redis may evict data, /readyz warns of it, and a worker that starts 
     warnings: [expect.stringMatching(/maxmemory-policy allkeys-lru.*Set maxmemory-policy noeviction/)],
   });
 
-  const env = {
-    ...settings,
-    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-    API_KEY: 'k',
-    ALLOW_INSECURE: 'service',
-  };
-  const events = createEvents({ level: 'silent' });
-  const volley = createVolley({ config: loadConfig(env), events });
-  onTestFinished(() => volley.close());
-  const reported = new Promise((resolve) => events.on('redis.evicts', resolve));
+  const volley = open({ MESSAGING_BASE_URL: 'http://127.0.0.1:9', API_KEY: 'k', ALLOW_INSECURE: 'service' });
+  const reported = new Promise((resolve) => volley.events.on('redis.evicts', resolve));
   volley.work({ roles: ['follow-up'] });
   expect(await reported).toMatchObject({ policy: 'allkeys-lru' });
 });

@@ -4,11 +4,11 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { formatReport } from '../../../src/reporting/report-file.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, redis, prefix } = testRedis('http-report');
-const { call, key, log, origin, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { api, prefix, redis } = scene('http-report');
+const { call, key, log, origin, volley } = await api();
 const COUNT = 20_000;
 
 await volley.suppression.add(['+447700000007']);

@@ -1,19 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-results-of');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['one', 'two'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const { call, key } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
+const { call, key } = await scene('http-results-of', { lanes: ['one', 'two'] }).api({
   DEFAULT_COUNTRY: 'GB',
-  API_KEY: '',
-  LANES_FILE: lanesFile,
 });
 const sendAt = '2999-01-01T00:00:00Z';
 const list = ['+447700900123', '+447700900124'].map((to, no) => ({ to, no }));

@@ -1,25 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readCursor } from '../../../src/reporting/results-cursor.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-results');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-results-')), 'lanes.json');
-writeFileSync(
-  lanesFile,
-  JSON.stringify([
-    { name: 'default', apiKey: 'one' },
-    { name: 'two', apiKey: 'two' },
-  ]),
-);
-const { call, key, volley } = await serveApi({
-  API_KEY: '',
-  LANES_FILE: lanesFile,
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
+const { call, key, volley } = await scene('http-results', { lanes: ['default', 'two'] }).api({
   DEFAULT_COUNTRY: 'GB',
 });
 

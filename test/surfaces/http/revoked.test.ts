@@ -1,11 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-revoked');
-const { call, key, origin, volley } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { call, key, origin, volley } = await scene('http-revoked').api();
 
 const idOf = (own: string): string => own.split('_')[1] ?? '';
 /** The two ways in which a secret ends at once. */

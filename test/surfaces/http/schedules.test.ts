@@ -1,15 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { keysOf } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('http-schedules');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-writeFileSync(lanesFile, JSON.stringify(['main', 'other'].map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, volley } = await serveApi(settings);
+const { api, prefix, redis } = scene('http-schedules', { lanes: ['main', 'other'] });
+const { call, key, volley } = await api();
 
 let count = 0;
 const request = (change: object = {}) => {

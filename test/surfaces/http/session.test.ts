@@ -1,19 +1,14 @@
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { ApiScope } from '../../../src/campaign/api-key.js';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { keysOf } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('http-session');
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: '',
-  LANES_FILE: fileURLToPath(new URL('./two-lanes.json', import.meta.url)),
-  CONSOLE_URL: 'https://volley.example',
-};
-const { app, key, origin, volley, log } = await serveApi(settings);
+const { api, prefix, redis } = scene('http-session', {
+  settings: { CONSOLE_URL: 'https://volley.example' },
+  lanes: ['main', { name: 'other', apiKey: 'o', baseUrl: 'https://other.example:8443/smsmessaging/v1' }],
+});
+const { app, key, origin, volley, log } = await api();
 const HOST = '127.0.0.1:8080';
 const OWN = { host: HOST, 'sec-fetch-site': 'same-origin' };
 
@@ -64,10 +59,7 @@ test('The cookie is hidden from scripts and other sites, and bound to the host u
   expect(await set({ ...OWN, host: 'volley.example' })).toMatch(
     new RegExp(`^__Host-volley${secret}${rest}; Secure; SameSite=Strict$`),
   );
-  const { app: behindProxy, key: keyThere } = await serveApi({
-    ...settings,
-    HTTP_TRUSTED_PROXIES: '127.0.0.1',
-  });
+  const { app: behindProxy, key: keyThere } = await api({ HTTP_TRUSTED_PROXIES: '127.0.0.1' });
   const { headers } = await behindProxy.inject({
     method: 'POST',
     url: '/session',
@@ -226,7 +218,7 @@ test('What signs in must be a key or a link, and an address may try only some', 
     const response = await send('POST', '/session', OWN, payload);
     expect([payload, response.statusCode, response.headers['set-cookie']]).toEqual([payload, 400, undefined]);
   }
-  const { app: other, volley: there } = await serveApi(settings);
+  const { app: other, volley: there } = await api();
   const attempt = (payload: object) =>
     other.inject({ method: 'POST', url: '/session', headers: OWN, payload });
   const { key: valid } = await there.keys.create({ name: 'shop', scopes: ['read'] });

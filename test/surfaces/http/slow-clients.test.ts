@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { type ApiServer, serveApi } from './api.js';
+import type { ApiServer } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-slow-clients');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix };
+const { api } = scene('http-slow-clients');
 
 /** Begins a request on a connection of its own, and collects what is answered. */
 async function begin({ origin }: ApiServer, head: readonly string[], body = '') {
@@ -40,10 +39,10 @@ function virtualTime() {
 }
 
 test('A body that arrives too slowly gets a 408, and its connection is closed', async () => {
-  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 1_000, period: '10s' } });
-  const own = await api.key();
+  const server = await api({}, { bodyRate: { minBytesPerSecond: 1_000, period: '10s' } });
+  const own = await server.key();
   const time = virtualTime();
-  const { socket, answer } = await begin(api, jsonOf('/v1/preview', own, 5_000_000), '{"message":');
+  const { socket, answer } = await begin(server, jsonOf('/v1/preview', own, 5_000_000), '{"message":');
   await time.isMeasured();
   socket.write(' '.repeat(9_000));
   time.pass(10_000);
@@ -53,18 +52,18 @@ test('A body that arrives too slowly gets a 408, and its connection is closed', 
 });
 
 test('A body that waits because the server does not read it is not too slow', async () => {
-  const api = await serveApi(settings, { bodyRate: { minBytesPerSecond: 20_000, period: '10s' } });
-  await api.volley.outboxes.create({ name: 'box', message: 'Hi' });
-  const own = await api.key();
+  const server = await api({}, { bodyRate: { minBytesPerSecond: 20_000, period: '10s' } });
+  await server.volley.outboxes.create({ name: 'box', message: 'Hi' });
+  const own = await server.key();
   const lines = Array.from({ length: 20_000 }, (_, at) => `{"id":"${at}","to":"+447700900123"}`).join('\n');
   // Nothing is stored for several periods.
   let release = (): void => {};
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const { as } = api.volley;
-  vi.spyOn(api.volley, 'as').mockImplementation((actor) => {
-    const operated = as.call(api.volley, actor);
+  const { as } = server.volley;
+  vi.spyOn(server.volley, 'as').mockImplementation((actor) => {
+    const operated = as.call(server.volley, actor);
     return {
       ...operated,
       outbox: (name: string) => {
@@ -80,11 +79,11 @@ test('A body that waits because the server does not read it is not too slow', as
     };
   });
   let request: IncomingMessage | undefined;
-  api.app.server.once('request', (arrived) => {
+  server.app.server.once('request', (arrived) => {
     request = arrived;
   });
   const time = virtualTime();
-  const replying = api.call('POST', '/v1/outboxes/box/messages', {
+  const replying = server.call('POST', '/v1/outboxes/box/messages', {
     key: own,
     headers: { 'content-type': 'application/x-ndjson' },
     text: lines,
@@ -98,34 +97,41 @@ test('A body that waits because the server does not read it is not too slow', as
 });
 
 test('A key has a number of connections with requests in progress, and another key is not limited by it', async () => {
-  const api = await serveApi(settings, { maxConnectionsPerKey: 3 });
-  const [busy, other] = [await api.key(), await api.key()];
+  const server = await api({}, { maxConnectionsPerKey: 3 });
+  const [busy, other] = [await server.key(), await server.key()];
   const open = await Promise.all(
-    Array.from({ length: 3 }, () => begin(api, jsonOf('/v1/preview', busy, 50_000), '{"message":"Hi"')),
+    Array.from({ length: 3 }, () => begin(server, jsonOf('/v1/preview', busy, 50_000), '{"message":"Hi"')),
   );
-  await expect.poll(async () => (await api.call('GET', '/v1/lanes', { key: busy })).status).toBe(429);
-  expect(await api.call('GET', '/v1/lanes', { key: busy })).toMatchObject({
+  await expect.poll(async () => (await server.call('GET', '/v1/lanes', { key: busy })).status).toBe(429);
+  expect(await server.call('GET', '/v1/lanes', { key: busy })).toMatchObject({
     json: { detail: 'Requests of this key are in progress on 3 connections. Retry in 1 s.' },
   });
-  expect((await api.call('GET', '/v1/lanes', { key: other })).status).toBe(200);
+  expect((await server.call('GET', '/v1/lanes', { key: other })).status).toBe(200);
   for (const { socket } of open) socket.destroy();
-  await expect.poll(async () => (await api.call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
+  await expect.poll(async () => (await server.call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
 });
 
 test('Slow lists of one key do not keep another key from uploading a list', async () => {
-  const api = await serveApi({ ...settings, HTTP_LIST_MEMORY_MB: '64' });
-  const [busy, other] = [await api.key(), await api.key()];
+  const server = await api({ HTTP_LIST_MEMORY_MB: '64' });
+  const [busy, other] = [await server.key(), await server.key()];
   for (let at = 0; at < 6; at += 1)
-    await begin(api, jsonOf('/v1/preview', busy, 5_000_000), '{"message":"Hi"');
-  await expect.poll(async () => (await api.call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
+    await begin(server, jsonOf('/v1/preview', busy, 5_000_000), '{"message":"Hi"');
+  await expect.poll(async () => (await server.call('GET', '/v1/lanes', { key: busy })).status).toBe(200);
   const recipients = Array.from({ length: 10_000 }, () => ({ to: '+447700900123' }));
-  const preview = await api.call('POST', '/v1/preview', { key: other, body: { message: 'Hi', recipients } });
+  const preview = await server.call('POST', '/v1/preview', {
+    key: other,
+    body: { message: 'Hi', recipients },
+  });
   expect(preview).toMatchObject({ status: 200, json: { recipientCount: 1, duplicates: 9_999 } });
 });
 
 test('A request with two Host headers is refused', async () => {
-  const api = await serveApi(settings);
-  const { socket, answer } = await begin(api, ['GET /healthz HTTP/1.1', 'hOsT: b', 'Connection: close']);
+  const server = await api();
+  const { socket, answer } = await begin(server, [
+    'GET /v1/campaigns HTTP/1.1',
+    'hOsT: b',
+    'Connection: close',
+  ]);
   await once(socket, 'close');
   expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
   expect(answer()).toContain('There is more than one header `Host`.');

@@ -1,14 +1,10 @@
-import { afterAll, expect, test } from 'vitest';
-import { openVolley } from '../../../src/app/runtime/open-volley.js';
-import { createEvents, loadConfig } from '../../../src/index.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { expect, test } from 'vitest';
 import { virtualTime } from '../../app/access/virtual-time.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
 /* Lanes that a platform adds, changes, and removes over HTTP, while a worker in another process serves them. */
 
-const { url, prefix } = testRedis('http-stored-lanes');
+const { api, open, startSimulator } = scene('http-stored-lanes');
 const PRODUCT = 'sms-a2p-marketing';
 const simulator = await startSimulator({
   clients: ['one', 'two'].map((id) => ({ id, secret: `secret of ${id}`, products: [PRODUCT] })),
@@ -17,8 +13,6 @@ const simulator = await startSimulator({
   deliveryTime: 50,
 });
 const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
   MESSAGING_BASE_URL: simulator.v3.messagingBaseUrl,
   TOKEN_URL: simulator.v3.tokenUrl,
   API_KEY: 'configured',
@@ -27,14 +21,8 @@ const settings = {
   SENDER_ADDRESS: 'ACME',
 };
 const { time, rounds, settled, until } = virtualTime();
-const { call } = await serveApi(settings, { time });
-const config = loadConfig(settings);
-const worker = openVolley({ config, events: createEvents({ level: 'silent' }) }, time);
-await worker.work().ready;
-afterAll(async () => {
-  await worker.close();
-  await simulator.close();
-});
+const { call } = await api(settings, { time });
+await open(settings, { time }).work().ready;
 
 /** How often a worker looks at the lanes that are being removed. */
 const LOOK_MS = 15_000;

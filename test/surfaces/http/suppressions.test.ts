@@ -1,18 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { AuditEntry } from '../../../src/campaign/audit.js';
 import type { SuppressionOperation } from '../../../src/campaign/suppression.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-suppressions');
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
 const lanes = ['main', 'other', 'third'];
-writeFileSync(lanesFile, JSON.stringify(lanes.map((name) => ({ name, apiKey: `key-${name}` }))));
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, API_KEY: '', LANES_FILE: lanesFile };
-const { call, key, volley, log } = await serveApi(settings);
+const { call, key, volley, log } = await scene('http-suppressions', { lanes }).api();
 
 let next = 0;
 const number = (): string => {

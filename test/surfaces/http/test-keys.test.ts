@@ -1,44 +1,23 @@
 import { once } from 'node:events';
-import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-test-keys');
+const { api, lanesFile, open, prefix, startSimulator } = scene('http-test-keys');
 const simulator = await startSimulator({ keys: [{ key: 'sandbox' }, { key: 'schedules' }] });
 // On this machine as well, and it answers everything, but does not say that it is a simulator.
 const real = createServer((_, response) => void response.end('{"ok":true}')).listen(0, '127.0.0.1');
 await once(real, 'listening');
 const realUrl = `http://127.0.0.1:${(real.address() as AddressInfo).port}/v1`;
-afterAll(async () => {
-  await simulator.close();
-  real.close();
-});
-const lanesFile = join(mkdtempSync(join(tmpdir(), 'volley-test-keys-')), 'lanes.json');
-writeFileSync(
-  lanesFile,
-  JSON.stringify([
-    { name: 'real', apiKey: 'real', baseUrl: realUrl },
-    { name: 'sandbox', apiKey: 'sandbox', baseUrl: simulator.messagingBaseUrl },
-    { name: 'tls', apiKey: 'tls', baseUrl: 'https://api.example/v1' },
-  ]),
-);
-const env = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: '',
-  LANES_FILE: lanesFile,
-  DEFAULT_COUNTRY: 'GB',
-};
-const { volley, call } = await serveApi(env);
+afterAll(() => void real.close());
+const LANES_FILE = lanesFile([
+  { name: 'real', apiKey: 'real', baseUrl: realUrl },
+  { name: 'sandbox', apiKey: 'sandbox', baseUrl: simulator.messagingBaseUrl },
+  { name: 'tls', apiKey: 'tls', baseUrl: 'https://api.example/v1' },
+]);
+const { volley, call } = await api({ LANES_FILE, DEFAULT_COUNTRY: 'GB' });
 const scopes = ['read', 'send', 'operate', 'inbound'] as const;
 const { key, id, ...made } = await volley.keys.create({ name: 'shop', scopes, test: true });
 
@@ -157,14 +136,12 @@ test('A test key reads what is on every lane', async () => {
 
 test('An occurrence of a schedule of a test key fails once its lane has another service than a simulator', async () => {
   // Workers that know another address than the process at which the schedule was added.
-  const config = loadConfig({
-    REDIS_URL: url,
+  const working = open({
     REDIS_PREFIX: `${prefix}-occurrence`,
     API_KEY: 'schedules',
     MESSAGING_BASE_URL: realUrl,
     SENDER_ADDRESS: 'ACME',
   });
-  const working = createVolley({ config, events: createEvents({ level: 'silent' }) });
   const acting = working.as({ kind: 'key', id, name: 'shop', limits: { test: true } });
   await acting.schedules.add({ id: 'weekly', ...weekly });
   const workers = working.work();
@@ -178,7 +155,6 @@ test('An occurrence of a schedule of a test key fails once its lane has another 
     { timeout: 15_000 },
   );
   await workers.drain();
-  await working.close();
   expect(occurrence).toMatchObject({
     outcome: 'failed',
     reason: expect.stringContaining('is not a simulator'),

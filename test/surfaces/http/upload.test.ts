@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { type ApiResponse, campaignForm, serveApi } from './api.js';
+import { keysOf } from '../../base/redis/test-redis.js';
+import { type ApiResponse, campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('http-upload');
-const settings = { REDIS_URL: url, REDIS_PREFIX: prefix, HTTP_MAX_UPLOAD_MB: '1' };
-const { call, key, volley, origin } = await serveApi(settings);
+const { api, prefix, redis } = scene('http-upload', { settings: { HTTP_MAX_UPLOAD_MB: '1' } });
+const { call, key, volley, origin } = await api();
 
 const campaign = (more: object = {}) => ({ message: 'Hi {{name}}', sendAt: '2999-01-01T00:00:00Z', ...more });
 const upload = (
@@ -351,7 +351,7 @@ test('An upload whose key is revoked before it ends creates no campaign', async 
 });
 
 test('Closing the server cuts off an upload that stopped midway, and discards it', async () => {
-  const ending = await serveApi(settings, { closeGrace: '300ms' });
+  const ending = await api({}, { closeGrace: '300ms' });
   const before = await campaignKeys();
   const own = { origin: ending.origin, key: await ending.key() };
   const socket = await startUpload(500_000, { 'Idempotency-Key': 'stopped-midway' }, own);
@@ -367,7 +367,7 @@ test('Closing the server cuts off an upload that stopped midway, and discards it
 });
 
 test('Closing the server waits for an upload that ends within the grace period', async () => {
-  const ending = await serveApi(settings, { closeGrace: '60s' });
+  const ending = await api({}, { closeGrace: '60s' });
   const before = await campaignKeys();
   const body = `${FIRST}${rows(5_000)}\r\n--edge--\r\n`;
   const own = { origin: ending.origin, key: await ending.key() };
@@ -396,7 +396,7 @@ test('A list is read from the connection no faster than it is imported', {
   timeout: 60_000,
 }, async () => {
   const headers = { 'Idempotency-Key': 'one-at-a-time' };
-  const open = await serveApi({ ...settings, HTTP_MAX_UPLOAD_MB: '100' });
+  const open = await api({ HTTP_MAX_UPLOAD_MB: '100' });
   const own = { origin: open.origin, key: await open.key() };
   const reservations = async () => (await campaignKeys()).filter((name) => name.includes(':idempotency:'));
   const before = await reservations();

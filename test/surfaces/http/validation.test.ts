@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { campaignForm, serveApi } from './api.js';
+import { campaignForm } from '../../scene/api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-validation');
-const { call } = await serveApi({ REDIS_URL: url, REDIS_PREFIX: prefix });
+const { call } = await scene('http-validation').api();
 
 const recipients = [{ to: '+447700900123' }];
 test.each([

@@ -1,11 +1,7 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { serveApi } from './api.js';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('http-windows');
+const { api, lanesFile, prefix } = scene('http-windows');
 const HOUR_MS = 3_600_000;
 
 /** Hours that begin in two hours and end in four. */
@@ -16,13 +12,7 @@ function closedNow(): string {
   return `Mon-Sun ${time(2)}-${time(4).replace('00:00', '24:00')}`;
 }
 
-const { call } = await serveApi({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: 'k',
-  SEND_WINDOW: 'Mon-Sun 00:00-24:00',
-  SEND_WINDOW_ZONE: 'Etc/UTC',
-});
+const { call } = await api({ API_KEY: 'k', SEND_WINDOW: 'Mon-Sun 00:00-24:00', SEND_WINDOW_ZONE: 'Etc/UTC' });
 const post = (path: string, body: object) => call('POST', path, { body });
 
 let count = 0;
@@ -150,23 +140,14 @@ test('A campaign whose window is closed is running, and says until when it waits
 });
 
 test('A window is compared with that of the lane it is for, and not with that of the first lane', async () => {
-  const file = join(mkdtempSync(join(tmpdir(), 'volley-windows-')), 'lanes.json');
   const lane = (name: string, window: string) => ({
     name,
     apiKey: name,
     window: { hours: window },
     zone: 'Etc/UTC',
   });
-  writeFileSync(
-    file,
-    JSON.stringify([lane('day', 'Mon-Sun 08:00-20:00'), lane('night', 'Mon-Sun 20:00-24:00')]),
-  );
-  const two = await serveApi({
-    REDIS_URL: url,
-    REDIS_PREFIX: `${prefix}-two`,
-    API_KEY: '',
-    LANES_FILE: file,
-  });
+  const lanes = lanesFile([lane('day', 'Mon-Sun 08:00-20:00'), lane('night', 'Mon-Sun 20:00-24:00')]);
+  const two = await api({ REDIS_PREFIX: `${prefix}-two`, LANES_FILE: lanes });
   const body = {
     ...{ message: 'Hi', window: { hours: 'Mon-Sun 21:00-23:00' }, zone: 'Etc/UTC' },
     recipients: [{ to: '+447700900123' }],

@@ -4,11 +4,10 @@ import { existsSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect, vi } from 'vitest';
-import { run } from '../../../src/surfaces/cli/program.js';
-import { errorsIn, notSentences } from '../../sentence-rule.js';
+import { errorsIn, notSentences } from '../sentence-rule.js';
 
 /** The built program; `npm test` builds it first. */
-const MAIN = fileURLToPath(new URL('../../../dist/src/surfaces/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/src/surfaces/cli/main.js', import.meta.url));
 const PRINTED_WITHIN = { timeout: 30_000, interval: 50 };
 
 /** How a command ended. */
@@ -48,6 +47,7 @@ export function commandLine(cwd: string, env: Readonly<Record<string, string>> =
       ended.stderr += text;
     });
     stdin.end(input);
+    const { run } = await import('../../src/surfaces/cli/program.js');
     ended.exit = await run(args, {
       env,
       cwd,

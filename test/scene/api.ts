@@ -1,16 +1,16 @@
-import { afterAll, expect } from 'vitest';
-import { REAL_TIME, type SpreadTime } from '../../../src/app/runtime/instance.js';
-import { openVolley } from '../../../src/app/runtime/open-volley.js';
-import type { Volley } from '../../../src/app/volley.js';
-import type { Clock } from '../../../src/base/clock.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import type { ApiScope } from '../../../src/campaign/api-key.js';
-import { API_SCOPES } from '../../../src/campaign/api-key.js';
-import type { BodyRate } from '../../../src/surfaces/http/body-rate.js';
-import { createHttp, type HttpApp } from '../../../src/surfaces/http/index.js';
-import { openApiDocument } from '../../../src/surfaces/http/openapi.js';
-import { messagesOf, notSentences } from '../../sentence-rule.js';
+import { expect } from 'vitest';
+import { REAL_TIME, type SpreadTime } from '../../src/app/runtime/instance.js';
+import { openVolley } from '../../src/app/runtime/open-volley.js';
+import type { Volley } from '../../src/app/volley.js';
+import type { Clock } from '../../src/base/clock.js';
+import { loadLocalConfig } from '../../src/base/config/index.js';
+import { createEvents } from '../../src/base/events/events.js';
+import type { ApiScope } from '../../src/campaign/api-key.js';
+import { API_SCOPES } from '../../src/campaign/api-key.js';
+import type { BodyRate } from '../../src/surfaces/http/body-rate.js';
+import { createHttp, type HttpApp } from '../../src/surfaces/http/index.js';
+import { openApiDocument } from '../../src/surfaces/http/openapi.js';
+import { messagesOf, notSentences } from '../sentence-rule.js';
 import { documentedBy } from './documented.js';
 
 /** An HTTP API on a port of its own, with a Volley that connects only to Redis. */
@@ -58,14 +58,15 @@ export interface ApiServerOptions {
   readonly also?: (app: HttpApp) => void;
 }
 
-/** Serves the API until the last test of the file. `settings` are environment variables. */
+/** Serves the API; see `api` of a scene. */
 export async function serveApi(
-  settings: Record<string, string>,
+  settings: Readonly<Record<string, string>>,
+  later: (close: () => Promise<void>) => void,
   { also, time = REAL_TIME, ...options }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const log: string[] = [];
   const config = loadLocalConfig({
-    API_KEY: 'key',
+    ...('LANES_FILE' in settings ? {} : { API_KEY: 'key' }),
     SENDER_ADDRESS: 'ACME',
     // Their campaigns start in the far future, so that nothing is sent.
     MAX_SCHEDULE_AHEAD: '365000d',
@@ -85,7 +86,7 @@ export async function serveApi(
       undocumented.push(error);
     }
   });
-  afterAll(async () => {
+  later(async () => {
     await app.close();
     await volley.close();
     const [first] = undocumented;

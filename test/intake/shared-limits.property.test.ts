@@ -12,6 +12,7 @@ import { keyNames } from '../../src/base/redis/keys.js';
 import { limitsFor } from '../../src/campaign/check-limits.js';
 import type { SomeLimits } from '../../src/campaign/limit-values.js';
 import { beginImport, discardImport } from '../../src/intake/import/import-session.js';
+import { NIGHTLY } from '../base/parts.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { storedLane } from '../engine/stored-lane.js';
 
@@ -159,7 +160,7 @@ test('A key never stores more in a day than its limit on all of its lanes togeth
           limit: isCost ? 'costPerDay' : 'recipientsPerDay',
         });
     }),
-    { numRuns: 60 },
+    { numRuns: NIGHTLY ? 60 : 12 },
   );
 }, 120_000);
 

@@ -57,7 +57,7 @@ async function probedLane(result: PollResult, purpose: string) {
   const name = `${result}-${purpose}`;
   const lane = laneFixture(redis, prefix, name);
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const claims = await lane.claim();
   const accepted = claims.map(
     (claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' }) as const,
   );

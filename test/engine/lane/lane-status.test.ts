@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { GATE_STATE, type GateState, gateState } from '../../../src/engine/lane/lane-status.js';
 import { SEND_EFFECTS, type SendResult } from '../../../src/engine/sending/effects.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
 
@@ -145,7 +146,7 @@ test('A lane’s gate makes only the moves that the table of its states allows',
         expect(allows(from, to), `${from} to ${to}`).toBe(true);
       }
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 10_000, examples: [[TOUR]] },
+    { numRuns: NIGHTLY ? 60 : 10, examples: [[TOUR]] },
   );
   // Otherwise the property would show nothing about the states that no run reaches.
   expect(new Set([...seen].map((move) => move.split(' ').at(-1)))).toEqual(new Set(Object.keys(GATE_STATE)));

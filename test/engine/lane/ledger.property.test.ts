@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PollClaim } from '../../../src/engine/follow-up/poll-claim.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
 
@@ -155,6 +156,6 @@ test('No window of the service holds more requests than the quota, and the lane 
         await lane.isAlive();
       },
     ),
-    { numRuns: 200, interruptAfterTimeLimit: 10_000 },
+    { numRuns: NIGHTLY ? 200 : 16 },
   );
 });

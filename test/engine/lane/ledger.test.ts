@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
-import { QUOTA_MODELS } from '../../../src/tools/simulator/quota-models.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from './lane-fixture.js';
-import { seeded, sum } from './learning-runs.js';
+import { MODELS, seeded, sum } from './learning-runs.js';
 import { runVirtually } from './virtual-service.js';
 
 const { redis, prefix } = testRedis('ledger');
 const LIMIT = 100;
 
-describe.each(QUOTA_MODELS)('Against a service that counts by %s', (model) => {
+describe.each(MODELS)('Against a service that counts by %s', (model) => {
   test('a known quota is used up to 99 % and never exceeded, whenever requests arrive', async () => {
     const chance = seeded(7);
     const lane = laneFixture(redis, prefix, `known-${model}`, { quota: LIMIT });
@@ -26,14 +25,14 @@ test.each([3_600_000, 60_000])(
     const timeout = window / 10;
     const lane = laneFixture(redis, prefix, `late-${window}`, { quota: 10, window, timeout, grace: 0 });
     await lane.campaign('c', 20);
-    const given = await lane.claims.send({ turn: 't', call: 1, want: 10, seen: 0, now: START });
+    const given = await lane.ask(START, 10);
     expect(given.claims.length).toBe(10);
     let now = START + timeout;
     const latest = now + timeout;
     const ends = given.claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
     await lane.settlements.send(ends, 0, now);
-    for (let call = 2, claims = 0; claims === 0; call++) {
-      const next = await lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
+    for (let _call = 2, claims = 0; claims === 0; _call++) {
+      const next = await lane.ask(now);
       claims = next.claims.length;
       if (claims === 0) now += Math.max(1, next.againInMs ?? Number.NaN);
     }
@@ -48,11 +47,11 @@ test('A lane of one request a window does not claim every second a permit that i
   let [now, asked] = [START, 0];
   const claim = () => {
     asked += 1;
-    return lane.claims.send({ turn: `t${asked}`, call: 1, want: 1, seen: 0, now });
+    return lane.ask(now);
   };
   const [first] = (await claim()).claims;
   if (first === undefined) throw new Error('nothing was claimed');
-  await lane.settlements.send([{ claim: first, result: 'accepted', letters: 'N', requestId: 'r' }], 0, now);
+  await lane.settle(first, 'accepted', now, { requestId: 'r' });
   // No worker polls: after a window and a half, the permit goes to the next send.
   for (let given = 0; given === 0; ) {
     const { claims, againInMs } = await claim();
@@ -63,17 +62,17 @@ test('A lane of one request a window does not claim every second a permit that i
   expect(asked).toBeLessThanOrEqual(4);
 });
 
-/** Lets processes with these windows serve a lane of 10 requests in turn, once a second. Returns when the requests were made. */
+/** Lets processes with these windows serve a lane of 10 requests in turn, every two seconds. Returns when the requests were made. */
 async function servedInTurn(name: string, windows: readonly number[], seconds: number): Promise<number[]> {
   const lanes = windows.map((window) => laneFixture(redis, prefix, name, { quota: 10, window, grace: 0 }));
   await lanes[0]?.campaign('c', 1_000);
   const times: number[] = [];
-  for (let second = 0; second < seconds; second += 1) {
-    const now = START + second * 1_000;
-    const lane = lanes[second % lanes.length];
+  for (let turn = 0; turn < seconds / 2; turn += 1) {
+    const now = START + turn * 2_000;
+    const lane = lanes[turn % lanes.length];
     if (lane === undefined) throw new Error('no lane');
     const { claims } = await lane.claims.send({
-      turn: `t${second}`,
+      turn: `t${turn}`,
       call: 1,
       want: 32,
       ...{ seen: times.length, now },

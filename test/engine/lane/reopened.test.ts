@@ -92,7 +92,7 @@ test('A resumed lane tries the service with one request before it sends at full 
   const claim = tried.claims[0];
   if (claim === undefined) throw new Error('no claim');
 
-  await it.settlements.send([{ claim, result: 'stopped', reason: 'the key is not accepted' }], 0);
+  await it.settle(claim, 'stopped', undefined, { reason: 'the key is not accepted' });
   expect((await it.views.look()).stopped).toBe('the key is not accepted');
   await it.commands.lane('resume');
   const again = await it.claims.send({ ...turn, call: 2 });
@@ -100,10 +100,7 @@ test('A resumed lane tries the service with one request before it sends at full 
 
   const [good] = again.claims;
   if (good === undefined) throw new Error('no claim');
-  await it.settlements.send(
-    [{ claim: good, result: 'accepted', letters: 'N'.repeat(good.count), requestId: 'r', reason: '' }],
-    0,
-  );
+  await it.settle(good, 'accepted', undefined, { requestId: 'r', reason: '' });
   expect((await it.claims.send({ ...turn, call: 3 })).claims.length).toBe(10);
 });
 

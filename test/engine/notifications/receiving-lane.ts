@@ -1,5 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest';
-import { systemAlarm } from '../../../src/base/clock.js';
+import { type Alarm, systemAlarm } from '../../../src/base/clock.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
@@ -18,6 +18,18 @@ import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { DeliveryReport } from '../../../src/service/client/notification.js';
 import type { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
+
+/** From so many ms on, an alarm is that of an inbox that waits to stop. */
+const LONG_MS = 1_000;
+
+/** Looks follow each other at once, however long they take. `stopWaits`: an inbox that waits to stop calls it for each time. */
+export const lookAtOnce =
+  (stopWaits = (ring: () => void): unknown => systemAlarm(2 * LONG_MS, ring)): Alarm =>
+  (ms, ring) => {
+    if (ms < LONG_MS) return systemAlarm(Math.min(ms, 5), ring);
+    stopWaits(ring);
+    return () => {};
+  };
 
 /** How many lanes the tests of this process have made. */
 let fixtures = 0;
@@ -41,7 +53,7 @@ export function receivingLane(
   let looks = 0;
   const store = notificationStore(lane);
   const matches = matchStore(lane);
-  const open = (as = lane, change: Partial<NotificationStore> = {}): Inbox => {
+  const open = (as = lane, change: Partial<NotificationStore> = {}, alarm = lookAtOnce()): Inbox => {
     const waiting: NotificationStore['waiting'] = (earlyMs) => {
       looks += 1;
       return store.waiting(earlyMs);
@@ -52,8 +64,7 @@ export function receivingLane(
       events: deps.events,
       numbers: ordinalNumbers(redis, keys),
       senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
-      // Looks follow each other at once, however long they take.
-      alarm: (ms, ring) => systemAlarm(ms < 1_000 ? 5 : ms, ring),
+      alarm,
       monotonic: () => 0,
       capacity,
       recentlySettled: recentlySettled(1_000),

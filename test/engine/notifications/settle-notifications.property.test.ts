@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { PollClaim } from '../../../src/engine/follow-up/poll-claim.js';
 import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
@@ -225,6 +226,6 @@ test('Whatever the source, order, and repetition of reports, each status only mo
         for (const it of all) await ledger.run(it);
       },
     ),
-    { numRuns: 100, interruptAfterTimeLimit: 15_000 },
+    { numRuns: NIGHTLY ? 100 : 12 },
   );
 });

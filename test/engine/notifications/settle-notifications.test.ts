@@ -18,8 +18,8 @@ const NOTIFIED = {
 async function accepted(name: string, recipients: number, change = {}) {
   const lane = laneFixture(redis, prefix, name, { ...NOTIFIED, ...change });
   await lane.campaign('c', recipients);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: recipients, seen: 0, now: START });
-  await lane.settlements.send(claims.map(taken), 0, START + 100);
+  const claims = await lane.claim(START, recipients);
+  await lane.settle(claims, 'accepted', START + 100);
   const { followed: due, isIndexed } = lane.stored;
   const reports = (claim: SendClaim, letters: string) => ({
     requestId: `r${claim.number}`,
@@ -30,9 +30,6 @@ async function accepted(name: string, recipients: number, change = {}) {
 }
 
 type Lane = ReturnType<typeof laneFixture>;
-
-const taken = (claim: SendClaim) =>
-  ({ claim, result: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
 
 function nth<Item>(items: readonly Item[], at: number): Item {
   const item = items[at];
@@ -57,13 +54,7 @@ test('A request that a notification completes is not polled any more and leaves 
   expect(done).toMatchObject({ changed: 1, nowKnown: [], waiting: 0 });
   expect(await due()).toEqual(['c:1']);
   expect([await isIndexed('r1'), await isIndexed('r2')]).toEqual([false, true]);
-  const { claims: polls } = await lane.claims.poll({
-    turn: 'p',
-    call: 1,
-    want: 5,
-    seen: 0,
-    now: START + 60_000,
-  });
+  const polls = await lane.poll(START + 60_000, 5);
   expect(polls.map(({ first }) => first)).toEqual([1]);
 });
 
@@ -116,7 +107,7 @@ test('A report of another request than the recorded one changes nothing', async 
 test('A report that comes before its request is known waits, and the script says when the request is known by now', async () => {
   const lane = laneFixture(redis, prefix, 'early', NOTIFIED);
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const claims = await lane.claim();
   const early = { requestId: 'r1', sender: 'ACME', letters: { '358401234567': 'T' } };
   expect(await lane.notifications.settle([], [early], START + 10)).toMatchObject({
     waiting: 1,
@@ -126,7 +117,7 @@ test('A report that comes before its request is known waits, and the script says
   expect(waiting).toMatchObject({ ...early, receivedAt: START + 10 });
   // Also for a process with another request timeout, and so another time to wait.
   expect(nth(await lane.notifications.waiting(2 * NOTIFIED.early), 0).receivedAt).toBe(START + 10);
-  await lane.settlements.send(claims.map(taken), 0, START + 100);
+  await lane.settle(claims, 'accepted', START + 100);
   expect((await lane.notifications.settle([], [early], START + 110)).nowKnown).toEqual(['r1']);
   const located = { campaign: 'c', first: 0, count: 1 };
   const done = await lane.notifications.settle([{ requestId: 'r1', located, letters: 'T' }], [], START + 120);
@@ -136,7 +127,7 @@ test('A report that comes before its request is known waits, and the script says
 test('Reports that began to wait after the others were read are not dropped with them', async () => {
   const lane = laneFixture(redis, prefix, 'grown', NOTIFIED);
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const claims = await lane.claim();
   const say = (letter: string) =>
     lane.notifications.settle(
       [],
@@ -148,7 +139,7 @@ test('Reports that began to wait after the others were read are not dropped with
   await say('N');
   const before = await read();
   await say('T');
-  await lane.settlements.send(claims.map(taken), 0, START + 100);
+  await lane.settle(claims, 'accepted', START + 100);
   const outdated = { requestId: 'r1', located, letters: 'N', stored: before };
   expect(await lane.notifications.settle([outdated], [], START + 110)).toMatchObject({
     changed: 0,
@@ -205,12 +196,8 @@ test('At most 10,000 requests wait: reports that are not final are discarded, an
 test('A final report after the deadline still replaces `unconfirmed`', async () => {
   const { lane, claims, isIndexed, reports } = await accepted('late', 1);
   const now = START + lane.rules.deadline + 60_000;
-  const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
-  await lane.settlements.poll(
-    polls.map((claim) => ({ claim, result: 'infos', letters: 'N', requestId: 'r1' }) as const),
-    0,
-    now,
-  );
+  const polls = await lane.poll(now);
+  await lane.settlePolls(polls, 'infos', now, { letters: 'N', requestId: 'r1' });
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { unconfirmed: 1 } });
   expect(await isIndexed('r1')).toBe(true);
   await lane.notifications.settle([reports(nth(claims, 0), 'T')], [], now + 1);
@@ -224,7 +211,7 @@ test('A final report after the deadline still replaces `unconfirmed`', async () 
 test('Removing a campaign removes its requests from the index', async () => {
   const { lane, isIndexed } = await accepted('removed', 2);
   const now = START + lane.rules.deadline + 60_000;
-  const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 2, seen: 0, now });
+  const polls = await lane.poll(now, 2);
   await lane.settlements.poll(
     polls.map((claim) => ({ claim, result: 'missing', requestId: `r${claim.first + 1}` }) as const),
     0,
@@ -240,10 +227,9 @@ test('Removing a campaign removes its requests from the index', async () => {
 test('A poll that completes a request removes it from the index', async () => {
   const { lane, isIndexed } = await accepted('polled', 1);
   const now = START + 60_000;
-  const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
-  const [claim] = polls;
+  const [claim] = await lane.poll(now);
   if (claim === undefined) throw new Error('nothing was due');
-  await lane.settlements.poll([{ claim, result: 'infos', letters: 'T', requestId: 'r1' }], 0, now);
+  await lane.settlePolls(claim, 'infos', now, { letters: 'T', requestId: 'r1' });
   expect(await isIndexed('r1')).toBe(false);
 });
 
@@ -258,7 +244,7 @@ test('Every accepted id is recognised for as long as its campaign is kept, and a
 test('An unknown outcome is matched to one request at a time, which is polled, until the match is cleared', async () => {
   const lane = laneFixture(redis, prefix, 'match', NOTIFIED);
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const claims = await lane.claim();
   await lane.settlements.send(
     claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
     0,
@@ -271,13 +257,7 @@ test('An unknown outcome is matched to one request at a time, which is polled, u
   expect(await lane.matches.match({ ...batch, requestId: 'y' }, START + 300)).toBe(false);
   expect(await lane.matches.match({ ...batch, first: 7, requestId: 'x' }, START + 300)).toBe(false);
   expect((await lane.commands.unknown()).map(({ matchedRequestId }) => matchedRequestId)).toEqual(['x']);
-  const { claims: polls } = await lane.claims.poll({
-    turn: 'p',
-    call: 1,
-    want: 1,
-    seen: 0,
-    now: START + 300,
-  });
+  const polls = await lane.poll(START + 300);
   expect(polls.map(({ campaign, first }) => [campaign, first])).toEqual([['c', 0]]);
 
   await lane.matches.clear({ ...batch, requestId: 'x' });
@@ -285,7 +265,7 @@ test('An unknown outcome is matched to one request at a time, which is polled, u
   expect((await lane.notifications.settle([], [], START + 400)).waiting).toBe(0);
   const [claim] = polls;
   if (claim === undefined) throw new Error('nothing was due');
-  await lane.settlements.poll([{ claim, result: 'missing', requestId: 'x' }], 0, START + 400);
+  await lane.settlePolls(claim, 'missing', START + 400, { requestId: 'x' });
   expect(await lane.stored.followed()).toEqual([]);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 1 });
 });
@@ -301,9 +281,9 @@ test.each([
   const name = `settled-${_.length}`;
   const lane = laneFixture(redis, prefix, name, NOTIFIED);
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const claims = await lane.claim();
   const claim = nth(claims, 0);
-  await lane.settlements.send([{ claim, result: 'unknown', reason: 'no answer' }], 0, START + 100);
+  await lane.settle(claim, 'unknown', START + 100, { reason: 'no answer' });
   await lane.matches.match({ ...claim, requestId: 'x' }, START + 300);
   await settle(lane, claim);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 0 });
@@ -315,9 +295,9 @@ test('While notifications come, requests are first polled later, and then less o
   await lane.campaign('c', 3);
   const due = async (which: 'first' | 'again', first: number) =>
     (await lane.stored.polls())[which][`c:${first}`];
-  const accept = async (call: number, now: number) => {
-    const { claims } = await lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
-    await lane.settlements.send(claims.map(taken), 0, now);
+  const accept = async (_call: number, now: number) => {
+    const claims = await lane.claim(now);
+    await lane.settle(claims, 'accepted', now);
   };
   await accept(1, START);
   expect(await due('first', 0)).toBe(START + 15_000);
@@ -330,12 +310,8 @@ test('While notifications come, requests are first polled later, and then less o
   expect(await due('first', 1)).toBe(START + 200 + 150_000);
 
   const later = START + 200_000;
-  const { claims: polls } = await lane.claims.poll({ turn: 'p', call: 1, want: 2, seen: 0, now: later });
-  await lane.settlements.poll(
-    polls.map((claim) => ({ claim, result: 'infos', letters: 'N', requestId: 'r' }) as const),
-    0,
-    later,
-  );
+  const polls = await lane.poll(later, 2);
+  await lane.settlePolls(polls, 'infos', later, { letters: 'N', requestId: 'r' });
   expect(await due('again', 0)).toBe(later + 200_000);
 
   const silent = START + 100 + NOTIFIED.heard;
@@ -346,8 +322,8 @@ test('While notifications come, requests are first polled later, and then less o
 test('A lane without notifications stores nothing for them', async () => {
   const lane = laneFixture(redis, prefix, 'off');
   await lane.campaign('c', 3);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 3, seen: 0, now: START });
-  await lane.settlements.send(claims.map(taken), 0, START + 100);
+  const claims = await lane.claim(START, 3);
+  await lane.settle(claims, 'accepted', START + 100);
   const names = (await keysOf(redis, prefix)).filter((key) => key.includes(':off}'));
   expect(names.length).toBeGreaterThan(0);
   expect(names.filter((name) => /requests|accepted|early|waiting|callback/.test(name))).toEqual([]);
@@ -357,8 +333,7 @@ test('The oldest send in flight has a time, unless its claim was replayed after 
   const lane = laneFixture(redis, prefix, 'since', NOTIFIED);
   expect(await lane.matches.oldestSend()).toBe(Number.POSITIVE_INFINITY);
   await lane.campaign('c', 3);
-  const claim = (call: number, now: number) =>
-    lane.claims.send({ turn: `t${call}`, call: 1, want: 1, seen: 0, now });
+  const claim = (_call: number, now: number) => lane.ask(now);
   await claim(1, START);
   await claim(2, START + 10);
   expect(await lane.matches.oldestSend()).toBe(START);
@@ -378,7 +353,7 @@ test('The oldest send in flight has a time, unless its claim was replayed after 
 test('The lane’s policy does not resolve a matched batch until the service has answered the poll', async () => {
   const lane = laneFixture(redis, prefix, 'policy', { ...NOTIFIED, resolveAfter: 60_000 });
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
+  const claims = await lane.claim();
   const unknown = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
   await lane.settlements.send(unknown, 0, START + 100);
   const match = { number: 1, campaign: 'c', first: 0, requestId: 'x' };

@@ -5,6 +5,7 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { loadScript } from '../../../src/base/redis/script.js';
 import { LimitError } from '../../../src/campaign/check-limits.js';
 import { reserveDay } from '../../../src/engine/recipients/daily.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { storedLane } from '../stored-lane.js';
 
@@ -182,7 +183,7 @@ test('Whatever order, deaths, and midnight: a key stores no more than its limits
     choices: fc.infiniteStream(fc.nat(1_000_000)),
   });
   await fc.assert(fc.asyncProperty(cases, play), {
-    numRuns: Number(process.env['RUNS'] ?? 60),
+    numRuns: NIGHTLY ? 60 : 20,
     endOnFailure: true,
   });
 }, 240_000);

@@ -1,104 +1,39 @@
 import { expect, test } from 'vitest';
 import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
-import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
+import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
-import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { laneFixture, START } from '../lane/lane-fixture.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { START } from '../lane/lane-fixture.js';
+import { LOSS_MS as LOSS, laneWithWorkers } from './mortal-workers.js';
 
-const { redis, prefix } = testRedis('lost-batches');
-/** How much the server may lose. */
-const LOSS = 2_000;
+const server = testRedis('lost-batches');
 const REPEAT_FOR = 80_000_000;
 
 /** A batch, as the correlator of its request names it. */
 const batch = ({ first, count }: { first: number; count: number }): string => `${first}-${count}`;
 
-/**
- * A lane of a service that deduplicates for a day, on a server that may lose all writes after `backUp`. Worker `a` dies with what is
- * lost, and worker `b` remains.
- */
+/** A lane of a service that deduplicates for a day. Worker `a` dies with what is lost, and worker `b` remains. */
 async function deduplicating(name: string, recipients: number, change: Partial<ScriptRules> = {}) {
   const rules = { quota: 10_000, repeatFor: REPEAT_FOR, ...change };
-  const lane = laneFixture(redis, `${prefix}-${name}`, 'default', rules);
-  await lane.campaign('c', recipients);
-  let [turns, seen] = [0, 0];
-  const self = (process: string) => ({ process, seen, loss: LOSS, replicaLoss: LOSS });
-  const claim = async (process: string, want: number, now: number, changed: Partial<ScriptRules> = {}) => {
-    turns += 1;
-    const store = { ...lane.store, rules: { ...lane.rules, ...changed } };
-    const call = { turn: `t${turns}`, call: 1, want, ...self(process), now };
-    const reply = await sendClaims(store).take(call);
-    for (const { number } of reply.claims) if (process === 'b') seen = Math.max(seen, number);
-    return reply;
-  };
-  const backup = new Map<string, Buffer>();
-  const report = (action: 'join' | 'replayed', process: string, now: number) =>
-    reportToBarrier(lane.store, action, self(process), { now });
-  for (const process of ['a', 'b']) await report('join', process, START);
+  const it = await laneWithWorkers(server, name, recipients, rules);
+  for (const process of ['a', 'b']) await it.join(process, START);
   return {
-    ...lane,
-    claim,
-    settle: (claims: readonly SendClaim[], result: 'accepted' | 'refused' | 'unknown', now: number) =>
-      lane.settlements.send(
-        claims.map((each) => {
-          const letters = (result === 'accepted' ? 'T' : '-').repeat(each.count);
-          return { claim: each, result, letters, requestId: 'r' };
-        }),
-        0.5,
-        now,
-      ),
-    replay: (claimed: SendClaim, now: number) => replayClaim(lane.store, claimed, now),
-    async backUp(): Promise<void> {
-      for (const key of await keysOf(redis, `${prefix}-${name}`)) {
-        const dump = await redis.dumpBuffer(key);
-        if (dump !== null) backup.set(key, dump);
-      }
-    },
-    async failOver(): Promise<void> {
-      for (const key of await keysOf(redis, `${prefix}-${name}`)) await redis.del(key);
-      for (const [key, dump] of backup) await redis.restore(key, 0, dump);
-      await redis.hset(lane.keys.lane('default', 'lane'), 'runId', 'another');
-    },
+    ...it,
+    replay: (claimed: SendClaim, now: number) => replayClaim(it.store, claimed, now),
     /** Worker `b` replays, the lost batches become placeholder claims, and these are settled. Returns the time. */
     async recover(now: number, changed: Partial<ScriptRules> = {}): Promise<number> {
-      await report('replayed', 'b', now);
-      const { againInMs } = await claim('b', 1, now + lane.rules.grace, changed);
-      let at = now + lane.rules.grace + (againInMs ?? 0);
-      const laneKey = lane.keys.lane('default', 'lane');
-      do await claim('b', 1_000, at, changed);
-      while (Number(await redis.hget(laneKey, 'placeholders')) > 0);
-      at += lane.rules.timeout + lane.rules.margin + 1;
-      const { overdueSends } = await lane.views.tend(1e12, at, ['a', 'b']);
-      const overdue = overdueSends.map(
-        (each) => ({ claim: each, result: 'unknown', overdue: true, reason: 'lost' }) as const,
-      );
-      await lane.settlements.send(overdue, 0.5, at);
+      await it.replayed('b', now);
+      const { againInMs } = await it.claim('b', 1, now + it.rules.grace, changed);
+      let at = now + it.rules.grace + (againInMs ?? 0);
+      do await it.claim('b', 1_000, at, changed);
+      while ((await it.stored.placeholdersLeft()) > 0);
+      at += it.rules.timeout + it.rules.margin + 1;
+      await it.sweep(at, ['a', 'b']);
       return at;
     },
     /** What is claimed from that time on; each batch is accepted. */
-    async rest(from: number, changed: Partial<ScriptRules> = {}): Promise<SendClaim[]> {
-      const claimed: SendClaim[] = [];
-      let now = from;
-      for (let tries = 0; tries < 200; tries += 1) {
-        const { claims, why, againInMs } = await claim('b', 32, now, changed);
-        claimed.push(...claims);
-        await lane.settlements.send(
-          claims.map((each) => ({
-            claim: each,
-            result: 'accepted',
-            letters: 'T'.repeat(each.count),
-            requestId: 'r',
-          })),
-          0.5,
-          now,
-        );
-        if (why === 'nothing') return claimed;
-        now += Math.max(1, againInMs ?? 0);
-      }
-      throw new Error('the lane never says that nothing is left');
-    },
-    counts: async () => (await lane.state('c')).counts,
+    rest: (from: number, changed: Partial<ScriptRules> = {}) => it.claimAll('b', from, changed),
+    counts: async () => (await it.state('c')).counts,
   };
 }
 
@@ -106,10 +41,10 @@ test('Batches whose claims Redis lost, beside a dead worker, are repeated under 
   const it = await deduplicating('lost', 1_000, { maxRecipients: 3 });
   expect((await it.claim('a', 10, START)).why).toBe('joining');
   const before = (await it.claim('a', 4, START + LOSS)).claims;
-  await it.settle(before, 'accepted', START + LOSS);
+  await it.accept(before, START + LOSS);
   await it.backUp();
   const lost = (await it.claim('a', 20, START + LOSS + 10)).claims;
-  await it.settle(lost, 'accepted', START + LOSS + 20);
+  await it.accept(lost, START + LOSS + 20);
   await it.failOver();
 
   const at = await it.recover(START + LOSS + 30);
@@ -184,7 +119,7 @@ test('Batches that other workers lost before a replayed one are repeated, but no
   const second = halves[1];
   if (second === undefined) throw new Error('no half');
   expect(await it.replay(second, START + LOSS + 30)).toBe('restored');
-  await it.settle([second], 'accepted', START + LOSS + 31);
+  await it.accept([second], START + LOSS + 31);
   const at = await it.recover(START + LOSS + 32);
   const rest = await it.rest(at);
   expect(rest.map(batch)).toEqual(expect.arrayContaining(['0-4', '4-4', '8-4', '12-4']));
@@ -218,7 +153,7 @@ test('A batch whose refusal Redis lost is not halved again: its halves may have 
   await it.settle(whole, 'refused', START + LOSS + 1);
   const halves = (await it.claim('a', 2, START + LOSS + 2)).claims;
   expect(halves.map(batch)).toEqual(['0-2', '2-2']);
-  await it.settle(halves, 'accepted', START + LOSS + 3);
+  await it.accept(halves, START + LOSS + 3);
   await it.failOver();
   const at = await it.recover(START + LOSS + 30);
   const repeat = (await it.claim('b', 4, at)).claims;

@@ -1,6 +1,7 @@
 import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
 import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { type BarrierReport, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import type { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
@@ -35,9 +36,16 @@ export async function laneWithWorkers(
     leave: (process: string, now: number) => report('leave', process, { now }),
     replayed: (process: string, now: number, restored = 0, polls = 0) =>
       report('replayed', process, { restored, polls, now }),
-    async claim(process: string, want: number, now: number): Promise<ClaimReply<SendClaim>> {
+    /** `changed`: the rules of a process with other settings. */
+    async claim(
+      process: string,
+      want: number,
+      now: number,
+      changed: Partial<ScriptRules> = {},
+    ): Promise<ClaimReply<SendClaim>> {
       turns += 1;
-      const reply = await lane.claims.send({ turn: `t${turns}`, call: 1, want, ...self(process), now });
+      const store = { ...lane.store, rules: { ...lane.rules, ...changed } };
+      const reply = await sendClaims(store).take({ turn: `t${turns}`, call: 1, want, ...self(process), now });
       for (const { number } of reply.claims) seen.set(process, Math.max(seen.get(process) ?? 0, number));
       return reply;
     },
@@ -59,18 +67,22 @@ export async function laneWithWorkers(
       await this.backUpWith(...processes);
       await this.failOver();
     },
-    /** Claims and accepts everything from that time on, and returns the ordinals. */
-    async claimRest(process: string, from: number): Promise<number[]> {
-      const ordinals: number[] = [];
+    /** Claims and accepts everything from that time on. */
+    async claimAll(process: string, from: number, changed: Partial<ScriptRules> = {}): Promise<SendClaim[]> {
+      const claimed: SendClaim[] = [];
       let now = from;
-      for (let tries = 0; tries < 100; tries += 1) {
-        const reply = await this.claim(process, 32, now);
-        ordinals.push(...reply.claims.map(({ first }) => first));
-        await this.accept(reply.claims, now);
-        if (reply.why === 'nothing') return ordinals;
-        now += Math.max(1, reply.againInMs ?? 0);
+      for (let tries = 0; tries < 200; tries += 1) {
+        const { claims, why, againInMs } = await this.claim(process, 32, now, changed);
+        claimed.push(...claims);
+        await this.accept(claims, now);
+        if (why === 'nothing') return claimed;
+        now += Math.max(1, againInMs ?? 0);
       }
       throw new Error('the lane never says that nothing is left');
+    },
+    /** The same; returns the ordinals. */
+    async claimRest(process: string, from: number): Promise<number[]> {
+      return (await this.claimAll(process, from)).map(({ first }) => first);
     },
     workers: async () => Object.keys(await lane.stored.workers()).sort(),
   };

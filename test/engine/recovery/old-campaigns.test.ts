@@ -90,7 +90,7 @@ test.each([
   async (name, lane) => {
     const it = installation(name.replace(' ', '-'), lane);
     const id = await it.add(6, { batch: 2 });
-    const { claims } = await it.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+    const claims = await it.claim(START, 2);
     const [first, second] = claims;
     if (first === undefined || second === undefined) throw new Error('no claims');
     await it.settlements.send(

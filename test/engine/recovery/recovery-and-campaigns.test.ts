@@ -86,11 +86,7 @@ test('A batch that repeats its correlator is sent again unchanged, although it w
   await it.join('a', START);
   const { claims } = await it.claim('a', 2, START + LOSS_MS);
   const at = START + 2 * LOSS_MS;
-  await it.settlements.send(
-    claims.map((claim) => ({ claim, result: 'unknown', letters: '-', reason: 'x' })),
-    0.5,
-    at,
-  );
+  await it.settle(claims, 'unknown', at, { letters: '-', reason: 'x' });
   await it.backUp();
   await it.failOver();
   await it.commands.campaign('pause', 'c', undefined, at);

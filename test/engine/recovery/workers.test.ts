@@ -177,11 +177,7 @@ test('A dead worker that only polled counts as many permits as there are request
   await it.join('a', START);
   await it.attend('p', START);
   const { claims } = await it.claim('a', 20, START + LOSS_MS);
-  await it.settlements.send(
-    claims.map((claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' })),
-    0.5,
-    START + LOSS_MS,
-  );
+  await it.settle(claims, 'accepted', START + LOSS_MS, { letters: 'N', requestId: 'r' });
   await it.backUp();
   const due = START + LOSS_MS + it.rules.firstPoll;
   const ask = (turn: string, now: number) => it.claims.poll({ turn, call: 1, want: 32, seen: 0, now });
@@ -229,11 +225,7 @@ test('A worker that only polls joins the lane by polling, even if it was removed
   const it = await laneWithWorkers(server, 'attends', 2);
   await it.join('a', START);
   const { claims } = await it.claim('a', 1, START + LOSS_MS);
-  await it.settlements.send(
-    claims.map((claim) => ({ claim, result: 'accepted', letters: 'N', requestId: 'r' })),
-    0.5,
-    START + LOSS_MS,
-  );
+  await it.settle(claims, 'accepted', START + LOSS_MS, { letters: 'N', requestId: 'r' });
   await it.attend('p', START);
   await it.views.tend(1e12, START + LOSS_MS, ['a']);
   const now = START + LOSS_MS + it.rules.firstPoll;

@@ -6,21 +6,13 @@ import { laneFixture, START } from '../lane/lane-fixture.js';
 
 const { redis, prefix } = testRedis('attacks');
 const HOUR = 3_600_000;
-const accepted = (claim: SendClaim, letter = 'N') =>
-  ({
-    claim,
-    result: 'accepted',
-    letters: letter.repeat(claim.count),
-    requestId: `r${claim.number}`,
-  }) as const;
-const unknown = (claim: SendClaim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const;
 
 test('A batch settled as unknown twice, because the first reply was lost, can still be resolved', async () => {
   const lane = laneFixture(redis, prefix, 'unknown-twice');
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  await lane.settlements.send(claims.map(unknown), 0, START + 1_000);
-  const again = await lane.settlements.send(claims.map(unknown), 0, START + 1_001);
+  const claims = await lane.claim();
+  await lane.settle(claims, 'unknown', START + 1_000);
+  const again = await lane.settle(claims, 'unknown', START + 1_001);
   expect(again.settled).toBe(0);
   expect(await lane.commands.unknown()).toHaveLength(1);
   await lane.commands.resolve('abandon', 'x', await lane.commands.unknown(), START + 2_000);
@@ -30,18 +22,18 @@ test('A batch settled as unknown twice, because the first reply was lost, can st
 test('A failure that is settled twice counts once towards a backoff', async () => {
   const lane = laneFixture(redis, prefix, 'failure-twice');
   await lane.campaign('c', 5);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  for (let time = 1; time <= 4; time += 1) await lane.settlements.send(claims.map(unknown), 0, START + time);
+  const claims = await lane.claim();
+  for (let time = 1; time <= 4; time += 1) await lane.settle(claims, 'unknown', START + time);
   expect((await lane.views.look(START + 10)).backingOff).toBe('');
 });
 
 test('A settlement whose number now belongs to another batch is not applied to that batch', async () => {
   const lane = laneFixture(redis, prefix, 'other-batch');
   await lane.campaign('c', 5);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const claims = await lane.claim(START, 2);
   const [first, second] = claims;
   if (first === undefined || second === undefined) throw new Error('nothing was claimed');
-  const mistaken = await lane.settlements.send([accepted({ ...second, number: first.number })], 0, START + 1);
+  const mistaken = await lane.settle({ ...second, number: first.number }, 'accepted', START + 1);
   expect(mistaken.settled).toBe(0);
   expect((await lane.state('c')).counts).toMatchObject({ sending: 2 });
 });
@@ -51,20 +43,15 @@ test.each([1, 2, 3, 4, 7, 9])(
   async (quota) => {
     const lane = laneFixture(redis, prefix, `small-${quota}`, { quota });
     await lane.campaign('c', 1_000);
-    let [now, call, sends, polls, idle] = [START, 0, 0, 0, 0];
+    let [now, _call, sends, polls, idle] = [START, 0, 0, 0, 0];
     for (let step = 0; step < 60; step += 1) {
-      call += 1;
-      const send = await lane.claims.send({ turn: 't', call, want: 32, seen: 0, now });
-      await lane.settlements.send(
-        send.claims.map((claim) => accepted(claim)),
-        0,
-        now,
-      );
-      const poll = await lane.claims.poll({ turn: 'p', call, want: 32, seen: 0, now });
-      const reported = poll.claims.map((claim) => ({ claim, result: 'infos', letters: 'N' }) as const);
-      if (reported.length > 0) await lane.settlements.poll(reported, 0, now);
-      [sends, polls] = [sends + send.claims.length, polls + poll.claims.length];
-      idle = send.claims.length + poll.claims.length === 0 ? idle + 1 : 0;
+      _call += 1;
+      const send = await lane.ask(now, 32);
+      await lane.settle(send.claims, 'accepted', now);
+      const polled = await lane.poll(now, 32);
+      await lane.settlePolls(polled, 'infos', now, { letters: 'N' });
+      [sends, polls] = [sends + send.claims.length, polls + polled.length];
+      idle = send.claims.length + polled.length === 0 ? idle + 1 : 0;
       now += HOUR / 4;
       expect(idle).toBeLessThan(8);
     }
@@ -81,12 +68,8 @@ test('A lane of one request a window keeps sending when no worker polls', async 
   let sends = 0;
   for (let step = 0; step < 40; step += 1) {
     const now = START + (step * HOUR) / 4;
-    const { claims } = await lane.claims.send({ turn: 't', call: step + 1, want: 1, seen: 0, now });
-    await lane.settlements.send(
-      claims.map((claim) => accepted(claim)),
-      0,
-      now,
-    );
+    const claims = await lane.claim(now);
+    await lane.settle(claims, 'accepted', now);
     sends += claims.length;
   }
   expect(sends).toBeGreaterThanOrEqual(4);
@@ -96,11 +79,7 @@ test('A lane whose worker was killed with all its requests in flight is served a
   const lane = laneFixture(redis, prefix, 'killed', { quota: 1_000 });
   await lane.campaign('c', 1_000);
   const before = await lane.claims.send({ turn: 'a', call: 1, want: 32, seen: 0, now: START });
-  await lane.settlements.send(
-    before.claims.map((claim) => accepted(claim, 'T')),
-    0,
-    START + 50,
-  );
+  await lane.settle(before.claims, 'accepted', START + 50, { letter: 'T' });
   const lost = await lane.claims.send({ turn: 'a', call: 2, want: 32, seen: 0, now: START + 60 });
   expect(lost.claims).toHaveLength(32);
   const next = await lane.claims.send({ turn: 'b', call: 1, want: 32, seen: 0, now: START + 11_000 });
@@ -113,17 +92,17 @@ test('A lane whose worker was killed with all its requests in flight is served a
 test('An old claim is not confirmed once its campaign is paused, nor is a poll that was settled as overdue', async () => {
   const lane = laneFixture(redis, prefix, 'confirm');
   await lane.campaign('c', 2);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const claims = await lane.claim(START, 2);
   const [one, two] = claims;
   if (one === undefined || two === undefined) throw new Error('nothing was claimed');
   expect(await lane.claims.confirm(one)).toBe(true);
   expect(await lane.claims.confirm({ ...one, turn: 'u' })).toBe(false);
-  await lane.settlements.send([accepted(one)], 0, START);
+  await lane.settle(one, 'accepted', START);
   const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: START + 15_000 });
   const [asked] = poll.claims;
   if (asked === undefined) throw new Error('nothing was due');
   expect(await lane.claims.confirmPoll(asked)).toBe(true);
-  await lane.settlements.poll([{ claim: asked, result: 'unanswered', overdue: true }], 0, START + 60_000);
+  await lane.settlePolls(asked, 'unanswered', START + 60_000, { overdue: true });
   expect(await lane.claims.confirmPoll(asked)).toBe(false);
   await lane.commands.campaign('pause', 'c');
   expect(await lane.claims.confirm(two)).toBe(false);
@@ -132,22 +111,18 @@ test('An old claim is not confirmed once its campaign is paused, nor is a poll t
 test('A poll of a removed request does not reopen a lane that backs off and spends no permit', async () => {
   const lane = laneFixture(redis, prefix, 'gone');
   await lane.campaign('c', 3);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
+  const claims = await lane.claim(START, 2);
   const [one, two] = claims;
   if (one === undefined || two === undefined) throw new Error('nothing was claimed');
-  await lane.settlements.send([accepted(one)], 0, START);
-  await lane.settlements.send([{ claim: two, result: 'throttled', retryAfterMs: 1_000 }], 0, START);
+  await lane.settle(one, 'accepted', START);
+  await lane.settle(two, 'throttled', START, { retryAfterMs: 1_000 });
   const now = START + 60_000;
   const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now });
   expect(poll.claims).toHaveLength(1);
-  await lane.settlements.poll(
-    poll.claims.map((claim) => ({ claim, result: 'gone' }) as const),
-    0,
-    now + 1,
-  );
+  await lane.settlePolls(poll.claims, 'gone', now + 1);
   const view = await lane.views.look(now + 2);
   expect([view.backingOff, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
-  const probe = await lane.claims.send({ turn: 't', call: 2, want: 5, seen: 0, now: now + 3 });
+  const probe = await lane.ask(now + 3, 5);
   expect(probe.claims).toHaveLength(1);
 });
 
@@ -156,13 +131,12 @@ test('One command resolves hundreds of batches with unknown outcomes', async () 
   await lane.campaign('c', 8_500);
   const all: SendClaim[] = [];
   for (let call = 1; call <= 17; call += 1) {
-    const { claims } = await lane.claims.send({ turn: 't', call, want: 500, seen: 0, now: START });
+    const claims = await lane.claim(START, 500);
     all.push(...claims);
   }
   expect(all).toHaveLength(8_500);
   for (let from = 0; from < all.length; from += 500) {
-    const entries = all.slice(from, from + 500).map((claim) => ({ ...unknown(claim), overdue: true }));
-    await lane.settlements.send(entries, 0, START + 40_000);
+    await lane.settle(all.slice(from, from + 500), 'unknown', START + 40_000, { overdue: true });
   }
   const found = await lane.commands.unknown();
   expect(found).toHaveLength(all.length);
@@ -175,51 +149,43 @@ test('Campaigns without unsent recipients do not hide the campaigns behind them'
   const lane = laneFixture(redis, prefix, 'hidden');
   for (let at = 0; at < 5; at += 1) await lane.campaign(`a${at}`, 0, { ordinals: 0 });
   await lane.campaign('z', 3);
-  const reply = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
-  const next =
-    reply.why === 'more'
-      ? await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START })
-      : reply;
+  const reply = await lane.ask(START, 2);
+  const next = reply.why === 'more' ? await lane.ask(START, 2) : reply;
   expect(next.claims).toHaveLength(2);
 });
 
 test('A response to a request from before the operator resumed the lane does not stop it again', async () => {
   const lane = laneFixture(redis, prefix, 'late-stop');
   await lane.campaign('c', 5);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
-  const stopped = claims.map((claim) => ({ claim, result: 'stopped', reason: '403' }) as const);
-  await lane.settlements.send(stopped.slice(0, 1), 0, START);
+  const claims = await lane.claim(START, 2);
+  await lane.settle(claims.slice(0, 1), 'stopped', START, { reason: '403' });
   expect((await lane.views.look(START)).stopped).toBe('403');
   await lane.commands.lane('resume');
-  await lane.settlements.send(stopped.slice(1), 0, START + 1);
+  await lane.settle(claims.slice(1), 'stopped', START + 1, { reason: '403' });
   expect((await lane.views.look(START + 1)).stopped).toBe('');
 });
 
 test('The late result of an overdue request applies only to the recipients that are still unknown', async () => {
   const lane = laneFixture(redis, prefix, 'late-part', { maxRecipients: 4 });
   await lane.campaign('c', 4);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  const partly = claims.map((claim) => ({ ...unknown(claim), letters: 'S---' }));
-  await lane.settlements.send(partly, 0, START + 1_000);
+  const claims = await lane.claim();
+  await lane.settle(claims, 'unknown', START + 1_000, { letters: 'S---' });
   expect((await lane.state('c')).counts).toMatchObject({ suppressed: 1, unknown: 3 });
-  const released = claims.map((claim) => ({ claim, result: 'unauthorised', reason: 'x' }) as const);
-  await lane.settlements.send(released, 0, START + 2_000);
+  await lane.settle(claims, 'unauthorised', START + 2_000);
   expect((await lane.state('c')).counts).toMatchObject({ suppressed: 1, unknown: 0, planned: 3 });
 });
 
 test('A released batch is not claimed again by a replay, unless Redis has lost data', async () => {
   const lane = laneFixture(redis, prefix, 'given-back');
   await lane.campaign('c', 5);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  const [claim] = claims;
-  if (claim === undefined) throw new Error('nothing was claimed');
-  await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 1);
+  const claim = await lane.claimOne();
+  await lane.settle(claim, 'throttled', START + 1, { retryAfterMs: 1_000 });
   expect(await replayClaim(lane.store, claim, START + 2)).toBe('settled');
   const { epoch } = await lane.views.look(START + 3);
   await lane.stored.changeServer();
   expect(await replayClaim(lane.store, claim, START + 4)).toBe('restored');
   // The 429 of a minute ago does not make the lane back off again.
-  await lane.settlements.send([{ claim, result: 'throttled', retryAfterMs: 1_000 }], 0, START + 5);
+  await lane.settle(claim, 'throttled', START + 5, { retryAfterMs: 1_000 });
   expect((await lane.views.look(START + 6)).epoch).toBe(epoch);
   expect((await lane.state('c')).counts).toMatchObject({ planned: 5, sending: 0 });
 });
@@ -229,21 +195,17 @@ test('A lane with smooth pacing continues after a backoff, even if its gap is no
   await lane.campaign('c', 100);
   for (let round = 1; round <= 5; round += 1) {
     const now = START + round * 61_000;
-    const { claims } = await lane.claims.send({ turn: 't', call: round, want: 5, seen: 0, now });
+    const claims = await lane.claim(now, 5);
     expect(claims).toHaveLength(1);
-    await lane.settlements.send(
-      claims.map((claim) => accepted(claim, 'T')),
-      0,
-      now,
-    );
+    await lane.settle(claims, 'accepted', now, { letter: 'T' });
   }
 });
 
 test('Resending an unknown batch of a cancelled campaign abandons it, and does not count it as cancelled', async () => {
   const lane = laneFixture(redis, prefix, 'resend-cancelled');
   await lane.campaign('c', 3);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const claims = await lane.claim();
+  await lane.settle(claims, 'unknown', START + 1);
   await lane.commands.campaign('cancel', 'c', undefined, START + 2);
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 120_000);
   expect(await lane.state('c')).toMatchObject({
@@ -256,17 +218,12 @@ test('Resending an unknown batch of a cancelled campaign abandons it, and does n
 test('The placeholder claims of a cancelled campaign keep no other campaign waiting', async () => {
   const lane = laneFixture(redis, prefix, 'left-behind', { repeatFor: 86_400_000 });
   await lane.campaign('c', 40);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 32, seen: 0, now: START });
-  await lane.settlements.send(
-    claims.slice(31).map((claim) => accepted(claim)),
-    0,
-    START + 100,
-  );
-  const lost = claims.slice(0, 31).map((claim) => ({ ...unknown(claim), overdue: true }) as const);
-  await lane.settlements.send(lost, 0, START + 200);
+  const claims = await lane.claim(START, 32);
+  await lane.settle(claims.slice(31), 'accepted', START + 100);
+  await lane.settle(claims.slice(0, 31), 'unknown', START + 200, { overdue: true });
   await lane.campaign('d', 40);
   await lane.commands.campaign('cancel', 'c', undefined, START + 300);
-  const reply = await lane.claims.send({ turn: 't', call: 2, want: 32, seen: 0, now: START + 5_000 });
+  const reply = await lane.ask(START + 5_000, 32);
   expect(reply.claims).toHaveLength(32);
 });
 
@@ -274,7 +231,7 @@ test('A campaign stores the result of half a batch only until the other half has
   const lane = laneFixture(redis, prefix, 'splits', { maxRecipients: 8, quota: 1_000 });
   await lane.campaign('c', 64, { accepted: 1 });
   for (let call = 1; call < 200; call += 1) {
-    const { claims } = await lane.claims.send({ turn: 't', call, want: 4, seen: 0, now: START + call });
+    const claims = await lane.claim(START + call, 4);
     if (claims.length === 0) break;
     // Every eighth number is bad.
     const entries = claims.map((claim) =>

@@ -17,22 +17,9 @@ async function laneInTransition(name: string) {
   const slow = laneFixture(redis, prefix, name, SLOW);
   const fast = laneFixture(redis, prefix, name, FAST);
   await slow.campaign('c', 40);
-  const sweep = async (lane: typeof slow, now: number) => {
-    const { overdueSends } = await lane.views.tend(86_400_000, now);
-    const overdue = overdueSends.map(
-      (claim) => ({ claim, result: 'unknown', reason: 'x', overdue: true }) as const,
-    );
-    await lane.settlements.send(overdue, 0, now);
-    return overdueSends.length;
-  };
   const resend = async (lane: typeof slow, now: number) =>
     (await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), now)).batches;
-  const take = async (lane: typeof slow): Promise<SendClaim> => {
-    const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-    const [claim] = claims;
-    if (claim === undefined) throw new Error('nothing was claimed');
-    return claim;
-  };
+  const take = (lane: typeof slow): Promise<SendClaim> => lane.claimOne();
   /** Removes what older versions did not store from the claims. */
   const age = async () => {
     const claims = Object.entries(await slow.stored.claims());
@@ -42,35 +29,35 @@ async function laneInTransition(name: string) {
     ]);
     await slow.stored.setClaims(Object.fromEntries(aged));
   };
-  return { slow, fast, sweep, resend, take, age };
+  return { slow, fast, resend, take, age };
 }
 
 test('A worker with a shorter timeout does not declare the claims of another worker overdue early', async () => {
-  const { slow, fast, sweep, take } = await laneInTransition('overdue');
+  const { slow, fast, take } = await laneInTransition('overdue');
   await take(slow);
-  expect(await sweep(fast, START + 34_999)).toBe(0);
-  expect(await sweep(fast, START + 35_000)).toBe(1);
+  expect(await fast.sweep(START + 34_999)).toBe(0);
+  expect(await fast.sweep(START + 35_000)).toBe(1);
 });
 
 test('A worker with a longer timeout does not wait longer for the claims of another worker', async () => {
-  const { slow, fast, sweep, take } = await laneInTransition('overdue-fast');
+  const { slow, fast, take } = await laneInTransition('overdue-fast');
   await take(fast);
-  expect(await sweep(slow, START + 5_833)).toBe(0);
-  expect(await sweep(slow, START + 5_834)).toBe(1);
+  expect(await slow.sweep(START + 5_833)).toBe(0);
+  expect(await slow.sweep(START + 5_834)).toBe(1);
 });
 
 test('A batch is resent only when the worker that claimed it can no longer act, whatever timeout others have', async () => {
-  const { slow, fast, sweep, resend, take } = await laneInTransition('resend');
+  const { slow, fast, resend, take } = await laneInTransition('resend');
   await take(slow);
-  await sweep(fast, START + 35_000);
+  await fast.sweep(START + 35_000);
   expect(await resend(fast, START + 64_999)).toBe(0);
   expect(await resend(fast, START + 65_000)).toBe(1);
 });
 
 test('A request without a response counts in the ledger for its own timeout, even if another worker settles it', async () => {
-  const { slow, fast, sweep, take } = await laneInTransition('ledger');
+  const { slow, fast, take } = await laneInTransition('ledger');
   await take(slow);
-  await sweep(fast, START + 35_000);
+  await fast.sweep(START + 35_000);
   const { permitsToCome } = await fast.views.look(START + 35_000);
   expect(permitsToCome[0]?.at).toBeGreaterThan(START + 35_000 + SLOW.timeout + RULES.window);
 });
@@ -78,32 +65,29 @@ test('A request without a response counts in the ledger for its own timeout, eve
 test('An overdue poll has the timeout of the worker that claimed it', async () => {
   const { slow, fast } = await laneInTransition('poll');
   await slow.stored.setFirstPoll('c:0', START);
-  const { claims } = await slow.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now: START });
+  const claims = await slow.poll(START);
   expect(claims).toHaveLength(1);
   const overdueAt = async (now: number) => (await fast.views.tend(86_400_000, now)).overduePolls.length;
   expect([await overdueAt(START + 34_999), await overdueAt(START + 35_000)]).toEqual([0, 1]);
-  const overdue = claims.map(
-    (claim) => ({ claim, result: 'unanswered', reason: 'x', overdue: true }) as const,
-  );
-  await fast.settlements.poll(overdue, 0, START + 35_000);
+  await fast.settlePolls(claims, 'unanswered', START + 35_000, { overdue: true });
   const { permitsToCome } = await fast.views.look(START + 35_000);
   expect(permitsToCome[0]?.at).toBeGreaterThan(START + 35_000 + SLOW.timeout + RULES.window);
 });
 
 test('A replayed claim keeps the timeout of the worker that made it', async () => {
-  const { slow, fast, sweep, resend, take } = await laneInTransition('replayed');
+  const { slow, fast, resend, take } = await laneInTransition('replayed');
   const claim = await take(slow);
   await slow.stored.removeClaim(claim.number);
   await slow.stored.changeState('c', { cursor: 0, counts: { planned: 40 } });
   expect(await replayClaim(slow.store, claim, START + 1_000)).toBe('restored');
-  expect([await sweep(fast, START + 35_999), await sweep(fast, START + 36_000)]).toEqual([0, 1]);
+  expect([await fast.sweep(START + 35_999), await fast.sweep(START + 36_000)]).toEqual([0, 1]);
   expect([await resend(fast, START + 65_999), await resend(fast, START + 66_000)]).toEqual([0, 1]);
 });
 
 test.each(['a placeholder claim', 'a claim of an older version'])(
   'The timeout of %s is not known, so its batch is held for the longest one that can be configured',
   async (what) => {
-    const { fast, sweep, resend, take, age } = await laneInTransition(what);
+    const { fast, resend, take, age } = await laneInTransition(what);
     if (what === 'a placeholder claim') {
       // A worker replays its claim of the second batch; the first batch was claimed by a worker that is lost.
       const claim = { number: 5, turn: 't', campaign: 'c', first: 1, count: 1 };
@@ -112,7 +96,7 @@ test.each(['a placeholder claim', 'a claim of an older version'])(
       await take(fast);
       await age();
     }
-    expect(await sweep(fast, START + FAST.timeout + FAST.margin)).toBeGreaterThan(0);
+    expect(await fast.sweep(START + FAST.timeout + FAST.margin)).toBeGreaterThan(0);
     const { permitsToCome } = await fast.views.look(START + 6_000);
     expect(permitsToCome.at(-1)?.at).toBeGreaterThan(START + LONGEST_TIMEOUT + RULES.window);
     const [batch] = (await fast.commands.unknown()).filter(({ first }) => first === 0);

@@ -4,13 +4,10 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
 const { redis, prefix } = testRedis('claims');
-const accepted = (claim: SendClaim) =>
-  ({ claim, result: 'accepted', letters: 'N'.repeat(claim.count), requestId: `r${claim.number}` }) as const;
-
 test('A claim takes the next recipients in order and says when none are left', async () => {
   const lane = laneFixture(redis, prefix, 'order');
   await lane.campaign('c', 3);
-  const reply = await lane.claims.send({ turn: 't', call: 1, want: 5, seen: 0, now: START });
+  const reply = await lane.ask(START, 5);
   expect(reply.claims.map(({ first, count }) => [first, count])).toEqual([
     [0, 1],
     [1, 1],
@@ -45,35 +42,30 @@ test('A turn is refused once another has followed it, and so is an older call of
 test('A permit returns an hour after its response', async () => {
   const lane = laneFixture(redis, prefix, 'window', { quota: 10, pollShare: 0, inFlight: 100 });
   await lane.campaign('c', 100);
-  const first = await lane.claims.send({ turn: 't', call: 1, want: 50, seen: 0, now: START });
+  const first = await lane.ask(START, 50);
   expect(first.claims).toHaveLength(10);
-  const final = first.claims.map((claim) => ({ ...accepted(claim), letters: 'T' }));
-  await lane.settlements.send(final, 0, START + 20_000);
-  const early = await lane.claims.send({ turn: 't', call: 2, want: 50, seen: 0, now: START + 3_600_000 });
+  await lane.settle(first.claims, 'accepted', START + 20_000, { letter: 'T' });
+  const early = await lane.ask(START + 3_600_000, 50);
   expect(early.claims).toHaveLength(0);
   expect(early.why).toBe('quota');
   const late = START + 3_600_000 + (early.againInMs ?? 0);
   expect(late).toBeGreaterThan(START + 3_620_000);
   expect(late).toBeLessThan(START + 3_640_000);
-  const more = await lane.claims.send({ turn: 't', call: 3, want: 50, seen: 0, now: late });
+  const more = await lane.ask(late, 50);
   expect(more.claims).toHaveLength(10);
 });
 
 test('A refused batch is halved until the bad recipient is alone, and all others are sent', async () => {
   const lane = laneFixture(redis, prefix, 'halves', { maxRecipients: 8 });
   await lane.campaign('c', 8);
-  let call = 0;
+  let _call = 0;
   for (;;) {
-    call += 1;
-    const { claims } = await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now: START });
+    _call += 1;
+    const claims = await lane.claim();
     const [claim] = claims;
     if (claim === undefined) break;
     const isBad = claim.first <= 5 && 5 < claim.first + claim.count;
-    await lane.settlements.send(
-      [isBad ? { claim, result: 'refused', reason: 'no such number' } : accepted(claim)],
-      0,
-      START,
-    );
+    await lane.settle(claim, isBad ? 'refused' : 'accepted', START);
   }
   expect((await lane.state('c')).counts).toMatchObject({
     rejected: 1,
@@ -87,32 +79,28 @@ test('A refused batch is halved until the bad recipient is alone, and all others
 test('After a 429, the whole lane backs off, and then one request probes the service', async () => {
   const lane = laneFixture(redis, prefix, 'probe');
   await lane.campaign('c', 50);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 4, seen: 0, now: START });
-  await lane.settlements.send(
-    claims.map((claim) => ({ claim, result: 'throttled', retryAfterMs: 60_000 }) as const),
-    0,
-    START + 100,
-  );
+  const claims = await lane.claim(START, 4);
+  await lane.settle(claims, 'throttled', START + 100, { retryAfterMs: 60_000 });
   expect((await lane.state('c')).counts).toMatchObject({ planned: 50, sending: 0 });
-  const refused = await lane.claims.send({ turn: 't', call: 2, want: 4, seen: 0, now: START + 1_000 });
+  const refused = await lane.ask(START + 1_000, 4);
   expect([refused.why, refused.claims]).toEqual(['throttled', []]);
   const probeAt = START + 1_000 + (refused.againInMs ?? 0);
-  const probe = await lane.claims.send({ turn: 't', call: 3, want: 4, seen: 0, now: probeAt });
+  const probe = await lane.ask(probeAt, 4);
   expect(probe.claims).toHaveLength(1);
-  const other = await lane.claims.send({ turn: 't', call: 4, want: 4, seen: 0, now: probeAt + 10 });
+  const other = await lane.ask(probeAt + 10, 4);
   expect([other.why, other.claims]).toEqual(['probing', []]);
-  await lane.settlements.send(probe.claims.map(accepted), 0, probeAt + 20);
-  const open = await lane.claims.send({ turn: 't', call: 5, want: 4, seen: 0, now: probeAt + 30 });
+  await lane.settle(probe.claims, 'accepted', probeAt + 20);
+  const open = await lane.ask(probeAt + 30, 4);
   expect(open.claims).toHaveLength(4);
 });
 
 test('A campaign behind a huge one is served at once, and one of high priority is served more often', async () => {
   const lane = laneFixture(redis, prefix, 'fair', { quota: 10_000, inFlight: 1000 });
   await lane.campaign('huge', 100_000);
-  await lane.claims.send({ turn: 't', call: 1, want: 200, seen: 0, now: START });
+  await lane.ask(START, 200);
   await lane.campaign('small', 3);
   await lane.campaign('high', 100_000, { weight: 4 });
-  const { claims } = await lane.claims.send({ turn: 't', call: 2, want: 100, seen: 0, now: START });
+  const claims = await lane.claim(START, 100);
   const served = (id: string) => claims.filter(({ campaign }) => campaign === id).length;
   expect(claims.slice(0, 12).filter(({ campaign }) => campaign === 'small')).toHaveLength(3);
   expect(served('high')).toBeGreaterThan(3 * served('huge'));
@@ -122,14 +110,10 @@ test('A campaign behind a huge one is served at once, and one of high priority i
 test('A campaign whose only request is released again and again does not take the turns of others', async () => {
   const lane = laneFixture(redis, prefix, 'returning');
   await lane.campaign('large', 100);
-  let call = 0;
-  const next = async (): Promise<SendClaim | undefined> => {
-    call += 1;
-    return (await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now: START })).claims[0];
-  };
+  const next = async (): Promise<SendClaim | undefined> => (await lane.claim())[0];
   for (let turn = 0; turn < 10; turn += 1) {
     const claim = await next();
-    if (claim !== undefined) await lane.settlements.send([accepted(claim)], 0, START);
+    if (claim !== undefined) await lane.settle(claim, 'accepted', START);
   }
   await lane.campaign('single', 1);
   const served: string[] = [];
@@ -137,9 +121,7 @@ test('A campaign whose only request is released again and again does not take th
     const claim = await next();
     if (claim === undefined) break;
     served.push(claim.campaign);
-    const entry =
-      claim.campaign === 'single' ? { claim, result: 'unauthorised' as const, reason: '' } : accepted(claim);
-    await lane.settlements.send([entry], 0, START);
+    await lane.settle(claim, claim.campaign === 'single' ? 'unauthorised' : 'accepted', START);
   }
   expect(served[0]).toBe('single');
   expect(served.filter((id) => id === 'large')).toHaveLength(5);
@@ -148,19 +130,15 @@ test('A campaign whose only request is released again and again does not take th
 test('A claimed poll moves its due time forward, and the follow-up ends when all statuses are final', async () => {
   const lane = laneFixture(redis, prefix, 'poll');
   await lane.campaign('c', 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  await lane.settlements.send(claims.map(accepted), 0, START);
+  const claims = await lane.claim();
+  await lane.settle(claims, 'accepted', START);
   const none = await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now: START + 1_000 });
   expect([none.why, none.againInMs]).toEqual(['nothing', 14_000]);
   const due = await lane.claims.poll({ turn: 'p', call: 2, want: 5, seen: 0, now: START + 15_000 });
   expect(due.claims).toHaveLength(1);
   const taken = await lane.claims.poll({ turn: 'p', call: 3, want: 5, seen: 0, now: START + 15_001 });
   expect(taken.claims).toHaveLength(0);
-  const settled = await lane.settlements.poll(
-    due.claims.map((claim) => ({ claim, result: 'infos', letters: 'T' }) as const),
-    0,
-    START + 15_100,
-  );
+  const settled = await lane.settlePolls(due.claims, 'infos', START + 15_100, { letters: 'T' });
   expect(settled.events.map(({ type }) => type)).toContain('ended');
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
 });
@@ -174,7 +152,7 @@ test('A burst of first polls that all came too early delays the next first poll 
     if (call === 2) await pollTooEarly(60);
     const { claims } = await lane.claims.send({ turn: 't', call: call + 1, want, seen: 0, now });
     expect(claims).toHaveLength(want);
-    await lane.settlements.send(claims.map(accepted), 0, now);
+    await lane.settle(claims, 'accepted', now);
   }
   const { why, againInMs } = await lane.claims.poll({ turn: 'p', call: 9, want: 5, seen: 0, now: early });
   // The requests polled too early are due again after 15 s, the new one after 15 s × 1.2.
@@ -185,8 +163,7 @@ test('A burst of first polls that all came too early delays the next first poll 
     for (let call = 1; count > 0; call++) {
       const { claims } = await lane.claims.poll({ turn: 'p', call, want: 30, seen: 0, now: early });
       expect(claims.length).toBeGreaterThan(0);
-      const entries = claims.map((claim) => ({ claim, result: 'infos', letters: 'N' }) as const);
-      await lane.settlements.poll(entries, 0, early);
+      await lane.settlePolls(claims, 'infos', early, { letters: 'N' });
       count -= claims.length;
     }
   }
@@ -195,19 +172,13 @@ test('A burst of first polls that all came too early delays the next first poll 
 test('An overdue claim becomes unknown, and its owner can still settle it', async () => {
   const lane = laneFixture(redis, prefix, 'overdue');
   await lane.campaign('c', 2);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 2, seen: 0, now: START });
-  expect((await lane.views.tend(1e9, START + 30_000)).overdueSends).toHaveLength(0);
-  const { overdueSends } = await lane.views.tend(1e9, START + 36_000);
-  expect(overdueSends).toHaveLength(2);
-  await lane.settlements.send(
-    overdueSends.map((claim) => ({ claim, result: 'unknown', reason: 'gone', overdue: true }) as const),
-    0,
-    START + 36_000,
-  );
+  const claims = await lane.claim(START, 2);
+  expect(await lane.sweep(START + 30_000)).toBe(0);
+  expect(await lane.sweep(START + 36_000)).toBe(2);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, sending: 0 });
   const [first] = claims;
   if (first === undefined) throw new Error('nothing was claimed');
-  await lane.settlements.send([accepted(first)], 0, START + 37_000);
+  await lane.settle(first, 'accepted', START + 37_000);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 1, deliveredToNetwork: 1 });
   const early = await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 38_000);
   expect(early).toMatchObject({ batches: 0, tooEarly: 1 });
@@ -220,11 +191,11 @@ test('An overdue claim becomes unknown, and its owner can still settle it', asyn
 test('Campaigns that must not be claimed from yet do not delay the ones behind them, however many they are', async () => {
   const lane = laneFixture(redis, prefix, 'not-open');
   await lane.campaign('old', 100);
-  const first = await lane.claims.send({ turn: 't', call: 1, want: 10, seen: 0, now: START });
+  const first = await lane.ask(START, 10);
   expect(first.claims).toHaveLength(10);
   for (let at = 0; at < 200; at += 1) await lane.campaign(`n${at}`, 1, { notBefore: START + 2_000 });
-  const { claims } = await lane.claims.send({ turn: 't', call: 2, want: 10, seen: 0, now: START + 1_000 });
+  const claims = await lane.claim(START + 1_000, 10);
   expect(claims.map(({ campaign }) => campaign)).toEqual(Array.from({ length: 10 }, () => 'old'));
-  const later = await lane.claims.send({ turn: 't', call: 3, want: 10, seen: 0, now: START + 2_000 });
+  const later = await lane.ask(START + 2_000, 10);
   expect(later.claims.every(({ campaign }) => campaign !== 'old')).toBe(true);
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PollClaim, PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
 import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
@@ -243,11 +244,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
         move(claim, ['left'], `held ${claim.number}`);
         await settle({ claim, result: 'unknown', overdue: true, reason: 'gone' });
       }
-      await lane.settlements.poll(
-        found.overduePolls.map((claim) => ({ claim, result: 'unanswered', overdue: true }) as const),
-        0,
-        now,
-      );
+      await lane.settlePolls(found.overduePolls, 'unanswered', now, { overdue: true });
       polls = polls.slice(-20);
     },
     async pause({ pick }) {
@@ -345,6 +342,6 @@ test('In any order of events, every recipient is in exactly one state and none i
         for (const it of all) await ledger.run(it);
       },
     ),
-    { numRuns: 80, interruptAfterTimeLimit: 10_000 },
+    { numRuns: NIGHTLY ? 80 : 12 },
   );
 });

@@ -86,9 +86,7 @@ async function probedLane(result: SendResult, purpose: string) {
     isRepeat ? { released: [{ first: 0, count: 2, again: 'byOperator', firstAt: 5 }], cursor: 2 } : {},
   );
   await lane.stored.backOff(START - 1);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  const [claim] = claims;
-  if (claim === undefined) throw new Error('the lane did not probe');
+  const claim = await lane.claimOne();
   expect(await lane.stored.probe()).toBe(claim.number);
   return { lane, claim };
 }

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { grantPermit, limitPermit } from '../../../src/engine/lane/permit.js';
 import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
-import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
@@ -11,29 +10,19 @@ const { redis, prefix } = testRedis('repeat-age');
 /** How long after its first request a batch may be repeated. */
 const REPEAT_FOR = 86_400_000 - 30_000 - 864_000;
 const TOO_LATE = 'an earlier request may have been accepted; the service may no longer recognise a repeat';
-const unknown = (claim: SendClaim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const;
-
 /** A lane whose first batch got no response and is to be repeated under its correlator. */
 async function laneWithRepeat(name: string, change: Partial<ScriptRules> = {}) {
   const lane = laneFixture(redis, prefix, name, { repeatFor: REPEAT_FOR, maxRecipients: 2, ...change });
   await lane.campaign('c', 2);
-  let call = 0;
+  let _call = 0;
   const claim = async (now: number) => {
-    call += 1;
-    return (await lane.claims.send({ turn: 't', call, want: 1, seen: 0, now })).claims;
-  };
-  const sweep = async (now: number) => {
-    const { overdueSends } = await lane.views.tend(86_400_000, now);
-    await lane.settlements.send(
-      overdueSends.map((it) => ({ ...unknown(it), overdue: true })),
-      0,
-      now,
-    );
+    _call += 1;
+    return await lane.claim(now);
   };
   const first = await claim(START);
-  await lane.settlements.send(first.map(unknown), 0, START + 30_000);
+  await lane.settle(first, 'unknown', START + 30_000);
   const counts = async () => (await lane.state('c')).counts;
-  return { ...lane, claim, sweep, counts, first };
+  return { ...lane, claim, counts, first };
 }
 
 test('A batch is repeated under its correlator while the service remembers its first request', async () => {
@@ -69,10 +58,10 @@ test('The time of the first request counts, however often the batch was repeated
   for (const at of [START + 40_000_000, START + 80_000_000]) {
     const again = await lane.claim(at);
     expect(again).toMatchObject([{ again: 'underCorrelator', firstAt: START }]);
-    await lane.settlements.send(again.map(unknown), 0, at + 30_000);
+    await lane.settle(again, 'unknown', at + 30_000);
   }
   const last = await lane.claim(START + REPEAT_FOR - 1_000);
-  await lane.settlements.send(last.map(unknown), 0, START + REPEAT_FOR);
+  await lane.settle(last, 'unknown', START + REPEAT_FOR);
   expect(await lane.commands.unknown()).toHaveLength(1);
 });
 
@@ -84,7 +73,7 @@ test('A batch that is resent by the operator is not repeated beyond the time of 
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
   const resent = await lane.claim(later);
   expect(resent).toMatchObject([{ again: 'byOperator', firstAt: START }]);
-  await lane.settlements.send(resent.map(unknown), 0, later + 30_000);
+  await lane.settle(resent, 'unknown', later + 30_000);
   expect(await lane.commands.unknown()).toHaveLength(1);
 });
 
@@ -94,7 +83,7 @@ test('A replayed claim keeps the time of its first request', async () => {
   for (const claim of lane.first) {
     expect(await replayClaim(lane.store, claim, START + REPEAT_FOR - 40_000)).toBe('restored');
   }
-  await lane.settlements.send(lane.first.map(unknown), 0, START + REPEAT_FOR - 39_000);
+  await lane.settle(lane.first, 'unknown', START + REPEAT_FOR - 39_000);
   expect(await lane.claim(START + REPEAT_FOR - 38_000)).toMatchObject([{ firstAt: START }]);
 });
 

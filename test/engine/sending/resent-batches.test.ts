@@ -1,26 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
+import type { SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
 const { redis, prefix } = testRedis('resent-batches');
-const accepted = (claim: SendClaim, letter = 'N') =>
-  ({
-    claim,
-    result: 'accepted',
-    letters: letter.repeat(claim.count),
-    requestId: `r${claim.number}`,
-  }) as const;
-const unknown = (claim: SendClaim) => ({ claim, result: 'unknown', reason: 'timed out' }) as const;
 
 test('A batch sent again under its correlator keeps its recipients, even above a smaller limit per request', async () => {
   const change = { repeatFor: 86_400_000, maxRecipients: 8 };
   const lane = laneFixture(redis, prefix, 'correlator', change);
   await lane.campaign('c', 8);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const claims = await lane.claim();
+  await lane.settle(claims, 'unknown', START + 1);
   await lane.stored.limitRecipients(4);
-  const again = await lane.claims.send({ turn: 't', call: 2, want: 2, seen: 0, now: START + 2 });
+  const again = await lane.ask(START + 2, 2);
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
 });
 
@@ -28,15 +20,10 @@ test('A batch sent again under its correlator keeps its recipients, even above a
 async function laneWithRepeat(name: string, change: Record<string, unknown> = {}) {
   const lane = laneFixture(redis, prefix, name, { repeatFor: 86_400_000, maxRecipients: 2 });
   await lane.campaign('c', 6, change);
-  const claim = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+  const claim = (_call: number, now: number) => lane.ask(now);
   const { claims } = await claim(1, START);
-  await lane.settlements.send(claims.map(unknown), 0, START + 1);
-  const sweep = async (now: number) => {
-    const { overdueSends } = await lane.views.tend(86_400_000, now);
-    const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
-    await lane.settlements.send(overdue, 0, now);
-  };
-  return { ...lane, claim, sweep };
+  await lane.settle(claims, 'unknown', START + 1);
+  return { ...lane, claim };
 }
 
 test('A batch that may have been accepted becomes unknown when its campaign is cancelled before it is sent again', async () => {
@@ -59,8 +46,7 @@ test('The reason of a batch that may have been accepted is the cancellation, not
   const lane = await laneWithRepeat('repeat-cancelled-why');
   await lane.commands.campaign('cancel', 'c');
   const { overdueSends } = await lane.views.tend(86_400_000, START + 60_000);
-  const overdue = overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
-  const { events } = await lane.settlements.send(overdue, 0, START + 60_000);
+  const { events } = await lane.settle(overdueSends, 'unknown', START + 60_000, { overdue: true });
   const reason = 'an earlier request may have been accepted; cancelled before it was sent again';
   expect(events).toMatchObject([{ type: 'unknown', reason, overdue: false }]);
   expect(await lane.commands.unknown()).toMatchObject([{ reason }]);
@@ -86,18 +72,14 @@ test.each(['tend', 'claim'])(
     const lane = laneFixture(redis, `${prefix}-${name}`, name, { maxRecipients: 2 });
     await lane.campaign('c', 6, { lapseAt: START + 100 });
     await lane.stored.lapse('c', START + 100);
-    const take = (call: number, now: number) => lane.claims.send({ turn: 't', call, want: 1, seen: 0, now });
+    const take = (_call: number, now: number) => lane.ask(now);
     const { claims } = await take(1, START);
     if (by === 'claim') await take(2, START + 200);
     else await lane.views.tend(86_400_000, START + 200);
     expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
     await lane.commands.campaign('cancel', 'c', undefined, START + 300);
     expect(await lane.state('c')).toMatchObject({ state: 'cancelled', remainder: 'lapsed' });
-    await lane.settlements.send(
-      claims.map((claim) => ({ claim, result: 'released' }) as const),
-      0,
-      START + 400,
-    );
+    await lane.settle(claims, 'released', START + 400);
     const { counts, endedAt } = await lane.state('c');
     expect(counts).toMatchObject({ lapsed: 6, sending: 0, cancelled: 0 });
     expect(endedAt).toBe(START + 400);
@@ -108,8 +90,7 @@ test('A batch whose worker did not repeat it stays whole, and is repeated later'
   const lane = await laneWithRepeat('repeat-released');
   const again = await lane.claim(2, START + 10);
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
-  const released = again.claims.map((claim) => ({ claim, result: 'released' }) as const);
-  await lane.settlements.send(released, 0, START + 20);
+  await lane.settle(again.claims, 'released', START + 20);
   await lane.stored.limitRecipients(1);
   const third = await lane.claim(3, START + 30);
   expect(third.claims.map(({ first, count, again }) => [first, count, again])).toEqual([
@@ -133,8 +114,7 @@ describe('A repeat under a correlator leaves the outcome unknown, and is neither
     const lane = await laneWithRepeat(name);
     const again = await lane.claim(2, START + 10);
     const isFinal = result === 'unclear';
-    const settled = again.claims.map((claim) => ({ claim, result, reason, isFinal }));
-    const { events } = await lane.settlements.send(settled, 0, START + 20);
+    const { events } = await lane.settle(again.claims, result, START + 20, { reason, isFinal });
     expect(events).toContainEqual(expect.objectContaining({ type: 'unknown', reason: why }));
     expect(await lane.state('c')).toMatchObject({
       counts: { unknown: 2, planned: 4, sending: 0 },
@@ -151,17 +131,13 @@ describe('A repeat under a correlator leaves the outcome unknown, and is neither
 async function resentBatch(name: string, count: number) {
   const lane = laneFixture(redis, prefix, name, { maxRecipients: count });
   await lane.campaign('c', count);
-  const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  await lane.settlements.send(first.claims.map(unknown), 0, START + 1);
+  const first = await lane.ask();
+  await lane.settle(first.claims, 'unknown', START + 1);
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), START + 120_000);
   const now = START + 120_001;
-  const { claims } = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now });
+  const claims = await lane.claim(now);
   const settle = (result: 'refused' | 'unclear', details: Partial<SendSettlement> = {}) =>
-    lane.settlements.send(
-      claims.map((claim) => ({ claim, result, reason: '400', ...details })),
-      0,
-      now + 1,
-    );
+    lane.settle(claims, result, now + 1, { reason: '400', ...details });
   return { ...lane, settle };
 }
 
@@ -169,9 +145,7 @@ test('The halves of a refused batch that an operator resends may have been accep
   const lane = await resentBatch('resent-halved', 4);
   await lane.settle('refused');
   await lane.commands.campaign('cancel', 'c');
-  const found = await lane.views.tend(86_400_000, START + 240_000);
-  const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
-  await lane.settlements.send(overdue, 0, START + 240_000);
+  await lane.sweep(START + 240_000);
   expect((await lane.state('c')).counts).toMatchObject({ cancelled: 0, unknown: 4 });
 });
 
@@ -190,21 +164,14 @@ test('A batch that an operator resends is not halved if the service knows its co
 test('A batch that may have been accepted becomes unknown, not suppressed, when all its recipients are suppressed by now', async () => {
   const lane = await laneWithRepeat('repeat-suppressed');
   const again = await lane.claim(2, START + 10);
-  await lane.settlements.send(
-    again.claims.map((claim) => ({ claim, result: 'suppressed' })),
-    0,
-    START + 20,
-  );
+  await lane.settle(again.claims, 'suppressed', START + 20);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4 });
 });
 
 test('A batch is not sent again under its correlator when some of its recipients are suppressed by now', async () => {
   const lane = await laneWithRepeat('repeat-divided');
   const again = await lane.claim(2, START + 10);
-  const divided = again.claims.map(
-    (claim) => ({ claim, result: 'partlySuppressed', letters: 'S-' }) as const,
-  );
-  await lane.settlements.send(divided, 0, START + 20);
+  await lane.settle(again.claims, 'partlySuppressed', START + 20, { letters: 'S-' });
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
   expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);
 });
@@ -212,35 +179,29 @@ test('A batch is not sent again under its correlator when some of its recipients
 test('A batch sent without its suppressed recipients is not sent again under the correlator of the whole batch', async () => {
   const lane = laneFixture(redis, prefix, 'correlator-part', { repeatFor: 86_400_000, maxRecipients: 3 });
   await lane.campaign('c', 3);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  const partly = claims.map((claim) => ({ ...unknown(claim), letters: '-S-' }));
-  await lane.settlements.send(partly, 0, START + 1);
+  const claims = await lane.claim();
+  await lane.settle(claims, 'unknown', START + 1, { letters: '-S-' });
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, suppressed: 1, planned: 0 });
 });
 
 test('When an operator resends a batch, suppressed recipients stay unknown, and the others are sent without them', async () => {
   const lane = laneFixture(redis, prefix, 'resent-divided', { maxRecipients: 6 });
   await lane.campaign('c', 6);
-  const first = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  await lane.settlements.send(first.claims.map(unknown), 0, START + 1);
+  const first = await lane.ask();
+  await lane.settle(first.claims, 'unknown', START + 1);
   const later = START + 120_000;
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
-  const again = await lane.claims.send({ turn: 't', call: 2, want: 9, seen: 0, now: later });
-  const divided = again.claims.map(
-    (claim) => ({ claim, result: 'partlySuppressed', letters: '--SS-S' }) as const,
-  );
-  await lane.settlements.send(divided, 0, later);
-  const parts = await lane.claims.send({ turn: 't', call: 3, want: 9, seen: 0, now: later });
+  const again = await lane.ask(later, 9);
+  await lane.settle(again.claims, 'partlySuppressed', later, { letters: '--SS-S' });
+  const parts = await lane.ask(later, 9);
   expect(parts.claims.map(({ first, count, again }) => [first, count, again])).toEqual([
     [0, 2, 'byOperator'],
     [2, 2, 'byOperator'],
     [4, 1, 'byOperator'],
     [5, 1, 'byOperator'],
   ]);
-  const settled = parts.claims.map((claim, at) =>
-    at % 2 === 0 ? accepted(claim) : ({ claim, result: 'suppressed' } as const),
-  );
-  await lane.settlements.send(settled, 0, later + 1);
+  for (const [at, claim] of parts.claims.entries())
+    await lane.settle(claim, at % 2 === 0 ? 'accepted' : 'suppressed', later + 1);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 3, deliveredToNetwork: 3, planned: 0 });
   expect((await lane.commands.unknown()).map(({ first, count }) => [first, count])).toEqual([
     [2, 2],
@@ -251,20 +212,14 @@ test('When an operator resends a batch, suppressed recipients stay unknown, and 
 test('A batch that an operator resends and then cancels becomes unknown, because it may have been accepted before', async () => {
   const lane = laneFixture(redis, prefix, 'repeat-resent', { maxRecipients: 3 });
   await lane.campaign('c', 3);
-  const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0, now: START });
-  await lane.settlements.send(claims.map(unknown), 0, START + 1);
+  const claims = await lane.claim();
+  await lane.settle(claims, 'unknown', START + 1);
   const later = START + 120_000;
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
   await lane.stored.limitRecipients(2);
-  const part = await lane.claims.send({ turn: 't', call: 2, want: 1, seen: 0, now: later });
-  await lane.settlements.send(
-    part.claims.map((claim) => ({ claim, result: 'notSent', reason: 'x' })),
-    0,
-    later,
-  );
+  const part = await lane.ask(later);
+  await lane.settle(part.claims, 'notSent', later, { reason: 'x' });
   await lane.commands.campaign('cancel', 'c');
-  const found = await lane.views.tend(86_400_000, later + 60_000);
-  const overdue = found.overdueSends.map((it) => ({ ...unknown(it), overdue: true }) as const);
-  await lane.settlements.send(overdue, 0, later + 60_000);
+  await lane.sweep(later + 60_000);
   expect((await lane.state('c')).counts).toMatchObject({ planned: 0, sending: 0, unknown: 3 });
 });

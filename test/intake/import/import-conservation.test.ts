@@ -7,6 +7,7 @@ import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { reportRows } from '../../../src/reporting/report.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
@@ -180,6 +181,6 @@ test('Every row of any list is imported as exactly one recipient, duplicate, or 
         ]);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: NIGHTLY ? 60 : 15 },
   );
 });

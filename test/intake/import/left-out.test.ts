@@ -2,16 +2,14 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { KeyFullError } from '../../../src/campaign/errors.js';
 import type { ReportRow } from '../../../src/campaign/recipient-views.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
-import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
-import { findRecipients, recipientPage, reportRows } from '../../../src/reporting/report.js';
+import { findRecipients, reportRows } from '../../../src/reporting/report.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
+import { leavesRowsOut } from './left-out-rows.js';
 
 const { prefix, redis } = testRedis('left-out');
-const { deps, keys, lane, stored } = importFixture(redis, prefix);
+const { deps, keys } = importFixture(redis, prefix);
 
 async function created(csv: string, message = 'Hi'): Promise<string> {
   const outcome = await importCampaign(deps, {
@@ -64,33 +62,8 @@ test('A search finds an invalid row whose number is valid', async () => {
   expect(found).toEqual([`${id} invalid`]);
 });
 
-test('The first 100,000 duplicates and the first 100,000 invalid rows are stored, are paged through, and are removed with the campaign', async () => {
-  const many = 100_020;
-  const rows = ['phone', mobile(1)];
-  for (let at = 0; at < many; at += 1) rows.push(mobile(1));
-  for (let at = 0; at < many; at += 1) rows.push('0');
-  const id = await created(`${rows.join('\n')}\n`);
-  expect(await readMeta(redis, keys, lane, id)).toMatchObject({ duplicates: many, invalid: many });
-  expect((await readState(redis, keys, lane, id))?.total).toBe(1);
-  const counts = new Map<string, number>();
-  for (const { status } of await report(id)) counts.set(status, (counts.get(status) ?? 0) + 1);
-  expect([...counts]).toEqual([
-    ['planned', 1],
-    ['duplicate', 100_000],
-    ['invalid', 100_000],
-  ]);
-  const last = await recipientPage(redis, keys, id, { cursor: '199999', limit: 10 });
-  expect(last.recipients.map(({ leftOut }) => leftOut?.line)).toEqual([200_021, 200_022]);
-  expect(last.nextCursor).toBe(null);
-  const filtered = await recipientPage(redis, keys, id, { limit: 2, status: 'invalid' });
-  expect(filtered).toMatchObject({
-    recipients: [{ leftOut: { line: 100_023 } }, { leftOut: { line: 100_024 } }],
-    nextCursor: '100003',
-  });
-  await stored.changeState(id, { state: 'completed', endedAt: 1, counts: { deliveredToTerminal: 1 } });
-  await removeCampaign(redis, keys, lane, id);
-  expect((await redis.keys(`{${prefix}*`)).filter((key) => key.includes(id))).toEqual([]);
-});
+test('Rows that are left out are stored, are paged through, and are removed with the campaign', () =>
+  leavesRowsOut({ redis, prefix: `${prefix}-rows` }, 1_020));
 
 test('A list of invalid rows stores nothing unless `skipInvalid` is set, and counts for the memory of its key if it is', async () => {
   const by = {

@@ -90,7 +90,7 @@ test('A poll finds the request of a campaign of one recipient, and settles it', 
   const id = await enqueue();
   await settle('accepted');
   now += lane.rules.firstPoll;
-  const { claims } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
+  const claims = await lane.poll(now);
   const [of = expect.unreachable()] = claims;
   const infos = { claim: of, result: 'infos', letters: 'I', requestId: 'r1' } as const;
   await lane.settlements.poll([infos], 0, now);
@@ -127,9 +127,9 @@ test('The id of a request counts as accepted while its campaign exists, and not 
   const accepted = () => everAccepted(redis, lane.keys, 'default', ['r1', 'r2']);
   expect(await accepted()).toEqual(new Set(['r1']));
   now += lane.rules.deadline;
-  const { claims } = await lane.claims.poll({ turn: 'p', call: 1, want: 1, seen: 0, now });
+  const claims = await lane.poll(now);
   const [of = expect.unreachable()] = claims;
-  await lane.settlements.poll([{ claim: of, result: 'missing', requestId: 'r1' }], 0, now);
+  await lane.settlePolls(of, 'missing', now, { requestId: 'r1' });
   expect(await row(id)).toMatchObject({ status: 'unconfirmed' });
   await removeCampaign(redis, lane.keys, 'default', id);
   expect(await accepted()).toEqual(new Set());

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
 import type { Row, Rows } from '../../../src/intake/import/rows.js';
 import { ListError } from '../../../src/intake/import/rows.js';
+import { NIGHTLY } from '../../base/parts.js';
 
 /** First rows so long that the rest of the file comes in chunks, after the part that is read to detect the dialect. */
 const LONG = 'x'.repeat(4_900);
@@ -147,7 +148,7 @@ describe('The line numbers of rows', () => {
           expect(found.map(({ lines: _, ...row }) => row)).toEqual(expected);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: NIGHTLY ? 100 : 25 },
     );
   });
 
@@ -290,7 +291,7 @@ describe('A quote that is wrong makes one line invalid, and hides no other:', ()
           expect(sound).toEqual(expected.filter((line) => line !== lineOfWrong && !blank.includes(line)));
         },
       ),
-      { numRuns: 200 },
+      { numRuns: NIGHTLY ? 200 : 50 },
     );
   });
 

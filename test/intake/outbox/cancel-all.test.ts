@@ -1,40 +1,13 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { createVolley, type Volley } from '../../../src/app/runtime.js';
-import { loadConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
+import { expect, test, vi } from 'vitest';
+import type { Volley } from '../../../src/app/runtime.js';
 import type { Outbox } from '../../../src/index.js';
-import { type Simulator, startSimulator } from '../../../src/tools/simulator/index.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
 const { url, prefix } = testRedis('cancel-all');
-let prefixes = 0;
-const NUMBER = '+447700900123';
 const LATER = new Date(Date.now() + 86_400_000).toISOString();
-const SOON = { timeout: 20_000, interval: 50 };
 
-/** A Volley that works, against a simulator. */
-async function started(quota: string): Promise<{ volley: Volley; simulator: Simulator }> {
-  const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 50 });
-  prefixes += 1;
-  const config = loadConfig(
-    {
-      REDIS_URL: url,
-      REDIS_PREFIX: `${prefix}-${prefixes}`,
-      API_KEY: 'k',
-      HOURLY_QUOTA: quota,
-      SENDER_ADDRESS: 'ACME',
-      LOG_LEVEL: 'silent',
-    },
-    { simulator: { messagingBaseUrl: simulator.messagingBaseUrl, accountBaseUrl: simulator.accountBaseUrl } },
-  );
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(async () => {
-    await volley.close();
-    await simulator.close();
-  });
-  await volley.work().ready;
-  return { volley, simulator };
-}
+const started = (quota: string) => workingVolley(url, prefix, quota);
 
 async function putAll(outbox: Outbox, count: number, sendAt?: string): Promise<void> {
   const messages = Array.from({ length: count }, (_, at) => ({

@@ -9,6 +9,7 @@ import { KeyFullError } from '../../../src/index.js';
 import { outboxStore, type PutReply } from '../../../src/intake/outbox/store.js';
 import { paidBytes } from '../../../src/intake/outbox/stored-message.js';
 import { forgetWave } from '../../../src/intake/outbox/wave.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
@@ -185,7 +186,7 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
       expect((await own.counts()).stored).toBe(0);
       expect(await usedOf(own)).toEqual({});
     }),
-    { numRuns: 60 },
+    { numRuns: NIGHTLY ? 60 : 15 },
   );
 }, 120_000);
 

@@ -1,40 +1,16 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { createVolley, type Volley } from '../../../src/app/runtime.js';
-import { loadConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
+import { expect, test, vi } from 'vitest';
 import type { OutboxMessageStatus } from '../../../src/campaign/outbox-views.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
 const { url, prefix } = testRedis('message-views');
 
 /** The first request with it is accepted, then its connection is reset. */
 const RESET = '+4795550131';
-const NUMBER = '+447700900123';
-const SOON = { timeout: 20_000, interval: 50 };
-let prefixes = 0;
 
 /** A Volley that works against a simulator, with an outbox. */
 async function started() {
-  const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 50 });
-  prefixes += 1;
-  const config = loadConfig(
-    {
-      REDIS_URL: url,
-      REDIS_PREFIX: `${prefix}-${prefixes}`,
-      API_KEY: 'k',
-      HOURLY_QUOTA: '100000',
-      SENDER_ADDRESS: 'ACME',
-      FOLLOW_UP_FIRST_MS: '100',
-    },
-    { simulator: { messagingBaseUrl: simulator.messagingBaseUrl, accountBaseUrl: simulator.accountBaseUrl } },
-  );
-  const volley: Volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(async () => {
-    await volley.close();
-    await simulator.close();
-  });
-  await volley.work().ready;
+  const { volley } = await workingVolley(url, prefix);
   await volley.outboxes.create({ name: 'dentist', message: 'Hi {{name}}' });
   const outbox = volley.outbox('dentist');
   const listed = async (): Promise<OutboxMessageStatus[]> => {

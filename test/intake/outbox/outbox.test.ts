@@ -5,40 +5,13 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createVolley, type Volley } from '../../../src/app/runtime.js';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
-import { type Simulator, startSimulator } from '../../../src/tools/simulator/index.js';
 import { privateRedis } from '../../base/redis/private-redis.js';
 import { raceOutbox } from './races.js';
+import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
 const redis = await privateRedis();
-let prefixes = 0;
 
-/** A Volley that works, against a simulator. */
-async function started(): Promise<{ volley: Volley; simulator: Simulator; texts(): string[] }> {
-  const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 50 });
-  prefixes += 1;
-  const config = loadConfig(
-    {
-      REDIS_URL: redis.url,
-      REDIS_PREFIX: `outbox-${prefixes}`,
-      API_KEY: 'k',
-      HOURLY_QUOTA: '100000',
-      SENDER_ADDRESS: 'ACME',
-      FOLLOW_UP_FIRST_MS: '100',
-      LOG_LEVEL: 'silent',
-    },
-    { simulator: { messagingBaseUrl: simulator.messagingBaseUrl, accountBaseUrl: simulator.accountBaseUrl } },
-  );
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(async () => {
-    await volley.close();
-    await simulator.close();
-  });
-  await volley.work().ready;
-  return { volley, simulator, texts: () => [...simulator.ledger.entries()].map(({ text }) => text) };
-}
-
-const NUMBER = '+447700900123';
-const SOON = { timeout: 20_000, interval: 50 };
+const started = () => workingVolley(redis.url, 'outbox');
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
 
 describe('An outbox', () => {

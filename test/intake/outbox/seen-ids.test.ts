@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SeenIds } from '../../../src/intake/outbox/seen-ids.js';
+import { NIGHTLY } from '../../base/parts.js';
 
 test('Finds the first line of an id that occurs again with different content, as a map of all ids would', () => {
   const id = fc.integer({ min: 0, max: 30_000 });
@@ -18,7 +19,7 @@ test('Finds the first line of an id that occurs again with different content, as
         }
       },
     ),
-    { numRuns: 10 },
+    { numRuns: NIGHTLY ? 10 : 3 },
   );
 });
 

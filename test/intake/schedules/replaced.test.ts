@@ -4,15 +4,13 @@ import { readState } from '../../../src/engine/lane/campaigns.js';
 import { occurrenceDigest } from '../../../src/engine/recipients/reservation.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { scheduleStore } from '../../../src/intake/schedules/store.js';
-import { seededRandom } from '../../../src/tools/simulator/random.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture } from '../import/import-fixture.js';
 import { HOUR, MONDAY, scheduleFixture } from './fixture.js';
 import { mortalProcess, POINTS } from './mortal-process.js';
-import { scheduleReplaceRun } from './replace-run.js';
 
-const { url, prefix, redis } = testRedis('schedules-replaced');
+const { prefix, redis } = testRedis('schedules-replaced');
 let worlds = 0;
 
 /** A worker that has a schedule in hand, which is due, and stands still before this command. */
@@ -91,18 +89,3 @@ test.each(POINTS)(
     expect(await texts()).toEqual(before);
   },
 );
-
-test('No process that is stopped at any moment creates a campaign of a schedule that was removed or paused', {
-  timeout: 120_000,
-}, async () => {
-  const outcome = await scheduleReplaceRun({
-    redis,
-    url,
-    prefix: `${prefix}-run`,
-    races: 60,
-    random: seededRandom(7),
-  });
-  console.info(JSON.stringify(outcome));
-  expect(outcome.late).toEqual([]);
-  expect(outcome.created).toBeGreaterThan(0);
-});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Command, type Flag, isThere, type Operation } from './operation.js';
+import { type Command, type Flag, flagName, isThere, type Operation } from './operation.js';
 
 /*
  * What the command line needs to know about operations before it loads them: the names, flags, and help of their commands. A test writes it to
@@ -77,8 +77,7 @@ function flagsOf({ name: operation, input }: Operation, { flags = {} }: Command)
     const schema = input.shape[member];
     const about = flag.about ?? inFlow(descriptionOf(schema));
     if (about === '') throw new TypeError(`The flag ${member} of ${operation} has no text.`);
-    const name = `--${member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const spelled = short === undefined ? name : `${short}, ${name}`;
+    const spelled = [short, flagName(member)].filter((each) => each !== undefined).join(', ');
     if (isSwitch(schema)) return { flags: spelled, about };
     const reads: Reads = {
       ...(as === undefined ? readsOf(schema) : { as }),

@@ -61,6 +61,10 @@ export interface Flag {
   readonly isRequired?: true;
 }
 
+/** The flag of a member, as people type it. */
+export const flagName = (member: string): string =>
+  `--${member.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
 /** The command of an operation. */
 export interface Command<Input = unknown> {
   /** Its words and arguments, such as `lane rename <name> <newName>`. */

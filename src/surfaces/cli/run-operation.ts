@@ -10,6 +10,7 @@ import {
   type Call,
   Existing,
   type Feed,
+  flagName,
   type Hooks,
   isThere,
   type Operation,
@@ -235,7 +236,7 @@ const WHOLE_IDS: Readonly<
 
 /** The input of an operation, as its schema reads it. An argument may have the name of the object instead of its member. */
 async function inputOf(
-  { access, input, kind }: Operation,
+  { access, cli, input, kind }: Operation,
   volley: Volley,
   typed: Readonly<Record<string, unknown>>,
 ): Promise<unknown> {
@@ -252,9 +253,15 @@ async function inputOf(
   if (error === undefined) return data;
   const [issue] = error.issues;
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
-  const where = [...(issue?.path ?? []), ...unknown].join('.') || 'The input';
+  const path = [...(issue?.path ?? []), ...unknown].map(String);
   const what = unknown.length > 0 ? 'there is no such field' : (issue?.message ?? 'it is invalid');
-  throw badInput(`${where}: ${what}`);
+  const [member = ''] = path;
+  if (!isThere(cli) || !Object.hasOwn(cli.flags ?? {}, member))
+    throw badInput(`${path.join('.') || 'The input'}: ${what}`);
+  const value = path.reduce<unknown>((whole, step) => Object(whole)[step], given);
+  const shown = typeof value === 'string' || typeof value === 'number' ? `'${value}' of ` : 'of ';
+  const about = /^(?:must|is|has)\b/.test(what) ? `It ${what}` : what;
+  throw badInput(`The value ${shown}${flagName(member)} is not valid. ${about}`);
 }
 
 /** Files of spreadsheet programs. */

@@ -40,6 +40,27 @@ test('Pages of the command line have the same cursor as those of the library', a
   expect(read).toEqual(entries.map(({ createdAt }) => createdAt));
 });
 
+test.each([
+  [
+    '--countries',
+    'GB,Denmark',
+    /^volley: The value 'Denmark' of --countries is not valid\. It must be a list of countries such as/,
+  ],
+  [
+    '--addresses',
+    '1.2.3',
+    /^volley: The value '1\.2\.3' of --addresses is not valid\. It must be a list of addresses/,
+  ],
+  [
+    '--cost-per-day',
+    'much',
+    /^volley: The value 'much' of --cost-per-day is not valid\. It must be an amount such as/,
+  ],
+])('A limit that is not valid is named by its flag: %s %s', async (flag, value, error) => {
+  const { exit, stderr } = await volley('keys', 'create', '--name', 'shop', '--scope', 'send', flag, value);
+  expect([exit, stderr]).toEqual([2, expect.stringMatching(error)]);
+});
+
 test('A key shows its kind, rights, and limits, but not its secret', async () => {
   const limits = ['--test', '--senders', 'ACME', '--recipients-per-day', '100', '--addresses', '10.0.0.0/8'];
   const made = await volley('keys', 'create', '--name', 'shop', '--scope', 'send', ...limits);

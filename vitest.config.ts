@@ -15,10 +15,10 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, ...exclude],
     setupFiles: ['test/base/worker-order.ts'],
     globalSetup: ['test/base/redis/provide.ts', 'test/end-to-end/console/provide.ts'],
-    // Generous limits, so that only hanging tests time out, even on a busy machine.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 15_000 } },
+    // Generous limits, so that only hanging tests time out, even beside eight busy loops.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     // Most files wait for real time to pass. More workers would slow down the tests that measure time.
     maxWorkers: 4,
     sequence: { sequencer: LongFirst },

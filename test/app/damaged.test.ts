@@ -1,26 +1,25 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { keyNames } from '../../src/base/redis/keys.js';
-import { createVolley, loadConfig, type Volley } from '../../src/index.js';
-import { testRedis } from '../base/redis/test-redis.js';
+import type { Volley } from '../../src/index.js';
+import { scene } from '../scene/scene.js';
 
-const { prefix, redis, url } = testRedis('damaged');
+const { open, prefix, redis, stored } = scene('damaged', {
+  settings: {
+    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+    API_KEY: 'k',
+    HOURLY_QUOTA: '100',
+    SENDER_ADDRESS: '12345',
+  },
+});
 const NUMBER = '+447700900123';
 const OTHER = '+447700900124';
 
 /** An installation with one of everything. */
 async function installation(name: string) {
-  const keys = keyNames(`${prefix}-${name}`);
-  const config = loadConfig({
-    REDIS_URL: url,
-    REDIS_PREFIX: `${prefix}-${name}`,
-    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-    API_KEY: 'k',
-    HOURLY_QUOTA: '100',
-    SENDER_ADDRESS: '12345',
-    LOG_LEVEL: 'silent',
-  });
-  const volley = createVolley({ config });
-  onTestFinished(() => volley.close());
+  const own = `${prefix}-${name}`;
+  const keys = keyNames(own);
+  const lane = stored('default', own);
+  const volley = open({ REDIS_PREFIX: own });
   const campaign = async (idempotencyKey: string, message = 'Sale'): Promise<string> => {
     const outcome = await volley.enqueue({
       message,
@@ -39,7 +38,7 @@ async function installation(name: string) {
       message: 'Hello',
       recipients: [{ to: NUMBER }],
     });
-  return { keys, volley, bad: await campaign('bad'), good: await campaign('good', 'Other'), campaign };
+  return { keys, lane, volley, bad: await campaign('bad'), good: await campaign('good', 'Other'), campaign };
 }
 
 type Installation = Awaited<ReturnType<typeof installation>>;
@@ -87,7 +86,7 @@ const DAMAGED: readonly (readonly [
   ],
   [
     'the state of a campaign that is no JSON',
-    ({ keys, bad }) => redis.hset(keys.lane('default', 'states'), bad, '{'),
+    ({ lane, bad }) => lane.damageState(bad),
     'campaigns',
     ({ bad }) => `campaign ${bad} cannot be read (it is not JSON). To remove it: volley delete ${bad}`,
   ],
@@ -142,11 +141,10 @@ test.each(DAMAGED)(
 );
 
 test('A campaign that is removed because it cannot be read keeps its idempotency key, its counts, and its claims', async () => {
-  const { keys, volley, bad, good, campaign } = await installation('removed');
-  const states = keys.lane('default', 'states');
-  await redis.hset(states, bad, 'x');
+  const { lane, volley, bad, good, campaign } = await installation('removed');
+  await lane.damageState(bad);
   const claim = { campaign: bad, first: 0, count: 1, at: Date.now(), turn: 't', call: 1, epoch: 0 };
-  await redis.hset(keys.lane('default', 'claims'), '1', JSON.stringify(claim));
+  await lane.put('claims', '1', claim);
   await expect(volley.status(bad)).rejects.toMatchObject({
     code: 'damaged',
     message: expect.stringContaining(bad),

@@ -1,22 +1,18 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { createVolley } from '../../src/app/runtime.js';
-import { loadConfig, loadLocalConfig } from '../../src/base/config/index.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/index.js';
-import { testRedis } from '../base/redis/test-redis.js';
 import { startTcpProxy } from '../faults/tcp-proxy.js';
+import { scene } from '../scene/scene.js';
 import { at, CONTRACT, WITH_ADDRESS } from './contract.js';
 import { contentOf, january, recordsSetting } from './service.js';
 
-const redis = testRedis('records');
+const redis = scene('records');
+const { open } = redis;
 const keys = keyNames(redis.prefix);
 const { simulator, volley, events, env } = await recordsSetting(redis);
 const { records } = volley;
@@ -265,7 +261,7 @@ describe('One request of a credential at a time', () => {
   test('holds for requests, status requests, and downloads together', async () => {
     simulator.clear();
     simulator.configure({ latency: 5, records: { bytes: 300_000 } });
-    const other = createVolley({ config: loadConfig(env) });
+    const other = open(env);
     const all = Array.from({ length: 8 }, (_, at) =>
       (at % 2 === 0 ? records : other.records).fetch(january(14, `+33${at}`)).then(async (opened) => {
         if (opened.kind === 'none') throw new Error(opened.reason);
@@ -273,7 +269,6 @@ describe('One request of a credential at a time', () => {
       }),
     );
     const sizes = await Promise.all(all);
-    await other.close();
     simulator.configure({ latency: 0, records: { bytes: 2_000 } });
     expect(Math.min(...sizes)).toBeGreaterThanOrEqual(300_000);
     expect(simulator.recordsInFlight()).toBe(1);
@@ -282,9 +277,8 @@ describe('One request of a credential at a time', () => {
   test('unless RECORDS_IN_FLIGHT says otherwise', async () => {
     simulator.clear();
     simulator.configure({ latency: 30 });
-    const many = createVolley({ config: loadConfig({ ...env, RECORDS_IN_FLIGHT: '4' }) });
+    const many = open({ ...env, RECORDS_IN_FLIGHT: '4' });
     await Promise.all(Array.from({ length: 8 }, (_, at) => many.records.request(january(15, `+34${at}`))));
-    await many.close();
     simulator.configure({ latency: 0 });
     expect(simulator.recordsInFlight()).toBeGreaterThan(1);
     expect(simulator.recordsInFlight()).toBeLessThanOrEqual(4);
@@ -374,8 +368,7 @@ describe('A request is sent once', () => {
     const { id } = await records.request(january(23, '+3226'));
     simulator.configure({ ...NO_FAULTS, latency: 100 });
     await redis.redis.hdel(keys.records('lane-default', `request:${id}`), 'notBefore');
-    const many = createVolley({ config: loadConfig({ ...env, RECORDS_IN_FLIGHT: '4' }) });
-    onTestFinished(() => many.close());
+    const many = open({ ...env, RECORDS_IN_FLIGHT: '4' });
     const control = new AbortController();
     const fetches = [1, 2].map(() => many.records.fetch({ id }, { signal: control.signal }));
     await expect.poll(async () => (await records.show(id)).state).toBe('pending');
@@ -392,8 +385,7 @@ describe('A request is sent once', () => {
     onTestFinished(() => proxy.close());
     const contract = { ...CONTRACT, timeouts: { ...CONTRACT.timeouts, request: '500ms' } };
     const quick = await recordsSetting({ ...redis, prefix: `${redis.prefix}-stopped` }, { contract });
-    const slow = createVolley({ config: loadConfig({ ...quick.env, REDIS_URL: url.href }) });
-    onTestFinished(() => slow.close());
+    const slow = open({ ...quick.env, REDIS_URL: url.href });
     const stopped = proxy.trap({ on: 'reply', matching: /"claimed"/, action: () => delay(600) });
     expect(await slow.records.request(january(24, '+3227'))).toMatchObject({ state: 'planned' });
     await stopped;
@@ -482,22 +474,14 @@ describe('Credentials', () => {
     await once(service.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void service.close());
     const { port } = z.object({ port: z.number() }).parse(service.address());
-    const dir = await mkdtemp(join(tmpdir(), 'volley-records-'));
-    onTestFinished(() => rm(dir, { recursive: true }));
-    const RECORDS_CONTRACT = join(dir, 'contract.json');
-    await writeFile(RECORDS_CONTRACT, JSON.stringify(at(token, `http://127.0.0.1:${port}`)));
-    const REDIS_PREFIX = `${redis.prefix}-refuses`;
-    const ACCOUNT_BASE_URL = simulator.accountBaseUrl;
-    const config = loadConfig({
+    const other = open({
       ...env,
       ...account,
       API_KEY: '',
-      ACCOUNT_BASE_URL,
-      REDIS_PREFIX,
-      RECORDS_CONTRACT,
+      ACCOUNT_BASE_URL: simulator.accountBaseUrl,
+      REDIS_PREFIX: `${redis.prefix}-refuses`,
+      RECORDS_CONTRACT: redis.write('refusing.json', at(token, `http://127.0.0.1:${port}`)),
     });
-    const other = createVolley({ config });
-    onTestFinished(() => other.close());
     for (const day of [1, 2, 3]) {
       expect(await other.records.request(january(day))).toMatchObject({ state: 'refused' });
       expect(calls).toBe(2 * day);
@@ -545,28 +529,23 @@ describe('Credentials', () => {
   });
 
   test('A key that the service does not know is refused', async () => {
-    const wrong = createVolley({
-      config: loadConfig({ ...env, API_KEY: 'other', REDIS_PREFIX: `${redis.prefix}-wrong` }),
-    });
+    const wrong = open({ ...env, API_KEY: 'other', REDIS_PREFIX: `${redis.prefix}-wrong` });
     expect(await wrong.records.request(january(1))).toMatchObject({
       state: 'refused',
       reason: expect.stringContaining('401'),
     });
-    await wrong.close();
   });
 
   test('Without them, requests can be listed but not sent', async () => {
-    const local = createVolley({ config: loadLocalConfig(env) });
+    const local = open({ ...env, MESSAGING_BASE_URL: '' });
     expect(await local.records.list({ limit: 1 })).toHaveLength(1);
     await expect(local.records.request(january(1))).rejects.toThrow('need the addresses and credentials');
-    await local.close();
   });
 });
 
 test('Without a contract there are no call records', async () => {
   const { RECORDS_CONTRACT: _contract, ...rest } = env;
-  const none = createVolley({ config: loadConfig(rest) });
+  const none = open(rest);
   await expect(none.records.request(january(1))).rejects.toThrow('set RECORDS_CONTRACT');
   expect(await none.records.contract()).toBeNull();
-  await none.close();
 });

@@ -1,11 +1,7 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll } from 'vitest';
-import { createVolley, type Volley } from '../../src/app/runtime.js';
-import { loadConfig } from '../../src/base/config/index.js';
-import { createEvents, type VolleyEvent } from '../../src/base/events/events.js';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/tools/simulator/index.js';
+import type { Volley } from '../../src/app/volley.js';
+import type { VolleyEvent } from '../../src/base/events/events.js';
+import type { Simulator, SimulatorOptions } from '../../src/tools/simulator/index.js';
+import type { Scene } from '../scene/scene.js';
 import { at, CONTRACT } from './contract.js';
 
 /** A simulator of call records, and clients of it. */
@@ -17,9 +13,11 @@ export interface RecordsSetting {
   readonly events: readonly VolleyEvent[];
 }
 
-/** Starts a simulator that serves the contract, and a client with one lane. Both end after the file's last test. */
+let contracts = 0;
+
+/** Starts a simulator that serves the contract, and a client with one lane, in a scene or, by its prefix, beside it. */
 export async function recordsSetting(
-  redis: { readonly url: string; readonly prefix: string },
+  { open, prefix, settings: base, startSimulator, write }: Scene,
   {
     contract = CONTRACT,
     credentials = { API_KEY: 'k' },
@@ -39,28 +37,17 @@ export async function recordsSetting(
     ...others,
     records: { pending: 50, ...records, contract: JSON.parse(JSON.stringify(contract)) },
   });
-  const dir = await mkdtemp(join(tmpdir(), 'volley-records-'));
-  const contractFile = join(dir, 'contract.json');
-  await writeFile(contractFile, JSON.stringify(at(contract, simulator.accountBaseUrl)));
+  contracts += 1;
   const env = {
-    REDIS_URL: redis.url,
-    REDIS_PREFIX: redis.prefix,
+    ...base,
+    REDIS_PREFIX: prefix,
     MESSAGING_BASE_URL: simulator.messagingBaseUrl,
-    RECORDS_CONTRACT: contractFile,
-    LOG_LEVEL: 'silent',
+    RECORDS_CONTRACT: write(`contract-${contracts}.json`, at(contract, simulator.accountBaseUrl)),
     ...credentials,
     ...settings,
   };
-  const events = createEvents({ level: 'silent' });
-  const seen: VolleyEvent[] = [];
-  events.onAny((event) => void seen.push(event));
-  const volley = createVolley({ config: loadConfig(env), events });
-  afterAll(async () => {
-    await volley.close();
-    await simulator.close();
-    await rm(dir, { recursive: true, force: true });
-  });
-  return { simulator, env, volley, events: seen };
+  const events: VolleyEvent[] = [];
+  return { simulator, env, volley: open(env, { seen: events }), events };
 }
 
 /** A request for one day in January, for one number. */

@@ -1,13 +1,11 @@
-import { afterAll, expect } from 'vitest';
-import { createVolley, type Volley } from '../../src/app/runtime.js';
-import { loadConfig } from '../../src/base/config/index.js';
-import { createEvents } from '../../src/base/events/events.js';
+import { expect } from 'vitest';
+import type { Volley } from '../../src/app/volley.js';
 import type {
   ConformanceCheck,
   ConformanceOptions,
   ConformanceWay,
 } from '../../src/tools/conformance/report.js';
-import { testRedis } from '../base/redis/test-redis.js';
+import { scene } from '../scene/scene.js';
 import { CONFORMANCE_ROWS } from '../tools/conformance/rows.js';
 
 /** What a test of a service found. */
@@ -24,23 +22,20 @@ export interface Found {
 
 /** Tests services, each with an installation of its own. Call it at the top level of a test file; `name` is that of its keys. */
 export function conformanceTests(name: string) {
-  const { url: redisUrl, prefix } = testRedis(name);
-  const opened: Volley[] = [];
-  afterAll(() => Promise.all(opened.map((volley) => volley.close())));
+  const { lanesFile, open, prefix } = scene(name);
   let installations = 0;
 
   return async (
     env: Readonly<Record<string, string>>,
     options: ConformanceOptions,
-    lanesFile = '[]',
+    lanes: readonly object[] = [],
   ): Promise<Found> => {
     installations += 1;
-    const config = loadConfig(
-      { REDIS_URL: redisUrl, REDIS_PREFIX: `${prefix}-${installations}`, ...env },
-      { readFile: () => lanesFile },
-    );
-    const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-    opened.push(volley);
+    const volley = open({
+      REDIS_PREFIX: `${prefix}-${installations}`,
+      ...(lanes.length > 0 && { LANES_FILE: lanesFile(lanes) }),
+      ...env,
+    });
     const checks: ConformanceCheck[] = [];
     const ways: ConformanceWay[] = [];
     for await (const result of volley.conformance(options))

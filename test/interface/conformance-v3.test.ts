@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConformanceOptions } from '../../src/tools/conformance/report.js';
-import { startSimulator } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { conformanceTests, type Found } from './conformance-run.js';
 import { closedPort, rawServer, reply } from './raw-server.js';
 
@@ -87,11 +87,10 @@ async function answering(responses: Readonly<Record<string, string>> = {}, optio
     client: { id: 'id', secret: 'secret', product: 'sms-a2p-marketing' },
   };
   const env = {
-    LANES_FILE: 'lanes.json',
     TOKEN_URL: `${server.origin}/token`,
     MESSAGING_BASE_URL: server.origin,
   };
-  return run(env, options, JSON.stringify([lane]));
+  return run(env, options, [lane]);
 }
 
 test('The description of version 3 is a valid OpenAPI document', async () => {
@@ -181,11 +180,10 @@ describe('A conformance test of a service of version 3', () => {
 
   test('passes with the simulator, which shows the same ways as with version 1', async () => {
     const simulator = await startSimulator({ clients: [{ id: 'id', secret: 'secret' }] });
-    onTestFinished(() => simulator.close());
     const { messagingBaseUrl, tokenUrl } = simulator.v3;
     const client = { id: 'id', secret: 'secret', product: 'sms-a2p-marketing' };
-    const env = { LANES_FILE: 'lanes.json', TOKEN_URL: tokenUrl, MESSAGING_BASE_URL: messagingBaseUrl };
-    const lanes = JSON.stringify([{ name: 'marketing', profile: 'v3', client }]);
+    const env = { TOKEN_URL: tokenUrl, MESSAGING_BASE_URL: messagingBaseUrl };
+    const lanes = [{ name: 'marketing', profile: 'v3', client }];
     const { failed, skipped, ways } = await run(env, ALL, lanes);
     expect({ failed, skipped }).toEqual({ failed: {}, skipped: [] });
     expect(ways).toMatchObject({
@@ -215,11 +213,10 @@ describe('A conformance test of a service of version 3', () => {
       clients: [{ id: 'id', secret: 'secret' }],
       deliveryTime: 50,
     });
-    onTestFinished(() => simulator.close());
     const { messagingBaseUrl, tokenUrl } = simulator.v3;
     const client = { id: 'id', secret: 'secret', product: 'sms-a2p-marketing' };
-    const env = { LANES_FILE: 'lanes.json', TOKEN_URL: tokenUrl, MESSAGING_BASE_URL: messagingBaseUrl };
-    const lanes = JSON.stringify([{ name: 'marketing', profile: 'v3', client }]);
+    const env = { TOKEN_URL: tokenUrl, MESSAGING_BASE_URL: messagingBaseUrl };
+    const lanes = [{ name: 'marketing', profile: 'v3', client }];
     const url = `http://127.0.0.1:${await closedPort()}/in`;
     const send = { to: TO, sender: 'ACME', text };
     const { checks, ways } = await run(env, { send, listen: { url } }, lanes);

@@ -1,6 +1,7 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConformanceOptions } from '../../src/tools/conformance/report.js';
-import { type SimulatorOptions, startSimulator } from '../../src/tools/simulator/index.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { CONFORMANCE_ROWS } from '../tools/conformance/rows.js';
 import { conformanceTests, type Found } from './conformance-run.js';
 import { closedPort, rawServer, reply } from './raw-server.js';
@@ -21,19 +22,18 @@ const tested = (
   }: { readonly messagingBaseUrl: string; readonly accountBaseUrl: string },
   env: Readonly<Record<string, string>>,
   options: ConformanceOptions = ALL,
-  lanesFile?: string,
+  lanes?: readonly object[],
 ): Promise<Found> =>
-  run({ MESSAGING_BASE_URL: messagingBaseUrl, ACCOUNT_BASE_URL: accountBaseUrl, ...env }, options, lanesFile);
+  run({ MESSAGING_BASE_URL: messagingBaseUrl, ACCOUNT_BASE_URL: accountBaseUrl, ...env }, options, lanes);
 
 async function simulated(
   simulatorOptions: SimulatorOptions,
   env: Readonly<Record<string, string>> = { API_KEY: 'k' },
   options?: ConformanceOptions,
-  lanesFile?: string,
+  lanes?: readonly object[],
 ): Promise<Found & { simulator: Awaited<ReturnType<typeof startSimulator>> }> {
   const simulator = await startSimulator({ keys: [{ key: 'k' }, { key: 'other' }], ...simulatorOptions });
-  onTestFinished(() => simulator.close());
-  return { ...(await tested(simulator, env, options, lanesFile)), simulator };
+  return { ...(await tested(simulator, env, options, lanes)), simulator };
 }
 
 const ACCOUNT = { ACCOUNT_USERNAME: 'ann', ACCOUNT_PASSWORD: 'secret' };
@@ -104,12 +104,7 @@ describe('A conformance test of the simulator', () => {
       { name: 'one', apiKey: 'k' },
       { name: 'two', apiKey: 'other' },
     ];
-    const { failed, ways } = await simulated(
-      { subscriptionPer },
-      { LANES_FILE: 'lanes.json' },
-      { ...ALL, lane: 'one' },
-      JSON.stringify(lanes),
-    );
+    const { failed, ways } = await simulated({ subscriptionPer }, {}, { ...ALL, lane: 'one' }, lanes);
     expect(failed).toEqual({});
     expect(ways['one subscription per key, or one for all']).toBe(found);
   });
@@ -163,7 +158,6 @@ describe('A conformance test of the simulator', () => {
 
   test('leaves a subscription alone that exists', async () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }] });
-    onTestFinished(() => simulator.close());
     const subscribe = async (): Promise<number> => {
       const response = await fetch(`${simulator.messagingBaseUrl}/outbound/subscriptions`, {
         method: 'POST',
@@ -204,7 +198,6 @@ describe('The requests of a conformance test', () => {
 
   test('are not sent from a lane that an operator holds', async () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }] });
-    onTestFinished(() => simulator.close());
     const { volley } = await tested(simulator, { API_KEY: 'k' }, {});
     await volley.holdLane('default');
     const before = simulator.summary();
@@ -217,7 +210,6 @@ describe('The requests of a conformance test', () => {
 
   test('keep the tokens of another account service apart', async () => {
     const other = await startSimulator({ accounts });
-    onTestFinished(() => other.close());
     const { messagingBaseUrl: baseUrl, accountBaseUrl } = other;
     const { failed, checks, volley } = await simulated({}, ACCOUNT, { baseUrl, accountBaseUrl });
     expect(failed).toEqual({});
@@ -227,7 +219,6 @@ describe('The requests of a conformance test', () => {
 
   test('are not sent to a suppressed number', async () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }] });
-    onTestFinished(() => simulator.close());
     const { volley } = await tested(simulator, { API_KEY: 'k' }, {});
     await volley.suppression.add([TO]);
     const repeated = async (): Promise<void> => {
@@ -291,7 +282,6 @@ describe('The notifications of a conformance test', () => {
 
   test('need an http address of this machine, and a message', async () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }] });
-    onTestFinished(() => simulator.close());
     const send = { to: TO, sender: SENDER };
     await expect(
       tested(simulator, { API_KEY: 'k' }, { send, listen: { url: 'https://a.example/' } }),

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { numberReader } from '../../src/campaign/number.js';
 import { createMessagingClient } from '../../src/service/client/messaging.js';
-import { startSimulator } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { reply as replyOf } from '../tools/simulator/raw-http.js';
 import { PERMIT, partsOf, rawServer, reply } from './raw-server.js';
 
@@ -27,7 +27,6 @@ it.each(DESTINATIONS)('The client sends to %s', async (_, number) => {
 
 it.each(DESTINATIONS)('The simulator accepts %s', async (_, number) => {
   const simulator = await startSimulator({ keys: [{ key: 'KEY-1' }] });
-  onTestFinished(() => simulator.close());
   const request = `POST /smsmessaging/v1/outbound/ACME/requests HTTP/1.1
 Host: localhost
 Authorization: Bearer KEY-1

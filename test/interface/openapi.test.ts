@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   OPERATIONS,
   type Operation,
   readInterfaceDescription,
 } from '../../src/tools/conformance/description.js';
-import { startSimulator } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { type RawReply, reply } from '../tools/simulator/raw-http.js';
 
 const text = readFileSync('docs/interface.openapi.yaml', 'utf8');
@@ -27,7 +27,6 @@ const simulator = await startSimulator(
   },
   { clock: () => now },
 );
-afterAll(() => simulator.close());
 
 const origin = new URL(simulator.messagingBaseUrl).origin;
 const call = (line: string, headers: readonly string[], body = ''): Promise<RawReply> =>

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { checkSender, senderWarnings } from '../../src/campaign/sender.js';
 import { createMessagingClient } from '../../src/service/client/messaging.js';
-import { type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { exchange, jsonOf, type RawReply, reply as rawReply } from '../tools/simulator/raw-http.js';
 import { PERMIT, partsOf, rawServer, reply } from './raw-server.js';
 import { SENDERS } from './senders.js';
@@ -46,12 +46,8 @@ describe('The client', () => {
   });
 });
 
-describe('The simulator', () => {
-  let simulator: Simulator;
-  beforeAll(async () => {
-    simulator = await startSimulator({ allowedHosts: ['messaging.example'], keys: [{ key: 'KEY-1' }] });
-  });
-  afterAll(() => simulator.close());
+describe('The simulator', async () => {
+  const simulator = await startSimulator({ allowedHosts: ['messaging.example'], keys: [{ key: 'KEY-1' }] });
 
   const send = (path: string, sender: string): Promise<RawReply> =>
     rawReply(

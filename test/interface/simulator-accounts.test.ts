@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Simulator } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { jsonOf, type RawReply, reply } from '../tools/simulator/raw-http.js';
 
 let now = Date.UTC(2026, 2, 2, 9, 30);
@@ -21,7 +22,6 @@ beforeEach(async () => {
   );
   origin = simulator.accountBaseUrl;
 });
-afterEach(() => simulator.close());
 
 const LOGIN = `POST /api/login HTTP/1.1
 Host: accounts.example

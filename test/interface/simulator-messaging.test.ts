@@ -1,29 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import { describe, expect, it } from 'vitest';
+import { startSimulator } from '../scene/closing.js';
 import { jsonOf, type RawReply, reply } from '../tools/simulator/raw-http.js';
 
 let now = Date.UTC(2026, 2, 2, 9, 30);
-let simulator: Simulator;
-let origin: string;
-
-beforeAll(async () => {
-  simulator = await startSimulator(
-    {
-      allowedHosts: ['messaging.example'],
-      keys: [
-        { key: 'key-of-acme', quota: null },
-        { key: 'key-of-another', quota: null },
-        { key: 'key-without-service', quota: null, forbidden: true },
-        { key: 'key-of-two-an-hour', quota: 2, model: 'sliding' },
-      ],
-      deliveryTime: 60_000,
-      resourceHost: 'https://messaging.example',
-    },
-    { clock: () => now },
-  );
-  origin = simulator.accountBaseUrl;
-});
-afterAll(() => simulator.close());
+const simulator = await startSimulator(
+  {
+    allowedHosts: ['messaging.example'],
+    keys: [
+      { key: 'key-of-acme', quota: null },
+      { key: 'key-of-another', quota: null },
+      { key: 'key-without-service', quota: null, forbidden: true },
+      { key: 'key-of-two-an-hour', quota: 2, model: 'sliding' },
+    ],
+    deliveryTime: 60_000,
+    resourceHost: 'https://messaging.example',
+  },
+  { clock: () => now },
+);
+const origin = simulator.accountBaseUrl;
 
 const SEND_TO_TWO = `POST /smsmessaging/v1/outbound/tel%3A%2B4790000001/requests HTTP/1.1
 Host: messaging.example

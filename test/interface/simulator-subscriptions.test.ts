@@ -2,7 +2,8 @@ import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
+import type { Simulator } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { jsonOf, reply } from '../tools/simulator/raw-http.js';
 
 const TO = { address: 'tel:+4791000001', deliveryStatus: 'DeliveredToTerminal' };
@@ -38,7 +39,6 @@ beforeEach(async () => {
   callback = `{"callback":{"url":"http://127.0.0.1:${(receiver.address() as AddressInfo).port}/in","securityToken":"s3cret"}}`;
 });
 afterEach(async () => {
-  await simulator.close();
   receiver.closeAllConnections();
   await new Promise((resolve) => receiver.close(resolve));
 });

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { startSimulator } from '../../src/tools/simulator/index.js';
 import { magicNumber } from '../../src/tools/simulator/magic-recipients.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import { startSimulator } from '../scene/closing.js';
 import { jsonOf, type RawReply, reply } from '../tools/simulator/raw-http.js';
 
 /** A simulator with one client, whose time the test sets. */
@@ -17,7 +17,6 @@ async function simulated(options: SimulatorOptions = {}) {
     },
     { clock: () => now },
   );
-  onTestFinished(() => simulator.close());
   const origin = simulator.accountBaseUrl;
   const token = (form: string): Promise<RawReply> =>
     reply(

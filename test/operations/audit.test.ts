@@ -1,22 +1,17 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { createVolley, type Volley } from '../../src/app/runtime.js';
-import { loadConfig } from '../../src/base/config/index.js';
-import { createEvents } from '../../src/base/events/events.js';
+import type { Volley } from '../../src/app/volley.js';
 import { admit } from '../../src/operations/access.js';
 import { OPERATIONS } from '../../src/operations/index.js';
 import type { Operation } from '../../src/operations/operation.js';
-import { testRedis } from '../base/redis/test-redis.js';
 import { at, CONTRACT } from '../call-records/contract.js';
 import { january } from '../call-records/service.js';
+import { scene } from '../scene/scene.js';
 
-const { url, prefix } = testRedis('operations-audit');
+const { open, write } = scene('operations-audit');
 
 // Accepts connections and closes them after each request, so every outcome is unknown.
 const service = createServer(
@@ -25,12 +20,7 @@ const service = createServer(
 service.listen(0, '127.0.0.1');
 await once(service, 'listening');
 const { port } = service.address() as AddressInfo;
-const dir = await mkdtemp(join(tmpdir(), 'volley-audit-'));
-const RECORDS_CONTRACT = join(dir, 'contract.json');
-await writeFile(RECORDS_CONTRACT, JSON.stringify(at(CONTRACT, `http://127.0.0.1:${port}`)));
-const config = loadConfig({
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
+const volley = open({
   API_KEY: 'key',
   // An account that can log in, and whose token no request needs.
   ACCOUNT_USERNAME: 'anna',
@@ -43,18 +33,12 @@ const config = loadConfig({
   MESSAGING_BASE_URL: `http://127.0.0.1:${port}`,
   ALLOW_INSECURE: 'service',
   MAX_SCHEDULE_AHEAD: '365000d',
-  RECORDS_CONTRACT,
+  RECORDS_CONTRACT: write('contract.json', at(CONTRACT, `http://127.0.0.1:${port}`)),
   SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   WEBHOOK_ALLOW: '127.0.0.1',
 });
-const events = createEvents({ level: 'silent' });
-const volley = createVolley({ config, events });
 const actor = { kind: 'library', id: null, name: 'a test' } as const;
-afterAll(async () => {
-  await volley.close();
-  service.close();
-  await rm(dir, { recursive: true });
-});
+afterAll(() => void service.close());
 
 const created = async (more: object = {}): Promise<string> => {
   const campaign = { recipients: [{ to: '+447700900123' }], message: `Hi ${Math.random()}` };

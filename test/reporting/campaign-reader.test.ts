@@ -1,26 +1,19 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { createVolley } from '../../src/app/runtime.js';
-import { loadConfig } from '../../src/base/config/index.js';
-import { createEvents } from '../../src/base/events/events.js';
+import { expect, test } from 'vitest';
 import { tendDue } from '../../src/intake/outbox/tend-lane.js';
-import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
+import { scene } from '../scene/scene.js';
 
-const { redis, url, prefix } = testRedis('campaign-reader');
-const settings = {
-  REDIS_URL: url,
-  REDIS_PREFIX: prefix,
-  API_KEY: 'key',
-  HOURLY_QUOTA: '100',
-  SENDER_ADDRESS: 'ACME',
-  MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-};
-const config = loadConfig(settings);
+const { open, prefix, redis } = scene('campaign-reader', {
+  settings: {
+    API_KEY: 'key',
+    HOURLY_QUOTA: '100',
+    SENDER_ADDRESS: 'ACME',
+    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
+  },
+});
 
 test('Campaigns are listed by one tag or several, and a wave has the tags of its outbox', async () => {
-  const own = loadConfig({ ...settings, REDIS_PREFIX: `${prefix}-tags` });
-  const volley = createVolley({ config: own, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
+  const volley = open({ REDIS_PREFIX: `${prefix}-tags` });
   const created = async (tags?: readonly string[]): Promise<string> => {
     const recipients = [{ to: '+447700900123' }];
     const outcome = await volley.enqueue({ message: 'Hi', again: true, recipients, tags });
@@ -53,9 +46,7 @@ test('Campaigns are listed by one tag or several, and a wave has the tags of its
 });
 
 test('Times of filters are ms or texts with an offset, as those of campaigns are', async () => {
-  const own = loadConfig({ ...settings, REDIS_PREFIX: `${prefix}-times` });
-  const volley = createVolley({ config: own, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
+  const volley = open({ REDIS_PREFIX: `${prefix}-times` });
   const outcome = await volley.enqueue({ message: 'Hi', recipients: [{ to: '+447700900123' }] });
   const { createdAt } = await volley.status('id' in outcome ? outcome.id : '');
   const next = new Date(Date.parse(createdAt) + 1).toISOString();
@@ -75,8 +66,7 @@ test('Times of filters are ms or texts with an offset, as those of campaigns are
 });
 
 test('A wave of an outbox is listed only while an operator must resolve one of its outcomes', async () => {
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
+  const volley = open();
   await volley.outboxes.create({ name: 'codes', message: 'Your code is {{code}}' });
   await volley.outbox('codes').put({ id: 'm1', to: '+447700900123', code: '17' });
   const lane = laneFixture(redis, prefix, 'default');

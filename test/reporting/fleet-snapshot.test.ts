@@ -1,27 +1,18 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createVolley } from '../../src/app/runtime.js';
-import { loadConfig } from '../../src/base/config/index.js';
 import { parseDuration } from '../../src/base/duration.js';
-import { createEvents } from '../../src/base/events/events.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import { countCampaigns } from '../../src/reporting/fleet-snapshot.js';
-import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
+import { scene } from '../scene/scene.js';
 
-const { url, prefix, redis } = testRedis('fleet-snapshot');
+const { lanesFile, open, prefix, redis, stored } = scene('fleet-snapshot', {
+  settings: { MESSAGING_BASE_URL: 'http://127.0.0.1:9' },
+});
 
 function opened(name: string) {
   const own = `${prefix}-${name}`;
-  const config = loadConfig({
-    API_KEY: 'key',
-    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-    REDIS_URL: url,
-    REDIS_PREFIX: own,
-    HOURLY_QUOTA: '100',
-  });
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
-  return { volley, key: (of: string) => keyNames(own).lane('default', of), lane: own };
+  const volley = open({ API_KEY: 'key', REDIS_PREFIX: own, HOURLY_QUOTA: '100' });
+  return { volley, lane: stored('default', own), prefix: own };
 }
 
 test('Every stored campaign is counted once, however many there are', async () => {
@@ -41,18 +32,11 @@ test('Every stored campaign is counted once, however many there are', async () =
 });
 
 test('The messages of all outboxes are counted for their lane, however many outboxes there are', async () => {
-  const config = loadConfig(
-    {
-      LANES_FILE: 'lanes.json',
-      MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-      REDIS_URL: url,
-      REDIS_PREFIX: `${prefix}-outboxes`,
-      SENDER_ADDRESS: 'ACME',
-    },
-    { readFile: () => '[{ "name": "one", "apiKey": "1" }, { "name": "two", "apiKey": "2" }]' },
-  );
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
+  const volley = open({
+    LANES_FILE: lanesFile(['one', 'two']),
+    REDIS_PREFIX: `${prefix}-outboxes`,
+    SENDER_ADDRESS: 'ACME',
+  });
   const sendAt = new Date(Date.now() + 86_400_000).toISOString();
   // More than are read at a time, with the same names on both lanes.
   const names = Array.from({ length: 130 }, (_, at) => `box-${String(at).padStart(3, '0')}`);
@@ -83,48 +67,39 @@ test('The snapshot of an empty fleet is all zeros', async () => {
 });
 
 test('The delay of polls is that of the request that is due first', async () => {
-  const { volley, key } = opened('late');
+  const { volley, lane } = opened('late');
   const overdue = async () => (await volley.fleetSnapshot()).lanes[0]?.pollOverdue ?? null;
-  await redis.zadd(key('unpolled'), Date.now() + 60_000, 'c1:0');
+  await lane.enqueue('unpolled', 'c1:0', Date.now() + 60_000);
   expect(await overdue()).toBeNull();
-  await redis.zadd(key('polled'), Date.now() - 5_000, 'c1:128');
+  await lane.enqueue('polled', 'c1:128', Date.now() - 5_000);
   const overdueMs = parseDuration((await overdue()) ?? '');
   expect(overdueMs).toBeGreaterThanOrEqual(5_000);
   expect(overdueMs).toBeLessThan(15_000);
 });
 
 test('The cause of a closed lane is one of a closed set', async () => {
-  const { volley, key } = opened('closed');
+  const { volley, lane } = opened('closed');
   const cause = async () => (await volley.fleetSnapshot()).lanes[0]?.cause;
   await volley.holdLane('default');
   expect(await cause()).toBe('operator');
   await volley.resumeLane('default');
   expect(await cause()).toBeNull();
   const soon = Date.now() + 60_000;
-  await redis.hset(key('lane'), { backingOff: 'throttled', backoffUntil: soon });
+  await lane.changeRecord({ backingOff: 'throttled', backoffUntil: soon });
   expect(await cause()).toBe('throttled');
   // The backoff is over, and one request probes the service.
-  await redis.hset(key('lane'), { backingOff: 'unreachable', backoffUntil: 1 });
+  await lane.changeRecord({ backingOff: 'unreachable', backoffUntil: 1 });
   expect(await cause()).toBe('unreachable');
   expect((await volley.fleetSnapshot()).lanes[0]?.status.state).toBe('probing');
-  await redis.hset(key('lane'), { stopped: 'the service answered 403' });
+  await lane.changeRecord({ stopped: 'the service answered 403' });
   expect(await cause()).toBe('stopped');
-  await redis.hset(key('lane'), { stopped: '', graceUntil: soon });
+  await lane.changeRecord({ stopped: '', graceUntil: soon });
   expect(await cause()).toBe('recovery');
 });
 
 test('The snapshot includes the workers and the sweeps of other processes', async () => {
-  const { volley, lane } = opened('swept');
-  const other = createVolley({
-    config: loadConfig({
-      API_KEY: 'key',
-      MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-      REDIS_URL: url,
-      REDIS_PREFIX: lane,
-    }),
-    events: createEvents({ level: 'silent' }),
-  });
-  onTestFinished(() => other.close());
+  const { volley, prefix: own } = opened('swept');
+  const other = open({ API_KEY: 'key', REDIS_PREFIX: own });
   const working = other.work({ roles: ['follow-up'] });
   await working.ready;
   await expect
@@ -134,7 +109,7 @@ test('The snapshot includes the workers and the sweeps of other processes', asyn
 });
 
 test('Reading campaigns takes at most a twentieth of the time, however often snapshots are taken', async () => {
-  const { volley, key, lane: own } = opened('often');
+  const { volley, prefix: own } = opened('often');
   const lane = laneFixture(redis, own, 'default');
   await Promise.all(Array.from({ length: 600 }, (_, at) => lane.campaign(`c${at}`, 1)));
   const running = async () => (await volley.fleetSnapshot()).lanes[0]?.campaigns.running;
@@ -147,7 +122,7 @@ test('Reading campaigns takes at most a twentieth of the time, however often sna
   onTestFinished(() => clock.mockRestore());
   expect(await running()).toBe(600);
   const tookMs = now;
-  await redis.del(key('states'));
+  await redis.del(keyNames(own).lane('default', 'states'));
   // The last counts are reused for a while, but not forever.
   expect(await running()).toBe(600);
   now += 20 * tookMs;

@@ -1,10 +1,9 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createVolley, type Volley } from '../../src/app/runtime.js';
-import { loadLocalConfig } from '../../src/base/config/index.js';
-import { createEvents } from '../../src/base/events/events.js';
+import type { Volley } from '../../src/app/runtime.js';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { GoneError, NotFoundError } from '../../src/campaign/errors.js';
 import { NIGHTLY } from '../base/parts.js';
+import { scene } from '../scene/scene.js';
 
 /** The log of results remembers which of the last 50 servers wrote which part of it. */
 const RESTARTS = 56;
@@ -24,6 +23,9 @@ async function resultsAfter(volley: Volley, after?: string): Promise<string[] | 
   }
 }
 
+const { open } = scene('results-restarts', {
+  settings: { API_KEY: 'key', SENDER_ADDRESS: 'ACME', MAX_SCHEDULE_AHEAD: '365000d' },
+});
 const SYNCED = NIGHTLY ? (['always', 'everysec'] as const) : (['always'] as const);
 
 test.each(SYNCED)(
@@ -32,16 +34,7 @@ test.each(SYNCED)(
   async (appendfsync) => {
     const server = await startPrivateRedis({ appendfsync });
     onTestFinished(() => server.stop());
-    const volley = createVolley({
-      config: loadLocalConfig({
-        REDIS_URL: server.url,
-        API_KEY: 'key',
-        SENDER_ADDRESS: 'ACME',
-        MAX_SCHEDULE_AHEAD: '365000d',
-      }),
-      events: createEvents({ level: 'silent' }),
-    });
-    onTestFinished(() => volley.close());
+    const volley = open({ REDIS_URL: server.url });
 
     /** Creates a campaign of one recipient and cancels it, which is its result. */
     const cancelled = async (round: number): Promise<string> => {

@@ -2,7 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, onTestFinished, TestRunner } from 'vitest';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../src/tools/simulator/index.js';
+import {
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator as start,
+} from '../../src/tools/simulator/index.js';
 
 type Close = () => unknown;
 
@@ -54,12 +58,12 @@ export function temporaryFolder(later = closeLater): Folder {
 }
 
 /** A simulator, for a test or, from the top level, for a file. Default: with the API key `key`, and without a limit. */
-export async function simulator(
+export async function startSimulator(
   options: SimulatorOptions = {},
-  surroundings: Parameters<typeof startSimulator>[1] = {},
+  surroundings: Parameters<typeof start>[1] = {},
   later = closeLater,
 ): Promise<Simulator> {
-  const started = await startSimulator({ keys: [{ key: 'key' }], ...options }, surroundings);
+  const started = await start({ keys: [{ key: 'key' }], ...options }, surroundings);
   later(() => started.close());
   return started;
 }

@@ -7,7 +7,7 @@ import { createEvents, type VolleyEvent } from '../../src/base/events/events.js'
 import type { Simulator, SimulatorDependencies, SimulatorOptions } from '../../src/tools/simulator/index.js';
 import { keysOf, type TestRedis, testRedis } from '../base/redis/test-redis.js';
 import type { ApiServer, ApiServerOptions } from './api.js';
-import { closing, type Folder, simulator, temporaryFolder } from './closing.js';
+import { closing, type Folder, startSimulator, temporaryFolder } from './closing.js';
 import { type CommandLine, commandLine } from './command-line.js';
 import { type StoredLane, storedLane } from './stored.js';
 
@@ -101,14 +101,14 @@ export function scene(name: string, { lanes, list, settings: own = {} }: SceneOp
       return listPath ?? join(folder().path, 'list.csv');
     },
     async startSimulator(options, surroundings) {
-      const started = await simulator(options, surroundings, later);
+      const started = await startSimulator(options, surroundings, later);
       const { messagingBaseUrl, accountBaseUrl } = started;
       const addresses = { MESSAGING_BASE_URL: messagingBaseUrl, ACCOUNT_BASE_URL: accountBaseUrl };
       return { ...started, settings: addresses };
     },
     open(more, { seen = [], time = REAL_TIME } = {}) {
       const environment = { ...settings, ...more };
-      const load = 'MESSAGING_BASE_URL' in environment ? loadConfig : loadLocalConfig;
+      const load = environment['MESSAGING_BASE_URL'] ? loadConfig : loadLocalConfig;
       const events = createEvents({ level: 'silent' });
       events.onAny((event) => void seen.push(event));
       const volley = openVolley({ config: load(environment), events }, time);

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { createEvents, createVolley, loadLocalConfig, type Volley } from '../../../src/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
+import type { Volley } from '../../../src/index.js';
+import { scene } from '../../scene/scene.js';
 import { ACME, laneProcesses, QUOTA } from './lane-processes.js';
 
-const server = testRedis('lane-admin');
+const server = scene('lane-admin');
 const { prefix, redis } = server;
 const { create, environmentOf, processOf, sentWith, simulator, until, waitsForPermits } =
   await laneProcesses(server);
@@ -186,12 +186,8 @@ test('A lane whose SECRETS_KEY is lost is shown as stopped, and gets new credent
   const volley = processOf('lost', undefined, { SECRETS_KEY: current ?? '' });
   /** What a process shows that opens no credentials, such as the command line. */
   const shown = async () => {
-    const environment = { ...environmentOf('lost'), SECRETS_KEY: current };
-    const readFile = () => '[{ "name": "main", "apiKey": "configured" }]';
-    const config = loadLocalConfig(environment, { readFile });
-    const local = createVolley({ config, events: createEvents({ level: 'silent' }) });
-    const lanes = await local.lanes();
-    await local.close();
+    const environment = { ...environmentOf('lost'), MESSAGING_BASE_URL: '', SECRETS_KEY: current ?? '' };
+    const lanes = await server.open({ ...environment, LANES_FILE: server.lanesFile(['main']) }).lanes();
     return lanes.find(({ name }) => name === 'acme');
   };
   expect(await shown()).toMatchObject({

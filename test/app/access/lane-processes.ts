@@ -1,8 +1,6 @@
-import { afterAll, afterEach } from 'vitest';
-import { openVolley } from '../../../src/app/runtime/open-volley.js';
-import { createEvents, loadConfig, type Volley } from '../../../src/index.js';
-import { startSimulator } from '../../../src/tools/simulator/index.js';
-import type { TestRedis } from '../../base/redis/test-redis.js';
+import { afterEach } from 'vitest';
+import type { Volley } from '../../../src/index.js';
+import type { Scene } from '../../scene/scene.js';
 import { virtualTime } from './virtual-time.js';
 
 export const QUOTA = 10;
@@ -13,7 +11,7 @@ export const recipients = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ to: `+4477009${10_000 + at}` }));
 
 /** Processes that share stored lanes and one service, in a time of their own. */
-export async function laneProcesses({ url, prefix }: TestRedis) {
+export async function laneProcesses({ lanesFile, open, prefix, startSimulator }: Scene) {
   const simulator = await startSimulator({
     keys: ['configured', 'acme', 'beta', 'new'].map((key) => ({ key, quota: 1_000_000 })),
     magicRecipients: 'off',
@@ -24,7 +22,6 @@ export async function laneProcesses({ url, prefix }: TestRedis) {
     await Promise.all(opened.splice(0).map((volley) => volley.close()));
     simulator.clear();
   });
-  afterAll(() => simulator.close());
   const { time, ...passing } = virtualTime();
   /** How many messages the service has accepted with a key. */
   const sentWith = (key: string): number =>
@@ -32,8 +29,6 @@ export async function laneProcesses({ url, prefix }: TestRedis) {
 
   const environmentOf = (run: string) => ({
     MESSAGING_BASE_URL: simulator.messagingBaseUrl,
-    LANES_FILE: 'lanes.json',
-    REDIS_URL: url,
     REDIS_PREFIX: `${prefix}-${run}`,
     SENDER_ADDRESS: 'ACME',
     SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
@@ -60,9 +55,7 @@ export async function laneProcesses({ url, prefix }: TestRedis) {
       lanes: readonly object[] = [{ name: 'main', apiKey: 'configured' }],
       more: Readonly<Record<string, string>> = {},
     ): Volley {
-      const environment = { ...environmentOf(run), ...more };
-      const config = loadConfig(environment, { readFile: () => JSON.stringify(lanes) });
-      const volley = openVolley({ config, events: createEvents({ level: 'silent' }) }, time);
+      const volley = open({ ...environmentOf(run), LANES_FILE: lanesFile(lanes), ...more }, { time });
       opened.push(volley);
       return volley;
     },

@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
 import { checkStored } from '../../../src/app/doctor/lanes.js';
 import type { Volley } from '../../../src/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 import { ACME, laneProcesses, QUOTA, recipients } from './lane-processes.js';
 
-const server = testRedis('lane-removal');
+const server = scene('lane-removal');
 const { prefix, redis } = server;
 const { create, processOf, rounds, sentWith, settled, simulator, until, waitsForPermits } =
   await laneProcesses(server);

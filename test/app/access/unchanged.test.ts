@@ -1,18 +1,11 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
-import { testRedis } from '../../base/redis/test-redis.js';
+import { expect, test } from 'vitest';
+import { scene } from '../../scene/scene.js';
 
-const { url, prefix } = testRedis('unchanged');
+const { open } = scene('unchanged', { settings: { SENDER_ADDRESS: 'ACME' } });
 const TO = '+447700900123';
 
 test('A command that changes nothing is answered as before, and is not recorded', async () => {
-  const volley = createVolley({
-    config: loadLocalConfig({ REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: 'ACME' }),
-    events: createEvents({ level: 'silent' }),
-  });
-  onTestFinished(() => volley.close());
+  const volley = open();
   const at = Date.now() + 3_600_000;
   const created = await volley.enqueue({ message: 'Hi', sendAt: at, recipients: [{ to: TO }] });
   if (created.outcome !== 'created') throw new Error(created.outcome);

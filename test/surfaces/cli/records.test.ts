@@ -1,17 +1,14 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
+import { expect, test } from 'vitest';
 import { recordsSetting } from '../../call-records/service.js';
-import { commandLine } from '../../scene/command-line.js';
+import { scene } from '../../scene/scene.js';
 
-const redis = testRedis('cli-records');
-const { simulator, env } = await recordsSetting(redis);
-const cwd = await mkdtemp(join(tmpdir(), 'volley-cli-records-'));
-afterAll(() => rm(cwd, { recursive: true, force: true }));
-const { volley, json } = commandLine(cwd, env);
+const place = scene('cli-records');
+const { folder: cwd, shell, write } = place;
+const { simulator, env } = await recordsSetting(place);
+const { volley, json } = shell(env);
 const DAYS = ['--from', '2026-01-01', '--to', '2026-01-31', '--set', 'product=voice', '--set', 'format=csv'];
 
 const digestOf = (content: Buffer | string): string => createHash('sha256').update(content).digest('hex');
@@ -109,9 +106,7 @@ test('An invalid contract is reported member by member, also by doctor', async (
   const contract = JSON.parse(await readFile(env['RECORDS_CONTRACT'] ?? '', 'utf8'));
   delete contract.status.word;
   contract.request.headers['X-Key'] = 'a\nb';
-  const file = join(cwd, 'invalid.json');
-  await writeFile(file, JSON.stringify(contract));
-  const invalid = commandLine(cwd, { ...env, RECORDS_CONTRACT: file });
+  const invalid = shell({ ...env, RECORDS_CONTRACT: write('invalid.json', contract) });
   const { exit, stderr } = await invalid.volley('records', 'request', ...DAYS);
   expect(exit).toBe(2);
   expect(stderr).toContain('invalid.json: status.word is missing; nothing in a contract has a default');

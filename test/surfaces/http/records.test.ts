@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { NoTokenError, RecordsBusyError } from '../../../src/call-records/errors.js';
 import { errorToProblem } from '../../../src/surfaces/http/error-to-problem.js';
 import { createHttp } from '../../../src/surfaces/http/index.js';
 import { Problem } from '../../../src/surfaces/http/problem.js';
-import { testRedis } from '../../base/redis/test-redis.js';
 import { contentOf, january, recordsSetting } from '../../call-records/service.js';
+import { scene } from '../../scene/scene.js';
 
-const redis = testRedis('http-records');
-const { simulator, env, volley } = await recordsSetting(redis);
+const place = scene('http-records');
+const { simulator, env, volley } = await recordsSetting(place);
 const app = createHttp({ volley, config: loadConfig(env) });
 afterAll(() => app.close());
 const origin = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -153,16 +150,13 @@ test('A key needs the scope of an operation', async () => {
 });
 
 test('A key that is limited to a lane sees and requests only its records', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-records-lanes-'));
-  afterAll(() => rm(dir, { recursive: true, force: true }));
-  const lanes = join(dir, 'lanes.json');
-  await writeFile(lanes, JSON.stringify(['one', 'two'].map((name) => ({ name, apiKey: name }))));
+  const LANES_FILE = place.lanesFile(['one', 'two']);
   const two = await recordsSetting(
-    { ...redis, prefix: `${redis.prefix}-lanes` },
-    { credentials: { LANES_FILE: lanes }, simulator: { keys: [{ key: 'one' }, { key: 'two' }] } },
+    { ...place, prefix: `${place.prefix}-lanes` },
+    { credentials: { LANES_FILE }, simulator: { keys: [{ key: 'key-one' }, { key: 'key-two' }] } },
   );
   const limited = createHttp({ volley: two.volley, config: loadConfig(two.env) });
-  afterAll(() => limited.close());
+  onTestFinished(() => limited.close());
   const own = await two.volley.keys.create({
     name: 'two',
     scopes: ['read', 'send', 'operate'],

@@ -1,23 +1,18 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
 import { createMetrics } from '../../../src/surfaces/metrics/index.js';
 import { privateRedis } from '../../base/redis/private-redis.js';
+import { scene } from '../../scene/scene.js';
 import { readExposition, sumOf } from './exposition.js';
 
 const redis = await privateRedis();
+const { open } = scene('metrics-fleet', {
+  settings: { API_KEY: 'key', MESSAGING_BASE_URL: 'http://127.0.0.1:9', REDIS_URL: redis.url },
+});
 
 test('While Redis is down, the fleet has only volley_fleet_up 0; the other metrics return with Redis', {
   timeout: 60_000,
 }, async () => {
-  const config = loadConfig({
-    API_KEY: 'key',
-    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-    REDIS_URL: redis.url,
-  });
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
+  const volley = open();
   const metrics = createMetrics({ volley, lanes: ['default'], role: 'test' });
   onTestFinished(() => metrics.close());
   const fleet = async () => readExposition(await metrics.fleet());
@@ -44,14 +39,7 @@ test('While Redis is down, the fleet has only volley_fleet_up 0; the other metri
 });
 
 test('A lane without a known limit has no limit metric, rather than 0', async () => {
-  const config = loadConfig({
-    API_KEY: 'key',
-    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-    REDIS_URL: redis.url,
-    REDIS_PREFIX: 'unknown',
-  });
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
+  const volley = open({ REDIS_PREFIX: 'unknown' });
   const metrics = createMetrics({ volley, lanes: ['default'], role: 'test' });
   onTestFinished(() => metrics.close());
   const fleet = readExposition(await metrics.fleet());
@@ -65,15 +53,7 @@ test('A lane without a known limit has no limit metric, rather than 0', async ()
 });
 
 test('The fleet shows the messages of outboxes that wait and are late, but not those of paused outboxes as late', async () => {
-  const config = loadConfig({
-    API_KEY: 'key',
-    MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-    REDIS_URL: redis.url,
-    REDIS_PREFIX: 'outboxes',
-    SENDER_ADDRESS: 'ACME',
-  });
-  const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
-  onTestFinished(() => volley.close());
+  const volley = open({ REDIS_PREFIX: 'outboxes', SENDER_ADDRESS: 'ACME' });
   const metrics = createMetrics({ volley, lanes: ['default'], role: 'test' });
   onTestFinished(() => metrics.close());
   await volley.outboxes.create({ name: 'codes', message: 'Code {{code}}' });

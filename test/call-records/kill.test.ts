@@ -4,9 +4,7 @@ import { recordsKillRun } from './kill-run.js';
 
 const redis = testRedis('records-kill');
 
-test('After three kills, every request is a complete file or listed as unknown, and none is sent twice', {
-  timeout: 120_000,
-}, async () => {
+test('After three kills, every request is a complete file or listed as unknown, and none is sent twice', async () => {
   const [requests, kills] = [60, 3];
   const outcome = await recordsKillRun({ redis, requests, kills });
   console.info(JSON.stringify(outcome));

@@ -126,7 +126,7 @@ describe('The count of segments', () => {
       }),
       { numRuns: 2_000 },
     );
-  }, 60_000);
+  });
 
   it('is that of sms-segments-calculator, for every text of characters that the library knows', () => {
     fc.assert(
@@ -142,7 +142,7 @@ describe('The count of segments', () => {
       }),
       { numRuns: 500 },
     );
-  }, 60_000);
+  });
 
   it('has the encoding and units of sms-segments-calculator for every character of the first plane', () => {
     const wrong: string[] = [];

@@ -53,7 +53,7 @@ test('The texts and the --json output of each command are those in session.txt',
   /** Waits until the newest campaign has this state, or waits for this. */
   const reached = (expected: object): Promise<void> =>
     expect
-      .poll(async () => (await cli.json('status', 'last')).output, { timeout: 20_000, interval: 250 })
+      .poll(async () => (await cli.json('status', 'last')).output, { interval: 250 })
       .toMatchObject(expected);
 
   await run('list');
@@ -70,9 +70,7 @@ test('The texts and the --json output of each command are those in session.txt',
       { code: 'workers', name: 'workers', state: 'ok', message: '1 process', advice: null },
     ]),
   };
-  await expect
-    .poll(async () => (await cli.json('doctor')).output, { timeout: 20_000, interval: 250 })
-    .toMatchObject(working);
+  await expect.poll(async () => (await cli.json('doctor')).output, { interval: 250 }).toMatchObject(working);
   await once(
     'send',
     'spring.csv',

@@ -68,7 +68,7 @@ describe('A block of code in the documentation', () => {
     expect(new Set(languages)).toEqual(new Set(['js', 'ts', 'json', 'yaml', 'csv', 'sh', 'mermaid']));
   });
 
-  test('in JavaScript or TypeScript uses the library as its types say', { timeout: 120_000 }, async () => {
+  test('in JavaScript or TypeScript uses the library as its types say', async () => {
     await rm(FOLDER, { recursive: true, force: true });
     await mkdir(FOLDER, { recursive: true });
     const code = blocksIn('js', 'ts');

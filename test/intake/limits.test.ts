@@ -13,6 +13,7 @@ import { LIMITS } from '../../src/campaign/limits.js';
 import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
 import { beginImport, discardImport } from '../../src/intake/import/import-session.js';
 import { testRedis } from '../base/redis/test-redis.js';
+import { SOON } from '../base/soon.js';
 
 const { url, prefix, redis } = testRedis('limits');
 const dir = await mkdtemp(join(tmpdir(), 'volley-limits-'));
@@ -98,14 +99,11 @@ const INTAKES: Readonly<Record<string, (by: Volley, owner: Volley, message: Mess
     await by.schedules.run(id);
     // Workers look for due schedules as soon as they start.
     const workers = owner.work({ roles: ['send'] });
-    const [{ outcome, reason } = { outcome: '', reason: '' }] = await vi.waitFor(
-      async () => {
-        const { latest } = await by.schedules.get(id);
-        expect(latest).toHaveLength(1);
-        return latest;
-      },
-      { timeout: 15_000 },
-    );
+    const [{ outcome, reason } = { outcome: '', reason: '' }] = await vi.waitFor(async () => {
+      const { latest } = await by.schedules.get(id);
+      expect(latest).toHaveLength(1);
+      return latest;
+    }, SOON);
     await workers.drain();
     if (outcome !== 'created') throw new Error(reason ?? '');
   },

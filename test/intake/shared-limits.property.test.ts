@@ -162,7 +162,7 @@ test('A key never stores more in a day than its limit on all of its lanes togeth
     }),
     { numRuns: NIGHTLY ? 60 : 12 },
   );
-}, 120_000);
+});
 
 test('What a lane was given on an earlier day counts no more, and what a process did not use that has died is not lost', async () => {
   const limits = { recipientsPerDay: 10 };

@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Simulator } from '../../src/tools/simulator/index.js';
+import { SOON } from '../base/soon.js';
 import { startSimulator } from '../scene/closing.js';
 import { jsonOf, reply } from '../tools/simulator/raw-http.js';
 
@@ -141,18 +142,17 @@ it('notifies the callback of each state once, even if the callback fails', async
 });
 
 it('notifies the subscription that exists when a status changes, not the one at the time of the request', async () => {
-  const patience = { timeout: 15_000 };
   const told = () =>
     received.map(({ url, body }) => `${url} ${body.deliveryInfoList.deliveryInfo[0]?.deliveryStatus}`);
   // Long enough to change the subscription meanwhile, even on a busy machine.
   simulator.configure({ deliveryTime: 3_000 });
   await reply(origin, send('Before'));
   await reply(origin, create(callback));
-  await vi.waitFor(() => expect(told()).toEqual(['/in DeliveredToTerminal']), patience);
+  await vi.waitFor(() => expect(told()).toEqual(['/in DeliveredToTerminal']), SOON);
   await reply(origin, send('During'));
   await reply(origin, ask('DELETE'));
   await reply(origin, create(callback.replace('/in', '/new')));
-  await vi.waitFor(() => expect(told()).toHaveLength(3), patience);
+  await vi.waitFor(() => expect(told()).toHaveLength(3), SOON);
   expect(told().slice(1)).toEqual(['/in DeliveredToNetwork', '/new DeliveredToTerminal']);
   // Without a subscription at that time there is no notification, also not later.
   simulator.configure({ deliveryTime: 0 });
@@ -160,7 +160,7 @@ it('notifies the subscription that exists when a status changes, not the one at 
   await reply(origin, send('Between'));
   await reply(origin, create(callback.replace('/in', '/last')));
   await reply(origin, send('Last'));
-  await vi.waitFor(() => expect(told()).toContain('/last DeliveredToTerminal'), patience);
+  await vi.waitFor(() => expect(told()).toContain('/last DeliveredToTerminal'), SOON);
   await expect.poll(() => told()).toHaveLength(5);
   expect(told().slice(3).sort()).toEqual(['/last DeliveredToNetwork', '/last DeliveredToTerminal']);
 });
@@ -304,7 +304,7 @@ it('loses, duplicates, and forges the configured share, the same ones for the sa
     expect([notifications, notificationsTwice, notificationsLost, notificationsForged]).toEqual([
       74, 21, 26, 26,
     ]);
-  }, 15_000);
+  }, SOON);
   const { notifications, notificationsTwice, notificationsForged } = simulator.summary();
   await expect.poll(() => received).toHaveLength(notifications + notificationsTwice + notificationsForged);
   const forged = received.filter(({ headers }) => headers['securitytoken'] !== 's3cret');

@@ -162,7 +162,7 @@ describe('The last message is sent within the estimated range, from a tenth of t
       one(500),
       { ...HOURLY, latencyMs: 120_000 },
     ],
-  ])('%s', { timeout: 120_000 }, async (name, change, campaigns, service) => {
+  ])('%s', async (name, change, campaigns, service) => {
     const samples = await samplesOf(name.replaceAll(/\W/g, '-'), change, campaigns, service);
     for (const { id } of campaigns) expect(samples.some(({ campaign }) => campaign === id)).toBe(true);
     const isOutside = ({ earliest, latest }: Sample) => earliest > 0 || latest === null || latest < 0;
@@ -179,15 +179,11 @@ describe('Once a quota is learned, the last message is sent within the estimated
     [30, 150, 'sliding'],
     [100, 300, 'bucket'],
     [300, 1500, 'first'],
-  ])(
-    '%i an hour, for %i recipients, counted by %s',
-    { timeout: 120_000 },
-    async (limit, recipients, model) => {
-      const campaigns = [{ id: 'one', recipients }];
-      const samples = await samplesOf(`learn-${limit}`, { quota: 0 }, campaigns, learning(limit, model));
-      const estimated = samples.filter(({ latest }) => latest !== null);
-      expect(estimated.length).toBeGreaterThan(samples.length - 4);
-      expect(estimated.filter(({ earliest, latest }) => earliest > 0 || (latest ?? 0) < 0)).toEqual([]);
-    },
-  );
+  ])('%i an hour, for %i recipients, counted by %s', async (limit, recipients, model) => {
+    const campaigns = [{ id: 'one', recipients }];
+    const samples = await samplesOf(`learn-${limit}`, { quota: 0 }, campaigns, learning(limit, model));
+    const estimated = samples.filter(({ latest }) => latest !== null);
+    expect(estimated.length).toBeGreaterThan(samples.length - 4);
+    expect(estimated.filter(({ earliest, latest }) => earliest > 0 || (latest ?? 0) < 0)).toEqual([]);
+  });
 });

@@ -7,6 +7,7 @@ import { keyNames } from '../../src/base/redis/keys.js';
 import { createEventFeed, type FeedItem } from '../../src/reporting/event-feed.js';
 import { eventLog } from '../../src/reporting/event-log.js';
 import { testRedis } from '../base/redis/test-redis.js';
+import { SOON } from '../base/soon.js';
 
 const { url, redis, prefix } = testRedis('event-feed');
 
@@ -213,7 +214,7 @@ test('A follower that resumes after an event that Redis has lost receives a gap'
   await redis.del(keyNames(`${prefix}-forgot`).events);
   // Ids contain the time. Within the same ms, the new event would get the id of a lost one; a restart of Redis takes longer.
   const lostAt = Number(first?.id.split('-')[0]);
-  await vi.waitUntil(async () => (await serverTime(redis)) > lostAt, { timeout: 15_000, interval: 1 });
+  await vi.waitUntil(async () => (await serverTime(redis)) > lostAt, { ...SOON, interval: 1 });
   await log.append(JSON.stringify(resumed(3)));
   expect(await take(feed.follow({ after: first?.id }), 2)).toEqual(['gap', '3']);
   expect(await take(feed.follow({ after: '0-0' }), 1)).toEqual(['3']);

@@ -30,7 +30,6 @@ const SYNCED = NIGHTLY ? (['always', 'everysec'] as const) : (['always'] as cons
 
 test.each(SYNCED)(
   `After each of ${RESTARTS} restarts of Redis (appendfsync %s), the feed has each result, or answers that it is gone`,
-  { timeout: 180_000 },
   async (appendfsync) => {
     const server = await startPrivateRedis({ appendfsync });
     onTestFinished(() => server.stop());

@@ -8,7 +8,7 @@ import { errorsIn, notSentences } from '../sentence-rule.js';
 
 /** The built program; `npm test` builds it first. */
 const MAIN = fileURLToPath(new URL('../../dist/src/surfaces/cli/main.js', import.meta.url));
-const PRINTED_WITHIN = { timeout: 30_000, interval: 50 };
+const PRINTED_WITHIN = { timeout: 60_000, interval: 50 };
 
 /** How a command ended. */
 export interface Ended {

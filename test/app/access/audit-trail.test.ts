@@ -5,6 +5,7 @@ import { createEvents, type VolleyEvent } from '../../../src/base/events/events.
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { Actor } from '../../../src/campaign/actor.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 
 const { redis, prefix } = testRedis('audit-trail');
 const HOUR_MS = 3_600_000;
@@ -189,7 +190,7 @@ test('The entries of an API key take on each lane as much as it may, and are ret
   await vi.waitFor(async () => {
     await retention.trim();
     expect(await redis.xlen(keys.audit)).toBe(0);
-  }, 15_000);
+  }, SOON);
   expect(await redis.exists(keys.auditBytes)).toBe(0);
 });
 

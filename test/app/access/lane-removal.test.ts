@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { checkStored } from '../../../src/app/doctor/lanes.js';
 import type { Volley } from '../../../src/index.js';
+import { SOON } from '../../base/soon.js';
 import { scene } from '../../scene/scene.js';
 import { ACME, laneProcesses, QUOTA, recipients } from './lane-processes.js';
 
@@ -16,7 +17,7 @@ const storedOf = async (run: string) =>
   (await redis.hget(`{${prefix}-${run}:lanes:registry}:stored`, 'acme')) ?? '';
 const isClosed = async (run: string) => / leaving /.test(await storedOf(run));
 /** Resolves while no time passes. */
-const untilClosed = (run: string) => vi.waitUntil(() => isClosed(run), 20_000);
+const untilClosed = (run: string) => vi.waitUntil(() => isClosed(run), SOON);
 
 test('A removal needs the number of recipients that it cancels, and frees the name when the last report has arrived', async () => {
   const volley = processOf('removed', undefined, { FOLLOW_UP_FIRST_MS: '300' });

@@ -401,4 +401,4 @@ test('Wherever the process is killed, a worker forgets the number completely, an
   expect(runs).toBeGreaterThan(40);
   // However often it was killed, what it has erased was counted once.
   expect([...counted]).toHaveLength(1);
-}, 120_000);
+});

@@ -13,6 +13,7 @@ import { type PrivateRedis, startPrivateRedis } from '../../../src/base/redis/pr
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { SOON } from '../soon.js';
 import { startCluster } from './cluster.js';
 import { startSentinel } from './sentinel.js';
 
@@ -119,7 +120,7 @@ async function useEverything(url: string, mayLose = '0s'): Promise<VolleyEvent[]
   await volley.keys.revoke(id);
   expect(await allOf(volley.suppression.list())).toHaveLength(1);
   await volley.renameLane('default', 'renamed');
-  await vi.waitUntil(() => followed.length > 3, 15_000);
+  await vi.waitUntil(() => followed.length > 3, SOON);
 
   const redis = connect(url);
   const keys = keyNames(config.redisPrefix);
@@ -136,7 +137,7 @@ async function useEverything(url: string, mayLose = '0s'): Promise<VolleyEvent[]
   await vi.waitUntil(async () => {
     await step();
     return (await fileRemains(redis, keys)).removals === 0;
-  }, 20_000);
+  }, SOON);
   redis.disconnect();
   return emitted.filter(({ type }) => /failed|refused/i.test(type));
 }
@@ -152,13 +153,13 @@ describe.runIf((await findServer()) !== undefined)('docs/redis.acl', () => {
   });
   const user = () => restricted([server], (name) => `redis://${name}@127.0.0.1:${server.port}`);
 
-  test('allows everything that Volley does', { timeout: 90_000 }, async () => {
+  test('allows everything that Volley does', async () => {
     const { url, refused } = await user();
     expect(await useEverything(url)).toEqual([]);
     expect((await refused()).filter((each) => !BY_DOCTOR.test(each))).toEqual([]);
   });
 
-  test('allows it on a cluster, too, also while a slot moves', { timeout: 120_000 }, async () => {
+  test('allows it on a cluster, too, also while a slot moves', async () => {
     const cluster = await startCluster({ appendfsync: 'always' });
     onTestFinished(() => cluster.stop());
     const hosts = cluster.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',');
@@ -175,7 +176,7 @@ describe.runIf((await findServer()) !== undefined)('docs/redis.acl', () => {
     expect((await refused()).filter((each) => !BY_DOCTOR.test(each))).toEqual([]);
   });
 
-  test('allows it behind Sentinel, too', { timeout: 120_000 }, async () => {
+  test('allows it behind Sentinel, too', async () => {
     const rule = (await ruleOfVolley()).replace('CHANGE-ME', PASSWORD);
     const sentinel = await startSentinel({ sentinels: 1, settings: [rule] });
     onTestFinished(() => sentinel.stop());

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
+import { SOON } from '../soon.js';
 import { testRedis } from './test-redis.js';
 
 const { url } = testRedis('connection');
@@ -24,7 +25,7 @@ test.each(['protocol', 'blocking'] as const)(
     announceMaster(redis);
     await ended;
     await expect(first).rejects.toThrow('Connection is closed');
-    await vi.waitUntil(() => redis.status === 'ready', { timeout: 10_000 });
+    await vi.waitUntil(() => redis.status === 'ready', SOON);
     expect(await redis.ping()).toBe('PONG');
   },
 );

@@ -11,6 +11,7 @@ import { findServer } from '../../../src/base/redis/find-server.js';
 import { startPrivateRedis } from '../../../src/base/redis/private-server.js';
 import { createEvents, createVolley, InputError, loadConfig } from '../../../src/index.js';
 import { laneFixture } from '../../engine/lane/lane-fixture.js';
+import { SOON } from '../soon.js';
 
 const UNBOUNDED = Number.POSITIVE_INFINITY;
 const SINGLE: DurabilityFacts = {
@@ -87,7 +88,7 @@ describe.runIf((await findServer()) !== undefined)('a server of its own', async 
   /** Starts a replica, and waits until the server shows it. */
   async function replicaOf({ port, redis }: Awaited<ReturnType<typeof started>>) {
     const replica = await started(`replicaof 127.0.0.1 ${port}`, 'masterauth secret');
-    await vi.waitUntil(async () => (await redis.info('replication')).includes('connected_slaves:1'), 10_000);
+    await vi.waitUntil(async () => (await redis.info('replication')).includes('connected_slaves:1'), SOON);
     return replica;
   }
 
@@ -178,7 +179,7 @@ describe.runIf((await findServer()) !== undefined)('a server of its own', async 
     await replica.kill();
     await vi.waitUntil(
       async () => (await server.redis.info('replication')).includes('connected_slaves:0'),
-      10_000,
+      SOON,
     );
     expect((await claim(-1)).why).toBe('unbounded');
     // Once the loss is bounded, everything that was claimed before must be older than it.

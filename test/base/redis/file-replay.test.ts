@@ -61,7 +61,7 @@ describe.runIf((await findServer()) !== undefined)('Whether a restart of Redis k
     expect(await fileReplay(connected(`redis://127.0.0.1:${server.port}`), 'volley')).toBe('complete');
   });
 
-  test('is known for each node of a cluster, also for a replica', { timeout: 60_000 }, async () => {
+  test('is known for each node of a cluster, also for a replica', async () => {
     const cluster = await startCluster({
       appendfsync: 'always',
       replicas: true,

@@ -43,7 +43,7 @@ describe.runIf(isServerHere)('a Redis with TLS and a self-signed certificate', (
     await rm(dir, { recursive: true, force: true });
   });
 
-  test('a worker that trusts the certificate sends a campaign', { timeout: 90_000 }, async () => {
+  test('a worker that trusts the certificate sends a campaign', async () => {
     const simulator = await startSimulatorProcess({ deliveryTime: 10 });
     onTestFinished(() => simulator.stop());
     const shared = {

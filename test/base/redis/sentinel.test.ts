@@ -24,9 +24,7 @@ describe.runIf((await findServer()) !== undefined)(
       expect(printed).not.toHaveBeenCalled();
     });
 
-    test('a campaign continues after the master is killed and the replica takes over, and sends no message twice', {
-      timeout: 90_000,
-    }, async () => {
+    test('a campaign continues after the master is killed and the replica takes over, and sends no message twice', async () => {
       const fleet = await startedFleet({
         redisUrl: redis.url,
         prefix: 'sentinel',

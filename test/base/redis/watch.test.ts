@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
 import { freePort } from '../../../src/base/redis/private-server.js';
 import { watchConnection } from '../../../src/base/redis/watch.js';
+import { SOON } from '../soon.js';
 import { privateRedis } from './private-redis.js';
 
 const server = await privateRedis();
@@ -26,9 +27,9 @@ test('a break and its end are each reported once', async () => {
   await redis.ping();
   expect(reports).toEqual([]);
   await server.kill();
-  await vi.waitFor(() => expect(reports).toEqual(['the connection was closed']), 10_000);
+  await vi.waitFor(() => expect(reports).toEqual(['the connection was closed']), SOON);
   await server.restart();
-  await vi.waitFor(() => expect(reports).toEqual(['the connection was closed', 'restored']), 10_000);
+  await vi.waitFor(() => expect(reports).toEqual(['the connection was closed', 'restored']), SOON);
 });
 
 test('a server that is down from the start is reported once with the reason, and again when it is up', async () => {
@@ -37,10 +38,10 @@ test('a server that is down from the start is reported once with the reason, and
   const closed = vi.fn();
   redis.on('close', closed);
   await expect(redis.ping()).rejects.toThrow();
-  await vi.waitFor(() => expect(closed.mock.calls.length).toBeGreaterThan(2), 10_000);
+  await vi.waitFor(() => expect(closed.mock.calls.length).toBeGreaterThan(2), SOON);
   expect(reports).toEqual([expect.stringContaining('ECONNREFUSED')]);
   await server.restart();
-  await vi.waitFor(() => expect(reports.at(1)).toBe('restored'), 10_000);
+  await vi.waitFor(() => expect(reports.at(1)).toBe('restored'), SOON);
 });
 
 test('a cluster without a reachable node is reported once', async () => {
@@ -49,6 +50,6 @@ test('a cluster without a reachable node is reported once', async () => {
   const closed = vi.fn();
   redis.on('close', closed);
   await expect(redis.get('key')).rejects.toThrow();
-  await vi.waitFor(() => expect(closed.mock.calls.length).toBeGreaterThan(1), 10_000);
+  await vi.waitFor(() => expect(closed.mock.calls.length).toBeGreaterThan(1), SOON);
   expect(reports).toEqual([expect.stringContaining('slots cache')]);
 });

@@ -11,7 +11,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, openDefaultLane } from './lane-fixture.js';
 
 const { redis, prefix } = testRedis('reopened');
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 60_000 };
 const waiting: ServerResponse[] = [];
 const server = createServer((request, response) => {
   request.resume();

@@ -12,6 +12,7 @@ import type { Bearer } from '../../../src/service/client/bearer.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { PERMIT } from '../../interface/raw-server.js';
 import { openDefaultLane } from './lane-fixture.js';
 
@@ -218,7 +219,7 @@ test('a lane says that it waits while the account service does not answer its fi
       expect(await lane.freshStatus()).toMatchObject({
         tokenReason: 'the account service has not answered yet',
       }),
-    { timeout: 10_000 },
+    SOON,
   );
   answer?.();
   expect((await turn).current()).toBeDefined();

@@ -3,6 +3,7 @@ import { recentlySettled } from '../../../src/engine/notifications/batch-lookup.
 import type { Inbox } from '../../../src/engine/notifications/inbox.js';
 import type { NotificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { storedLane } from '../stored-lane.js';
 import { lookAtOnce, receivingLane, report } from './receiving-lane.js';
 
@@ -32,7 +33,7 @@ test('A report that comes before the response that names its request waits for i
   inbox.offer([report('r0', 0)]);
   await expect.poll(() => it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]);
   await it.accept(claim, 'r0');
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 20_000);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), SOON);
 });
 
 test('A report that comes during a look at the waiting reports is found by the next look', async () => {
@@ -55,9 +56,9 @@ test('A report that comes during a look at the waiting reports is found by the n
   inbox.offer([report('r0', 0)]);
   await expect.poll(() => it.happened('notifications.settled')).toHaveLength(1);
   await it.accept(first, 'r0');
-  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2), 20_000);
+  await vi.waitFor(() => expect(it.happened('notifications.settled')).toHaveLength(2), SOON);
   await it.accept(second, 'r1');
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 2 }), 20_000);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 2 }), SOON);
 });
 
 test('The next process settles the reports that wait', async () => {
@@ -70,7 +71,7 @@ test('The next process settles the reports that wait', async () => {
   await first.stop();
   await it.accept(claim, 'r0');
   it.open();
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 20_000);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), SOON);
 });
 
 test('Reports that were accepted before the inbox stops are settled', async () => {

@@ -17,6 +17,7 @@ import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { DeliveryReport } from '../../../src/service/client/notification.js';
 import type { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 
 /** From so many ms on, an alarm is that of an inbox that waits to stop. */
@@ -83,7 +84,7 @@ export function receivingLane(
     /** Resolves after at least two complete looks at the waiting reports. */
     async looked(): Promise<void> {
       const from = looks;
-      await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(from + 3), 15_000);
+      await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(from + 3), SOON);
     },
     async campaign(numbers: readonly number[], text: string): Promise<string> {
       const recipients = numbers.map((number) => ({ to: mobile(number) }));

@@ -16,6 +16,7 @@ import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { DeliveryReport } from '../../../src/service/client/notification.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 import { CALLBACK } from './subscribing.js';
 
@@ -85,7 +86,7 @@ function sharing() {
       onTestFinished(() => inbox.stop());
       const status: DeliveryReport['status'] = 'DeliveredToTerminal';
       inbox.offer([{ requestId: 'x', sender: '12345', correlator: null, number: mobile(0), status }]);
-      await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(4), 15_000);
+      await vi.waitFor(() => expect(looks).toBeGreaterThanOrEqual(4), SOON);
     },
   };
 }
@@ -146,7 +147,7 @@ test('Lanes may share an address unless two checks in a row have found that each
     await vi.waitFor(async () => {
       await status.write({ state: 'ours', detail: '', fingerprint: '', via });
       expect((await status.read()).checkedAt).toBeGreaterThan(before);
-    }, 15_000);
+    }, SOON);
   };
   expect(await shareWith('one')).toEqual(['two', 'three', 'four']);
   await found('one', '');

@@ -6,12 +6,13 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { isDue, reconcileSubscriptions } from '../../../src/engine/notifications/subscription-reconciler.js';
 import { subscriptionStatusStore } from '../../../src/engine/notifications/subscription-status.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { atSimulator, CALLBACK, clientOf, FOREIGN, OWN } from './subscribing.js';
 
 const { redis, prefix } = testRedis('keep-subscription');
 const { simulator, serviceOf, held } = atSimulator();
 /** Waits long enough for a busy machine. */
-const until = (check: () => unknown) => vi.waitFor(check, 20_000);
+const until = (check: () => unknown) => vi.waitFor(check, SOON);
 
 const TIMES = { intervalMs: 300_000, silenceMs: 60_000 };
 const CHECKED = {

@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { receivingLane, report } from './receiving-lane.js';
 
 const server = testRedis('unknown-matched');
@@ -18,7 +19,7 @@ test('An unknown outcome is matched to the one request that fits it', async () =
   );
   const inbox = it.open();
   inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 20_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), SOON);
   const unknown = await listUnknown(it.lane);
   expect(unknown.map(({ first, matchedRequestId }) => [first, matchedRequestId]).sort()).toEqual([
     [0, null],
@@ -35,7 +36,7 @@ test('A match makes an idle lane due, so that the poll that decides it is made',
   const { id, keys } = it.lane;
   await redis.zrem(keys.due, id);
   it.open().offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 20_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), SOON);
   expect(await redis.zscore(keys.due, id)).toBe('0');
 });
 
@@ -55,7 +56,7 @@ test('Of two unknown outcomes with the same number, our correlator selects the r
   inbox.offer([{ ...report('x', 0, 'DeliveredToNetwork'), correlator: `${ids[1]}-0-1` }]);
   await vi.waitFor(
     () => expect(it.happened('request.matched')).toMatchObject([{ campaign: ids[1], requestId: 'x' }]),
-    5_000,
+    SOON,
   );
 });
 
@@ -78,7 +79,7 @@ test('A report that names its batch waits until the response of its request has 
   it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
   await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.accept(claim, 'r0');
-  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), 20_000);
+  await vi.waitFor(async () => expect(await it.states(id)).toMatchObject({ deliveredToTerminal: 1 }), SOON);
 });
 
 test('A report that names a batch but another request than its own changes nothing', async () => {
@@ -105,7 +106,7 @@ test('An unknown outcome is matched to the request whose reports name its batch'
   it.open().offer([{ ...report('x', 0), correlator: `${id}-0-1` }]);
   await vi.waitFor(
     () => expect(it.happened('request.matched')).toMatchObject([{ campaign: id, requestId: 'x' }]),
-    5_000,
+    SOON,
   );
 });
 
@@ -175,7 +176,7 @@ test('A request whose send is still in flight is not matched to an unknown outco
   await it.accept(inFlight, 'r0');
   await vi.waitFor(
     async () => expect(await it.states(second)).toMatchObject({ deliveredToTerminal: 1 }),
-    5_000,
+    SOON,
   );
   expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId)).toEqual([null]);
 });
@@ -195,7 +196,7 @@ test('A request that is matched to one batch is not matched to another one with 
   await (await unknown('one'))();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), 20_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), SOON);
   // Long before the first match can be polled.
   await (await unknown('two'))();
   await it.looked();
@@ -276,7 +277,7 @@ test('A batch that was resent and is unknown again is matched by a report of eit
   await fail();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
-  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), 20_000);
+  await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), SOON);
 });
 
 test('No match is made while a send is in flight, however old it is', async () => {

@@ -16,6 +16,7 @@ import { noteRemoval } from '../../../src/engine/recipients/removals.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
+import { SOON } from '../../base/soon.js';
 
 const program = await findServer();
 const DAY = 86_400_000;
@@ -76,7 +77,7 @@ describe.runIf(program !== undefined)('the append-only file', () => {
     return { keys, emitted, step: fileRewriter({ redis: connection, keys, events }) };
   }
 
-  test('contains no number and no text of a campaign after its removal', { timeout: 60_000 }, async () => {
+  test('contains no number and no text of a campaign after its removal', async () => {
     const simulator = await startSimulator({ keys: [{ key: 'k' }], deliveryTime: 20 });
     const { messagingBaseUrl, accountBaseUrl } = simulator;
     const environment = {
@@ -120,13 +121,10 @@ describe.runIf(program !== undefined)('the append-only file', () => {
     expect(await fileRemains(redis, keys)).toEqual({ removals: 1, lastAttempt: 'none' });
     expect(await inFile(texts)).toEqual(texts);
     const { step, emitted } = rewriter(redis, config.redisPrefix);
-    await vi.waitUntil(
-      async () => {
-        await step();
-        return (await fileRemains(redis, keys)).removals === 0;
-      },
-      { timeout: 20_000 },
-    );
+    await vi.waitUntil(async () => {
+      await step();
+      return (await fileRemains(redis, keys)).removals === 0;
+    }, SOON);
     expect(await inFile([...texts, ...plain])).toEqual([]);
     expect(emitted).toMatchObject([{ type: 'redis.fileRewritten', campaigns: 1 }]);
     expect(checkRemains(facts, await fileRemains(redis, keys))).toMatchObject({ state: 'ok' });
@@ -139,7 +137,7 @@ describe.runIf(program !== undefined)('the append-only file', () => {
       await vi.waitUntil(async () => {
         await step();
         return emitted.length > 0;
-      }, 15_000);
+      }, SOON);
     };
     await step();
     expect(await redis.exists(keys.fileRewrite)).toBe(0);

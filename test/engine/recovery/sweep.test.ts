@@ -12,6 +12,7 @@ import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { storedLane } from '../stored-lane.js';
@@ -150,7 +151,7 @@ test('A process sweeps its lanes at its start, and then leaves an idle one alone
   const sweep = startSweep(options);
   try {
     const dueInMs = async () => Number(await redis.zscore(options.keys.due, name)) - Date.now();
-    await vi.waitFor(async () => expect(await dueInMs()).toBeGreaterThan(400_000), 10_000);
+    await vi.waitFor(async () => expect(await dueInMs()).toBeGreaterThan(400_000), SOON);
   } finally {
     await sweep.stop();
   }
@@ -162,10 +163,10 @@ test('A process sweeps all of its lanes again when another worker has died', asy
   const sweep = startSweep({ ...options, alive: async () => alive });
   const dueAt = async () => Number(await redis.zscore(options.keys.due, name));
   try {
-    await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(Date.now() + 400_000), 10_000);
+    await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(Date.now() + 400_000), SOON);
     const before = await dueAt();
     alive = [workerWith('one')];
-    await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(before), 10_000);
+    await vi.waitFor(async () => expect(await dueAt()).toBeGreaterThan(before), SOON);
   } finally {
     await sweep.stop();
   }
@@ -180,9 +181,9 @@ test('A sweep reports once which processes have which quota window, and keeps th
   const sweep = startSweep({ ...options, events, alive: async () => alive });
   const { windowMs } = storedLane(lane);
   try {
-    await vi.waitFor(async () => expect(await windowMs()).toBe(60_000), 10_000);
+    await vi.waitFor(async () => expect(await windowMs()).toBe(60_000), SOON);
     alive = [workerWith('one', 30_000)];
-    await vi.waitFor(async () => expect(await windowMs()).toBe(30_000), 10_000);
+    await vi.waitFor(async () => expect(await windowMs()).toBe(30_000), SOON);
   } finally {
     await sweep.stop();
   }

@@ -53,7 +53,7 @@ test('A worker that another one tells of a lost run id replays its claims within
   expect(reply).toMatchObject({ why: 'recovering', events: [{ type: 'dataLoss' }] });
   it.one.lane.emit(reply.events);
   it.one.recent.replayAfterLoss(reply.events);
-  await expect.poll(it.fixture.stored.awaited, { timeout: 5_000 }).toEqual([]);
+  await expect.poll(it.fixture.stored.awaited).toEqual([]);
   const next = await it.claim(it.one, START + LOSS + 1);
   expect(next.claims).toHaveLength(1);
   expect((await it.fixture.state('c')).counts).toMatchObject({ planned: 9, sending: 1 });
@@ -69,7 +69,7 @@ test('The sweep announces a loss again while the recovery barrier waits, in case
   const watch = watchLosses(redis, it.keys, it.other.recents, systemAlarm);
   onTestFinished(watch.stop);
   it.one.lane.emit(events);
-  await expect.poll(it.fixture.stored.awaited, { timeout: 5_000 }).toEqual(['one']);
+  await expect.poll(it.fixture.stored.awaited).toEqual(['one']);
 });
 
 test('A worker that drains replays its claims first, so that no recovery barrier waits for it', async () => {

@@ -10,6 +10,7 @@ import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { discardImport } from '../../../src/intake/import/import-session.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { url, prefix, redis } = testRedis('dead-import');
@@ -32,7 +33,7 @@ beforeAll(async () => {
     filter: (source) => !source.endsWith('.ts'),
   });
   // Compiling takes long on a busy machine.
-}, 120_000);
+});
 afterAll(() => rm(out, { recursive: true, force: true }));
 
 /** Kills a process in the middle of an import that holds the key; returns the id of the import. */
@@ -47,7 +48,7 @@ async function killedImport(idempotencyKey: string): Promise<string> {
   const [id = ''] = Object.keys(await stored.importing());
   await vi.waitFor(async () => {
     expect(await redis.hlen(slicesKey(keys, lane, id, 'slices'))).toBeGreaterThan(40);
-  }, 15_000);
+  }, SOON);
   const ended = once(child, 'exit');
   child.kill('SIGKILL');
   await ended;

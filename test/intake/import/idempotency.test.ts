@@ -6,6 +6,7 @@ import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { discardImport } from '../../../src/intake/import/import-session.js';
 import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('idempotency');
@@ -50,7 +51,7 @@ async function importing(): Promise<string> {
     const [id] = Object.keys(await stored.importing());
     if (id === undefined) throw new Error('nothing is being imported');
     return id;
-  }, 15_000);
+  }, SOON);
 }
 
 describe('An idempotency key', () => {
@@ -171,7 +172,7 @@ describe('An idempotency key', () => {
     });
     await vi.waitFor(() => {
       expect(reads.mock.calls.filter(([, field]) => field === id).length).toBeGreaterThan(2);
-    }, 15_000);
+    }, SOON);
     expect(isAnswered).toBe(false);
     slow.go();
     expect(await first).toMatchObject({ outcome: 'refused', code: 'declined' });

@@ -29,9 +29,7 @@ async function resultsOf(volley: Volley): Promise<string[]> {
   }
 }
 
-test('Everything that waits in an outbox is cancelled at once, also what is planned, and is in the results', {
-  timeout: 60_000,
-}, async () => {
+test('Everything that waits in an outbox is cancelled at once, also what is planned, and is in the results', async () => {
   const { volley, simulator } = await started('20');
   await volley.outboxes.create({ name: 'codes', message: 'Hi {{name}}' });
   const outbox = volley.outbox('codes');
@@ -58,7 +56,7 @@ test('Everything that waits in an outbox is cancelled at once, also what is plan
   expect((await outbox.status()).counts.waiting).toBe(1);
 });
 
-test('An outbox sends what is put after everything in it was cancelled', { timeout: 60_000 }, async () => {
+test('An outbox sends what is put after everything in it was cancelled', async () => {
   const { volley, simulator } = await started('100000');
   await volley.outboxes.create({ name: 'codes', message: 'Hi {{name}}' });
   const outbox = volley.outbox('codes');
@@ -99,9 +97,7 @@ test('Revoking a key empties the outboxes that only it wrote to, and lists the o
   expect(waiting).toEqual([0, 2, 2, 1]);
 });
 
-test('Revoking the creator of an outbox cancels nothing that others have put', {
-  timeout: 60_000,
-}, async () => {
+test('Revoking the creator of an outbox cancels nothing that others have put', async () => {
   const { volley, simulator } = await started('20');
   const { id } = await volley.keys.create({ name: 'shop', scopes: ['send'] });
   await volley

@@ -188,7 +188,7 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
     }),
     { numRuns: NIGHTLY ? 60 : 15 },
   );
-}, 120_000);
+});
 
 test('The library refuses a full key with its limit, for a message, a list, and an outbox', async () => {
   const volley = createVolley({

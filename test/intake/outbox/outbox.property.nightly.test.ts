@@ -8,7 +8,6 @@ const { redis, prefix } = testRedis('outbox-planted');
 
 test.each(PLANTED_BUGS)(
   'The histories of outbox.property.test.ts catch a planted bug: $name',
-  { timeout: 120_000 },
   async (bug) => {
     const planted = plantIn(redis, bug);
     const play = fc.asyncProperty(outboxHistory, (history) => playOutbox(planted, prefix, history));

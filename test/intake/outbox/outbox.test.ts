@@ -15,9 +15,7 @@ const started = () => workingVolley(redis.url, 'outbox');
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
 
 describe('An outbox', () => {
-  test('sends what is due, moves a message, and never sends a cancelled one', {
-    timeout: 60_000,
-  }, async () => {
+  test('sends what is due, moves a message, and never sends a cancelled one', async () => {
     const { volley, texts } = await started();
     await volley.outboxes.create({ name: 'dentist', message: 'Hi {{name}}' });
     const outbox = volley.outbox('dentist');
@@ -59,9 +57,7 @@ describe('An outbox', () => {
     expect(await volley.list()).toEqual([]);
   });
 
-  test('whose lane has left the configuration takes nothing, says why it waits, and its messages lapse on time', {
-    timeout: 90_000,
-  }, async () => {
+  test('whose lane has left the configuration takes nothing, says why it waits, and its messages lapse on time', async () => {
     const lanes = join(await mkdtemp(join(tmpdir(), 'volley-outbox-')), 'lanes.json');
     const prefix = 'outbox-removed';
     const configure = async (...names: string[]): Promise<Volley> => {
@@ -110,9 +106,7 @@ describe('An outbox', () => {
     expect(await removed.cancel('tomorrow')).toMatchObject({ outcome: 'cancelled' });
   });
 
-  test('sends nothing while it is paused, and takes nothing once it is closed', {
-    timeout: 60_000,
-  }, async () => {
+  test('sends nothing while it is paused, and takes nothing once it is closed', async () => {
     const { volley, texts } = await started();
     await volley.outboxes.create({ name: 'codes', message: 'Code {{code}}' });
     const outbox = volley.outbox('codes');
@@ -130,9 +124,7 @@ describe('An outbox', () => {
     expect(await outbox.status()).toMatchObject({ state: 'closed', counts: { total: 3 } });
   });
 
-  test('never sends a message whose cancel it confirmed, and none twice, however close to its time', {
-    timeout: 120_000,
-  }, async () => {
+  test('never sends a message whose cancel it confirmed, and none twice, however close to its time', async () => {
     const { volley, texts } = await started();
     await volley.outboxes.create({ name: 'race', message: 'Hi {{name}}' });
     const outbox = volley.outbox('race');

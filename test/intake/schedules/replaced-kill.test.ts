@@ -5,9 +5,7 @@ import { scheduleReplaceRun } from './replace-run.js';
 
 const { url, prefix, redis } = testRedis('schedules-replace-run');
 
-test('No process that is stopped at any moment creates a campaign of a schedule that was removed or paused', {
-  timeout: 120_000,
-}, async () => {
+test('No process that is stopped at any moment creates a campaign of a schedule that was removed or paused', async () => {
   const outcome = await scheduleReplaceRun({ redis, url, prefix, races: 60, random: seededRandom(7) });
   console.info(JSON.stringify(outcome));
   expect(outcome.late).toEqual([]);

@@ -12,9 +12,7 @@ const nextPrefix = (): string => {
   return `${prefix}-${worlds}`;
 };
 
-test('Whatever process stands still or dies, each occurrence has one outcome and at most one campaign, and none is late', {
-  timeout: 120_000,
-}, async () => {
+test('Whatever process stands still or dies, each occurrence has one outcome and at most one campaign, and none is late', async () => {
   const examples = PLANTED_BUGS.map(({ history }): [typeof history] => [history]);
   await fc.assert(
     fc.asyncProperty(scheduleHistory, (history) => playSchedule(redis, nextPrefix(), history)),
@@ -22,11 +20,7 @@ test('Whatever process stands still or dies, each occurrence has one outcome and
   );
 });
 
-test.each(PLANTED_BUGS)(
-  'A planted bug is caught: $name',
-  { timeout: 60_000 },
-  async ({ name, lua, parts, history, caughtAs }) => {
-    const planted = lua === undefined ? redis : plantIn(redis, { name, ...lua });
-    await expect(playSchedule(planted, nextPrefix(), history, parts)).rejects.toThrow(caughtAs);
-  },
-);
+test.each(PLANTED_BUGS)('A planted bug is caught: $name', async ({ name, lua, parts, history, caughtAs }) => {
+  const planted = lua === undefined ? redis : plantIn(redis, { name, ...lua });
+  await expect(playSchedule(planted, nextPrefix(), history, parts)).rejects.toThrow(caughtAs);
+});

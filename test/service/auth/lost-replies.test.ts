@@ -4,6 +4,7 @@ import { connect, type Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { createTokenCache } from '../../../src/service/auth/token-cache.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { accountService } from './account-service.js';
 import { type LossyProxy, lossyProxy } from './lossy-proxy.js';
 
@@ -64,7 +65,7 @@ test.each([
   const before = proxy.lost;
   proxy.loseReplyToScript(script);
   const mine = cache.replaceRefused(1);
-  await vi.waitFor(() => expect(proxy.lost).toBe(before + 1), 10_000);
+  await vi.waitFor(() => expect(proxy.lost).toBe(before + 1), SOON);
   const theirs = cacheOn(redis).replaceRefused(1);
   expect(await Promise.all([mine, theirs])).toMatchObject([
     { kind: 'token', generation: 2 },

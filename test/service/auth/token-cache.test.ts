@@ -16,7 +16,7 @@ import { type AccountService, accountService, slowLogin, stopFrom, tokenFrom } f
 
 const { url, prefix, redis } = testRedis('token-cache');
 const keys = keyNames(prefix);
-const SOON = { timeout: 10_000 };
+const SOON = { timeout: 60_000 };
 
 let service: AccountService;
 let username: string;

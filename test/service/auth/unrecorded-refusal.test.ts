@@ -3,6 +3,7 @@ import { connect } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { loginBudget } from '../../../src/service/auth/login-budget.js';
 import { privateRedis } from '../../base/redis/private-redis.js';
+import { SOON } from '../../base/soon.js';
 
 const server = await privateRedis();
 const redis = connect(server.url);
@@ -35,7 +36,7 @@ test('a refusal that cannot be recorded while Redis is down is counted once Redi
       ({ isPending }) => !isPending,
       () => false,
     );
-  await vi.waitUntil(isSettled, { timeout: 15_000, interval: 100 });
+  await vi.waitUntil(isSettled, { ...SOON, interval: 100 });
   expect(await budget.begin('second', false)).toEqual({ kind: 'go' });
   const status = await budget.settle('second', { kind: 'badCredential' });
   expect(status).toMatchObject({ kind: 'stopped', code: 'badCredential' });

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { SOON } from '../../base/soon.js';
 import { scene } from '../../scene/scene.js';
 
 const { open, shell, startSimulator } = scene('cli-differences', {
@@ -18,7 +19,7 @@ test('After a corrected key, the commands say which worker still has another one
       const { stdout } = await corrected.volley('status');
       return stdout.includes('stopped') ? stdout : undefined;
     },
-    { timeout: 30_000, interval: 200 },
+    { ...SOON, interval: 200 },
   );
   expect(shown.replace(/\s+/g, ' ')).toContain('correct it and restart the workers');
   const differs = new RegExp(

@@ -119,7 +119,7 @@ test.skipIf(server === undefined)(
     const running = await findEmbedded(folder);
     if (running === undefined) throw new Error('no Redis runs');
     process.kill(running.pid, 'SIGKILL');
-    await expect.poll(() => up.exit, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => up.exit).toBe(1);
     const dir = join(folder, '.volley');
     expect(up.stderr).toContain(
       `volley: The Redis in ${dir} was ended by SIGKILL, sent by a person or because this machine ran out of memory. Volley sends nothing more. What was sent is stored, so nothing is sent twice; requests that were in flight may get an unknown outcome, which \`volley status\` shows. To continue, run: volley up --simulator`,

@@ -26,10 +26,10 @@ test('While Redis is away, status --watch shows how old its data is, and then fo
   // Nothing listens there.
   proxy.retarget(1);
   proxy.cut();
-  await expect.poll(() => watching.stderr, { timeout: 20_000 }).toMatch(AGE);
+  await expect.poll(() => watching.stderr).toMatch(AGE);
   proxy.retarget(Number(new URL(url).port));
   await direct.volley('cancel', id, '--yes');
-  await expect.poll(() => watching.exit, { timeout: 20_000 }).toBe(0);
+  await expect.poll(() => watching.exit).toBe(0);
   expect(watching.stderr).toMatch(/cancelled: 1 of 1 done/);
 });
 
@@ -37,7 +37,7 @@ test('While Redis does not answer, Ctrl-C ends status --watch', async () => {
   const { proxy, id, cli } = await watched();
   const watching = await cli.start('0 of 1 done', 'status', id, '--watch');
   proxy.hold('both');
-  await expect.poll(() => watching.stderr, { timeout: 20_000 }).toMatch(AGE);
+  await expect.poll(() => watching.stderr).toMatch(AGE);
   const { exit, stderr } = await watching.stop();
   expect(stderr).toContain('The campaign continues. To watch it again');
   expect(exit).toBe(130);

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { SOON } from '../../base/soon.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, lanesFile } = scene('http-access', { lanes: ['main', 'other'] });
@@ -126,11 +127,11 @@ test('A search for a number covers only the lanes of the key, and stops when the
   const body = JSON.stringify({ number: '+447700900123' });
   const head = `POST /v1/find HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nContent-Type: application/json\r\n`;
   socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
-  await vi.waitUntil(() => find.mock.calls.length > 0, 15_000);
+  await vi.waitUntil(() => find.mock.calls.length > 0, SOON);
   socket.destroy();
   const [, options] = find.mock.calls[0] ?? [];
   expect(options?.lanes).toEqual(['main']);
-  await vi.waitUntil(() => options?.signal?.aborted === true, 15_000);
+  await vi.waitUntil(() => options?.signal?.aborted === true, SOON);
 });
 
 test('A key that is limited to one lane uses it by default', async () => {
@@ -365,8 +366,8 @@ test('A key can have 200 uploads in progress', async () => {
   const preview = async (own: string) =>
     (await call('POST', '/v1/preview', { key: own, body: campaign('main') })).status;
   await Promise.all(Array.from({ length: 200 }, begin));
-  await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(429);
+  await expect.poll(() => preview(slow)).toBe(429);
   expect(await preview(quick)).toBe(200);
   sockets[0]?.destroy();
-  await expect.poll(() => preview(slow), { timeout: 15_000 }).toBe(200);
+  await expect.poll(() => preview(slow)).toBe(200);
 });

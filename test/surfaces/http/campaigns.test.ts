@@ -402,7 +402,7 @@ test('A long list is validated to its end, and an error has its position in the 
   expect(refused).toMatchObject({ status: 400, json: { errors: [{ pointer: '/recipients/2345/to' }] } });
 });
 
-test('A million validation errors do not fill the memory', { timeout: 60_000 }, async () => {
+test('A million validation errors do not fill the memory', async () => {
   const body = { recipients: Array.from({ length: 1_000_000 }, () => 0), message: 'Hi', also: [0] };
   const before = process.resourceUsage().maxRSS;
   const { status, json } = await call('POST', '/v1/preview', { body });

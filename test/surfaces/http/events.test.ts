@@ -291,7 +291,7 @@ test('A client that does not read its stream is disconnected', async () => {
     promisify((done: (error: Error | null, count: number) => void) =>
       other.app.server.getConnections(done),
     )();
-  await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+  await expect.poll(connections).toBe(0);
   socket.destroy();
 });
 
@@ -307,7 +307,7 @@ test('A client that does not read its stream does not delay the closing of the s
     taken = line.bytesWritten;
     return taken > 1_000_000 && taken === before;
   };
-  await expect.poll(isFull, { interval: 200, timeout: 10_000 }).toBe(true);
+  await expect.poll(isFull, { interval: 200 }).toBe(true);
   await other.app.close();
 });
 

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { SOON } from '../../base/soon.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, open } = scene('http-filters', { lanes: ['main', 'other'] });
@@ -27,7 +28,7 @@ const spring = await create('main', 'Spring sale', 'order-1');
 const createdAt = (await volley.status(spring)).createdAt;
 /** A moment after the first campaign was created, and before the others are. */
 const between = new Date(Date.parse(createdAt) + 1).toISOString();
-await vi.waitUntil(() => Date.now() > Date.parse(between), { timeout: 15_000, interval: 1 });
+await vi.waitUntil(() => Date.now() > Date.parse(between), { ...SOON, interval: 1 });
 const summer = await create('other', 'Summer sale', 'order-1', limited);
 const receipt = await create('other', 'Receipt');
 

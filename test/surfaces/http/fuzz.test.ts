@@ -13,9 +13,7 @@ const { call, key, log, origin } = await scene('http-fuzz').api({
 const SEED = 20_261_124;
 const COUNT = 10_000;
 
-test(`${COUNT} malformed requests cause no crash, no server error, and no secret in the log`, {
-  timeout: 180_000,
-}, async () => {
+test(`${COUNT} malformed requests cause no crash, no server error, and no secret in the log`, async () => {
   const { json } = await call('POST', '/v1/campaigns', {
     form: campaignForm({ message: 'Hi', sendAt: '2999-01-01T00:00:00Z' }, 'phone\n+447700900123\n'),
   });

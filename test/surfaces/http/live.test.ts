@@ -48,7 +48,7 @@ async function watch(path: string, { own, after }: { own?: string; after?: strin
   };
 }
 
-const SOON = { timeout: 10_000 };
+const SOON = { timeout: 60_000 };
 
 /** The items of a type so far. */
 const ofType = (items: readonly { type: string; data: unknown }[], wanted: string) =>

@@ -25,9 +25,7 @@ const routes = [
   () => call('POST', '/v1/campaigns', { key: own, form: campaignForm(campaign, 'phone\n+447700900123\n') }),
 ];
 
-test('While Redis is down, every request gets a Retry-After, and succeeds once Redis is back', {
-  timeout: 60_000,
-}, async () => {
+test('While Redis is down, every request gets a Retry-After, and succeeds once Redis is back', async () => {
   const headers = { authorization: `Bearer ${own}` };
   const stream = await fetch(`${origin}/v1/events`, { headers });
   const live = ticksOf(await fetch(`${origin}/v1/live`, { headers }));
@@ -43,7 +41,7 @@ test('While Redis is down, every request gets a Retry-After, and succeeds once R
   expect((await fetch(`${origin}/healthz`)).status).toBe(200);
 
   await redis.restart();
-  await expect.poll(async () => (await fetch(`${origin}/readyz`)).status, { timeout: 15_000 }).toBe(200);
+  await expect.poll(async () => (await fetch(`${origin}/readyz`)).status).toBe(200);
   while ((await live.next()) !== 'ok');
   for (const path of ['/v1/lanes/default/ledger', `/v1/campaigns/${stored}/progress`])
     expect((await call('GET', path, { key: own })).status).toBe(200);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { SOON } from '../../base/soon.js';
 import { scene } from '../../scene/scene.js';
 
 const { call, key, origin, volley } = await scene('http-revoked').api();
@@ -39,14 +40,14 @@ async function begin(own: string, method: string, path: string, type: string, bo
   socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, -left)}`);
   await vi.waitUntil(
     async () => (await volley.keys.list()).find(({ id }) => id === idOf(own))?.lastUsedAt != null,
-    15_000,
+    SOON,
   );
   return { socket, received: () => text, closed: once(socket, 'close') } satisfies Begun;
 }
 
 async function statusAfter({ socket, received }: Begun, rest: string): Promise<string> {
   socket.write(rest);
-  await vi.waitUntil(() => received().includes('\r\n'), 15_000);
+  await vi.waitUntil(() => received().includes('\r\n'), SOON);
   return received().slice(9, 12);
 }
 

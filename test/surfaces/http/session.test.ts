@@ -2,6 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { ApiScope } from '../../../src/campaign/api-key.js';
 import { keysOf } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, prefix, redis } = scene('http-session', {
@@ -101,7 +102,7 @@ test('A link signs in once, as a key that is listed and that ends with the sessi
   expect([await statusOf(cookie), await listed()]).toEqual([401, undefined]);
   // Nothing of it remains once another one begins.
   await signIn({ link: await link() });
-  await vi.waitUntil(async () => (await redis.hexists(keyNames(prefix).apiKeys, id)) === 0, 15_000);
+  await vi.waitUntil(async () => (await redis.hexists(keyNames(prefix).apiKeys, id)) === 0, SOON);
 });
 
 test('Revoking the key ends its session, and that of a link', async () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { SOON } from '../../base/soon.js';
 import type { ApiServer } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
@@ -33,7 +34,7 @@ function virtualTime() {
   onTestFinished(() => void vi.useRealTimers());
   return {
     /** Resolves when a body is measured. */
-    isMeasured: () => vi.waitUntil(() => vi.getTimerCount() > 0, 15_000),
+    isMeasured: () => vi.waitUntil(() => vi.getTimerCount() > 0, SOON),
     pass: (ms: number) => vi.advanceTimersByTime(ms),
   };
 }
@@ -89,7 +90,7 @@ test('A body that waits because the server does not read it is not too slow', as
     text: lines,
   });
   await time.isMeasured();
-  await vi.waitUntil(() => request && request.readableLength >= request.readableHighWaterMark, 15_000);
+  await vi.waitUntil(() => request && request.readableLength >= request.readableHighWaterMark, SOON);
   time.pass(50_000);
   release();
   const { status, json } = await replying;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { SOON } from '../../base/soon.js';
 import { campaignForm } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
@@ -146,14 +147,11 @@ test('An occurrence of a schedule of a test key fails once its lane has another 
   await acting.schedules.add({ id: 'weekly', ...weekly });
   const workers = working.work();
   await acting.schedules.run('weekly');
-  const [occurrence] = await vi.waitFor(
-    async () => {
-      const { latest } = await working.schedules.get('weekly');
-      expect(latest).toHaveLength(1);
-      return latest;
-    },
-    { timeout: 15_000 },
-  );
+  const [occurrence] = await vi.waitFor(async () => {
+    const { latest } = await working.schedules.get('weekly');
+    expect(latest).toHaveLength(1);
+    return latest;
+  }, SOON);
   await workers.drain();
   expect(occurrence).toMatchObject({
     outcome: 'failed',

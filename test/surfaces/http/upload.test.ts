@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { keysOf } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { type ApiResponse, campaignForm } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
@@ -328,9 +329,9 @@ test('An upload whose connection breaks is discarded', async () => {
   const before = await campaignKeys();
   const socket = await startUpload(500_000);
   socket.write(`${FIRST}${rows(5_000)}`);
-  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, 15_000);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, SOON);
   socket.destroy();
-  await vi.waitUntil(async () => (await campaignKeys()).length === before.length, 15_000);
+  await vi.waitUntil(async () => (await campaignKeys()).length === before.length, SOON);
   expect(await campaignKeys()).toEqual(before);
 });
 
@@ -342,7 +343,7 @@ test('An upload whose key is revoked before it ends creates no campaign', async 
   const socket = await startUpload(Buffer.byteLength(body), {}, { origin, key: own });
   const answer = once(socket, 'data');
   socket.write(body.slice(0, -100));
-  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, 15_000);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, SOON);
   await volley.keys.revoke(own.split('_')[1] ?? '');
   socket.write(body.slice(-100));
   expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 401 /);
@@ -360,7 +361,7 @@ test('Closing the server cuts off an upload that stopped midway, and discards it
     'close',
   );
   socket.write(`${FIRST}${rows(5_000)}`);
-  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, 15_000);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, SOON);
   await ending.app.close();
   expect(await campaignKeys()).toEqual(before);
   await cut;
@@ -374,7 +375,7 @@ test('Closing the server waits for an upload that ends within the grace period',
   const socket = await startUpload(Buffer.byteLength(body), {}, own);
   const answer = once(socket, 'data');
   socket.write(body.slice(0, -100));
-  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, 15_000);
+  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, SOON);
   const closed = ending.app.close();
   socket.write(body.slice(-100));
   expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 201 /);
@@ -392,9 +393,7 @@ test('An upload is discarded when the form has no end, even if its CSV looks com
   expect(await campaignKeys()).toEqual(before);
 });
 
-test('A list is read from the connection no faster than it is imported', {
-  timeout: 60_000,
-}, async () => {
+test('A list is read from the connection no faster than it is imported', async () => {
   const headers = { 'Idempotency-Key': 'one-at-a-time' };
   const open = await api({ HTTP_MAX_UPLOAD_MB: '100' });
   const own = { origin: open.origin, key: await open.key() };
@@ -402,7 +401,7 @@ test('A list is read from the connection no faster than it is imported', {
   const before = await reservations();
   const first = await startUpload(1_000_000, headers, own);
   first.write(`${FIRST}${rows(10)}`);
-  await vi.waitUntil(async () => (await reservations()).length > before.length, 15_000);
+  await vi.waitUntil(async () => (await reservations()).length > before.length, SOON);
 
   // The second waits for the outcome of the first and reads nothing meanwhile.
   const row = `${'x'.repeat(60)},+447700900123\n`.repeat(1_000);

@@ -5,6 +5,7 @@ import { createEvents } from '../../../src/base/events/events.js';
 import type { LaneSnapshot } from '../../../src/reporting/fleet-snapshot.js';
 import { createHttp } from '../../../src/surfaces/http/index.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { SOON } from '../../base/soon.js';
 import { callbackSettings } from '../../end-to-end/receiver.js';
 import { recipients } from '../../end-to-end/recipients.js';
 import { launch, startedFleet } from '../../end-to-end/started.js';
@@ -76,13 +77,10 @@ async function traffic() {
   const origin = await api.listen({ host: '127.0.0.1', port: config.http.port });
   await fleet.add('all');
   await fleet.ready();
-  await vi.waitUntil(
-    async () => {
-      const { lanes: snapshots, sinceSweep } = await volley.fleetSnapshot();
-      return snapshots.every(isChecked) && sinceSweep !== null;
-    },
-    { timeout: 20_000 },
-  );
+  await vi.waitUntil(async () => {
+    const { lanes: snapshots, sinceSweep } = await volley.fleetSnapshot();
+    return snapshots.every(isChecked) && sinceSweep !== null;
+  }, SOON);
   await volley.outboxes.create({ name: 'codes', message: 'Code {{code}}', lane: 'known' });
   const outcome = await volley.enqueue({
     recipients: [...recipients(30), ...ENDINGS],
@@ -100,7 +98,7 @@ async function traffic() {
       const isThrottled = other.requests.throttled > 0 && other.quota.limit !== null;
       return one.waitingFor === 'resolve' && isThrottled && isNotified;
     },
-    { timeout: 30_000, interval: 200 },
+    { ...SOON, interval: 200 },
   );
   const port = String(fleet.logged('metrics.served')[0]?.['url']);
   await (await fetch(`${origin}/healthz`)).text();
@@ -131,9 +129,7 @@ function isChecked({ notifications }: LaneSnapshot): boolean {
   return notifications.subscription !== null;
 }
 
-test('The metrics after real traffic are those in docs/metrics.md, with correct values', {
-  timeout: 90_000,
-}, async () => {
+test('The metrics after real traffic are those in docs/metrics.md, with correct values', async () => {
   const { fleet, volley, known, pages } = await traffic();
   const [worker, shared, api] = [await pages.worker(), await pages.shared(), await pages.api()];
 
@@ -192,7 +188,7 @@ test('The metrics after real traffic are those in docs/metrics.md, with correct 
       }
       const { send } = status.requests;
       expect(sumOf(page, 'volley_campaign_requests', { ...ofKnown, kind: 'send' })).toBe(send);
-    }, 10_000);
+    }, SOON);
     const page = await read();
     expect(sumOf(page, 'volley_campaigns', { state: 'running' })).toBe(2);
     expect(sumOf(page, 'volley_lane_unknown_outcomes', ofKnown)).toBe(1);

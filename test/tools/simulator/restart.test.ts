@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { type Simulator, type SimulatorOptions, startSimulator } from '../../../src/tools/simulator/index.js';
+import { SOON } from '../../base/soon.js';
 import { exchange } from './raw-http.js';
 import { idOf, requestsTo, statusesOf, statusOf } from './simulator.js';
 
@@ -127,7 +128,7 @@ it('A subscription, and the notifications that were still due, survive a restart
   now += 60_000;
   const second = await started({ deliveryTime: 60_000 });
   expect(statusOf(await subscription(second.simulator, 'GET'))).toBe(200);
-  await vi.waitFor(() => expect(received).toEqual(['DeliveredToNetwork', 'DeliveredToTerminal']), 10_000);
+  await vi.waitFor(() => expect(received).toEqual(['DeliveredToNetwork', 'DeliveredToTerminal']), SOON);
 });
 
 it('What was cleared stays cleared', async () => {

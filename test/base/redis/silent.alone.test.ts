@@ -49,7 +49,7 @@ const restored = (reports: readonly string[]) =>
     interval: 100,
   });
 
-describe.concurrent('a path to Redis that silently drops packets', { timeout: 60_000 }, () => {
+describe.concurrent('a path to Redis that silently drops packets', () => {
   test.for(['protocol', 'blocking'] as const)(
     'an idle %s connection is opened again within 20 s, and this is reported',
     async (kind, context) => {

@@ -17,8 +17,8 @@ import * as suppressions from './suppressions.js';
 import * as token from './token.js';
 import * as webhooks from './webhooks.js';
 
-/** Every operation, in the order of the documentation. The members of a module would be in the order of the alphabet. */
-export const OPERATIONS: readonly Operation[] = [
+/** In the order of the documentation. The members of a module would be in the order of the alphabet. */
+const ALL = [
   creation.createCampaign,
   creation.uploadCampaign,
   creation.previewCampaign,
@@ -116,3 +116,9 @@ export const OPERATIONS: readonly Operation[] = [
   webhooks.replayWebhook,
   webhooks.removeWebhook,
 ];
+
+/** The name of an operation. */
+export type OperationName = (typeof ALL)[number]['name'];
+
+/** Every operation, in the order of the documentation. */
+export const OPERATIONS: readonly Operation[] = ALL;

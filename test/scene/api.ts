@@ -3,7 +3,7 @@ import { REAL_TIME, type SpreadTime } from '../../src/app/runtime/instance.js';
 import { openVolley } from '../../src/app/runtime/open-volley.js';
 import type { Volley } from '../../src/app/volley.js';
 import type { Clock } from '../../src/base/clock.js';
-import { loadLocalConfig } from '../../src/base/config/index.js';
+import { loadConfig, loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
 import type { ApiScope } from '../../src/campaign/api-key.js';
 import { API_SCOPES } from '../../src/campaign/api-key.js';
@@ -54,6 +54,8 @@ export interface ApiServerOptions {
   readonly bodyRate?: BodyRate;
   readonly maxConnectionsPerKey?: number;
   readonly consoleFolder?: string;
+  /** Whether it can also call the service, whose address and credentials are in the settings. */
+  readonly hasService?: boolean;
   /** Adds routes to the app. */
   readonly also?: (app: HttpApp) => void;
 }
@@ -62,10 +64,10 @@ export interface ApiServerOptions {
 export async function serveApi(
   settings: Readonly<Record<string, string>>,
   later: (close: () => Promise<void>) => void,
-  { also, time = REAL_TIME, ...options }: ApiServerOptions = {},
+  { also, time = REAL_TIME, hasService = false, ...options }: ApiServerOptions = {},
 ): Promise<ApiServer> {
   const log: string[] = [];
-  const config = loadLocalConfig({
+  const config = (hasService ? loadConfig : loadLocalConfig)({
     ...('LANES_FILE' in settings ? {} : { API_KEY: 'key' }),
     SENDER_ADDRESS: 'ACME',
     // Their campaigns start in the far future, so that nothing is sent.

@@ -206,6 +206,23 @@ test('Refused requests of a valid key are counted for the trail', async () => {
   expect(countsBy('code', entries)).toEqual({ notFound: 1, forbidden: 2 });
 });
 
+test('The trail names the address from which a key may not be used', async () => {
+  const server = await api({ REDIS_PREFIX: `${prefix}-addresses` });
+  const { key: own, id } = await server.volley.keys.create({
+    ...{ name: 'shop', scopes: ['status'] },
+    addresses: ['192.0.2.0/24'],
+  });
+  expect((await server.call('GET', '/v1/lanes', { key: own })).json).toMatchObject({ limit: 'addresses' });
+  await server.volley.close();
+  expect(await volleyOf(`${prefix}-addresses`)).toContainEqual(
+    expect.objectContaining({
+      action: 'request.refused',
+      actor: expect.objectContaining({ id }),
+      details: expect.objectContaining({ from: expect.stringContaining('127.0.0.1') }),
+    }),
+  );
+});
+
 test('Requests with an invalid key are counted for the trail', async () => {
   const server = await api({ REDIS_PREFIX: `${prefix}-refused` });
   for (let at = 0; at < 3; at += 1) await server.call('GET', '/v1/lanes', { key: 'vk_nothing' });

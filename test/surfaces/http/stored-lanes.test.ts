@@ -107,3 +107,16 @@ test('A name or credentials in use get 409, and fields that a tenant may not set
     ]);
   }
 });
+
+test('A lane that was added has limits, and loses them with null', async () => {
+  const limits = { senders: ['OTHER'], recipientsPerDay: 5 };
+  const limited = { name: 'limited', apiKey: 'key-limited', limits };
+  const added = await call('POST', '/v1/lanes', { body: limited });
+  expect(added).toMatchObject({ status: 201, json: { settings: { limits } } });
+  const send = () => create('limited', 1, { sendAt: new Date(Date.now() + 3_600_000) });
+  expect((await send()).json).toMatchObject({ code: 'overLimit', limit: 'senders', owner: 'lane' });
+  expect((await call('PUT', '/v1/lanes/limited', { body: { limits: null } })).status).toBe(200);
+  expect((await send()).status).toBe(201);
+  const wrong = { name: 'wrong', apiKey: 'key-wrong', limits: { recipientsPerDay: 0 } };
+  expect((await call('POST', '/v1/lanes', { body: wrong })).status).toBe(400);
+});

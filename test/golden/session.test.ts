@@ -1,10 +1,13 @@
 import { hostname, userInfo } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
+import { privateRedis } from '../base/redis/private-redis.js';
 import { commandLine } from '../scene/command-line.js';
 import { scene } from '../scene/scene.js';
 import { transcriptOf } from './transcript.js';
 
 const { shell, write, folder: cwd } = scene('golden');
+// The doctor shows the settings of Redis, and those of the run may be any.
+const { url: REDIS_URL } = await privateRedis();
 const list = (name: string, ...rows: readonly string[]): string =>
   write(name, `name,phone,ref\n${rows.join('\n')}\n`);
 
@@ -39,6 +42,7 @@ test('The texts and the --json output of each command are those in session.txt',
   );
   const cli = shell({
     ...addresses,
+    REDIS_URL,
     API_KEY: 'the-key',
     HOURLY_QUOTA: '500',
     FOLLOW_UP_FIRST_MS: '200',

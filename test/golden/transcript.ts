@@ -7,6 +7,8 @@ export interface Transcript {
   run(...args: readonly string[]): Promise<Ended>;
   /** Runs a command once; for commands that change something. */
   once(...args: readonly string[]): Promise<Ended>;
+  /** The same with `input` on standard input. */
+  piped(input: string, ...args: readonly string[]): Promise<Ended>;
   /** Everything so far, with placeholders for what differs between runs. */
   text(): string;
 }
@@ -30,6 +32,7 @@ const VARYING: readonly (readonly [RegExp, string])[] = [
   [/\b\d+(?= MB used)/g, '<n>'],
   [/\b\d{13}-\d+\b/g, '<audit entry>'],
   [/\bvk_(?:test_)?[0-9a-f]{12}_[\w-]{43}/g, '<secret>'],
+  [/(?<=Redis version(?:: |","state":"ok","message":"))\d[\d.]*/g, '<version>'],
   // It names the server that wrote the log.
   [/(?<=--cursor |"nextCursor": ?")A[\w-]{15,}/g, '<cursor>'],
   [/\b[0-9a-z]{8}-\d{6}\b/g, '<request>'],
@@ -47,26 +50,26 @@ const IDS: readonly (readonly [RegExp, string])[] = [
 /** `replaced` says which names to show instead of values that are known to differ, such as paths. */
 export function transcriptOf(cli: CommandLine, replaced: Readonly<Record<string, string>>): Transcript {
   const lines: string[] = [];
-  const placed = (text: string): string => {
-    const known = Object.entries(replaced).reduce(
-      (all, [from, to]) => all.replaceAll(from, to),
-      closeUp(text),
-    );
-    return VARYING.reduce((all, [pattern, to]) => all.replace(pattern, to), known);
-  };
-  const record = (args: readonly string[], { exit, stdout, stderr }: Ended): void => {
-    lines.push(`$ volley ${args.map(quoted).join(' ')}`);
+  const named = (text: string): string =>
+    Object.entries(replaced).reduce((all, [from, to]) => all.replaceAll(from, to), text);
+  const placed = (text: string): string =>
+    VARYING.reduce((all, [pattern, to]) => all.replace(pattern, to), named(closeUp(text)));
+  const record = (input: string, args: readonly string[], { exit, stdout, stderr }: Ended): void => {
+    const given = input === '' ? '' : `printf ${quoted(input.replaceAll('\n', '\\n'))} | `;
+    lines.push(`$ ${given}volley ${args.map((word) => quoted(named(word))).join(' ')}`);
     if (stderr !== '') lines.push(...indented(placed(stderr), '! '));
     if (stdout !== '') lines.push(...indented(pretty(placed(stdout)), '  '));
     lines.push(`= ${exit}`, '');
   };
-  const once: Transcript['once'] = async (...args) => {
-    const ended = await cli.volley(...args);
-    record(args, ended);
+  const piped: Transcript['piped'] = async (input, ...args) => {
+    const ended = await cli.piped(input, ...args);
+    record(input, args, ended);
     return ended;
   };
+  const once: Transcript['once'] = (...args) => piped('', ...args);
   return {
     once,
+    piped,
     async run(...args) {
       const ended = await once(...args);
       await once(...args, '--json');

@@ -18,11 +18,6 @@ const unique = (id: string, other: string): string => {
   return id.slice(0, at + 1);
 };
 
-test('Before the first campaign, status without an id says how to create one', async () => {
-  const { exit, stderr } = await volley('status');
-  expect([exit, stderr]).toEqual([2, expect.stringMatching(/no campaigns yet.*volley send/)]);
-});
-
 describe('A campaign', () => {
   let [older, newer] = ['', ''];
   beforeAll(async () => {
@@ -43,22 +38,10 @@ describe('A campaign', () => {
     ]);
   });
 
-  test('is not guessed if several ids begin alike', async () => {
-    const { exit, stderr } = await volley('pause', newer.slice(0, 2));
-    expect(stderr).toMatch(`Several ids begin with ${newer.slice(0, 2)}: ${newer}, ${older}. Type more`);
-    expect(exit).toBe(2);
-    expect((await json('status', newer)).output).toMatchObject({ state: 'running' });
-  });
-
   test('is named by its whole id in answers', async () => {
     expect((await json('pause', 'last')).output).toMatchObject({ id: newer, state: 'paused' });
     expect((await volley('resume', 'LAST')).stdout).toContain(newer);
     expect((await volley('report', unique(older, newer))).stdout).toContain('+447700900101,planned');
-  });
-
-  test.each(['zzz', 'nothing-like-it', '*'])('%s does not exist', async (id) => {
-    const { exit, stderr } = await volley('status', id);
-    expect([exit, stderr]).toEqual([2, expect.stringContaining('volley list')]);
   });
 
   test('is found by its name, in any letter case, if only one has it', async () => {
@@ -76,11 +59,6 @@ describe('A campaign', () => {
     const { id } = output as { id: string };
     expect([await shown('Summer sale'), await shown('summer SALE ')]).toEqual([id, id]);
     expect((await volley('status', 'Summer')).exit).toBe(2);
-    const several = await volley('status', 'List');
-    expect(several.exit).toBe(2);
-    expect(several.stderr).toMatch(
-      `Several campaigns are named List: ${newer}, ${older}. Type the id of one.`,
-    );
   });
 });
 

@@ -2,9 +2,12 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
+import { moment } from '../../../src/surfaces/cli/commands/option-values.js';
 import { createContext } from '../../../src/surfaces/cli/context.js';
 import { createProgram, run } from '../../../src/surfaces/cli/program.js';
 import { wrappedLines } from '../../../src/surfaces/cli/text.js';
+
+const NOW = Date.UTC(2026, 10, 22);
 
 function io(columns: number | undefined, env: Readonly<Record<string, string>>) {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
@@ -15,7 +18,7 @@ function io(columns: number | undefined, env: Readonly<Record<string, string>>) 
     stdin: stdin as unknown as NodeJS.ReadStream,
     stdout: stdout as unknown as NodeJS.WriteStream,
     stderr: stderr as unknown as NodeJS.WriteStream,
-    clock: () => Date.UTC(2026, 10, 22),
+    clock: () => NOW,
     printed: () => String(stdout.read() ?? ''),
   };
 }
@@ -80,5 +83,19 @@ test('A quoted argument is kept whole, and every break of a command ends with a 
       const shown = stripVTControlCharacters(wrappedLines(text, width)).replace(/^\s*(?:\$|Run:)\s*/, '');
       expect([text, width, shellWords(shown)]).toEqual([text, width, shellWords(command)]);
     }
+  }
+});
+
+test('The time in the help of send is one that send accepts, whatever the date', async () => {
+  const stdout = await help(['send']);
+  const times = [...stdout.matchAll(/\b\d{4}-\d{2}-\d{2}T[\d:]+(?:Z|[+-]\d{2}:\d{2})/g)].map(
+    ([time]) => time,
+  );
+  expect(times).toHaveLength(2);
+  for (const time of times) {
+    const ahead = moment(time, () => NOW) - NOW;
+    expect(ahead).toBeGreaterThan(0);
+    // The least MAX_SCHEDULE_AHEAD that people set is a few days.
+    expect(ahead).toBeLessThan(2 * 86_400_000);
   }
 });

@@ -43,7 +43,6 @@ describe('Standard input', () => {
     const list = write('list.csv', ROWS);
     const { stdout } = await piped('Dear {{name}}\n', 'preview', list, '-s', 'ACME', '-m', '-', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ samples: [{ text: 'Dear Kåre' }, { text: 'Dear Bo' }] });
-    expect((await piped('\n', 'preview', list, '-s', 'ACME', '-m', '-')).stderr).toContain('is empty');
   });
 
   test('can be numbers to suppress, to find, and to send a sample to', async () => {
@@ -57,12 +56,5 @@ describe('Standard input', () => {
     const sample = await piped('+447700900155\n', 'send', list, ...campaign, '--test-to', '-', '--yes');
     expect(sample.exit).toBe(0);
     expect((await volley('report', 'last')).stdout).toContain('+447700900155');
-  });
-
-  test('is used for one thing only', async () => {
-    const { exit, stderr } = await piped(ROWS, 'preview', '-', '-s', 'ACME', '-m', '-');
-    expect([exit, stderr]).toEqual([2, expect.stringContaining('Standard input can be read only once')]);
-    expect((await piped('', 'suppress', 'add', '-', '+447700900101')).stderr).toContain('not both');
-    expect((await piped('', 'suppress', 'add', '-')).stderr).toContain('There are no numbers');
   });
 });

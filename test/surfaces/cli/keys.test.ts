@@ -82,21 +82,6 @@ test('A key shows its kind, rights, and limits, but not its secret', async () =>
   await volley('keys', 'revoke', id);
 });
 
-test.each([
-  [['show', '0123456789ab'], /There is no key 0123456789ab/],
-  [['create', '--scope', 'read'], /--name .* is missing/],
-  [['create', '--name', 'shop'], /--scope .* is missing/],
-  [['create', '--name', ' ', '--scope', 'read'], /--name.*It is empty/],
-  [['create', '--name', 'shop', '--scope', 'raed'], /--scope.*Did you mean read\?/],
-  [['create', '--name', 'shop', '--scope', ','], /--scope.*It is empty/],
-  [['create', '--name', 'shop', '--scope', 'read', '--lane', 'nowhere'], /There is no lane nowhere/],
-  [['revoke', '0123456789ab'], /There is no key 0123456789ab/],
-])('volley keys %j is refused with a message', async (args, message) => {
-  const { exit, stderr, stdout } = await volley('keys', ...args);
-  expect([exit, stdout]).toEqual([2, '']);
-  expect(stderr).toMatch(message);
-});
-
 test('After a restore, the doctor lists the keys that work', async () => {
   const { output } = await json('keys', 'create', '--name', 'restored shop', '--scope', 'read');
   const { id } = output as { id: string };

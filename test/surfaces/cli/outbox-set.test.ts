@@ -107,10 +107,3 @@ test('Without a terminal, a change needs --yes or --preview', async () => {
   const again = await volley(...change, '--yes');
   expect([again.exit, again.stdout]).toEqual([0, `Outbox ${name} has these settings already.\n`]);
 });
-
-test('A value that neither the text nor the send time uses is refused', async () => {
-  const name = await outboxWith(30);
-  const change = ['outbox', 'set', name, '--message', 'Hello {{name}}', '--value', 'doctro=Who', '--yes'];
-  const refused = await volley(...change);
-  expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('uses the value "doctro"')]);
-});

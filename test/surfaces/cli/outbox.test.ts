@@ -113,17 +113,6 @@ test('Ids and references are printed without characters that control a terminal'
   for (const { stdout } of [rows, one]) expect(JSON.parse(stdout)).toMatchObject({ id, reference });
 });
 
-test.each([
-  [['put', 'nowhere', 'a', '+447700900123'], 'There is no outbox nowhere'],
-  [['create', 'a', '--message', 'Hi', '--send-rule', 'at - 1d'], 'There is no time zone'],
-  [['cancel', 'dentist', 'unknown'], 'no message unknown'],
-  [['put', 'dentist', 'a', 'Ada', '--set', 'name=A'], '"Ada" is not a phone number'],
-  [['put', 'dentist', 'a', '+447700900123', '--set', 'sendAt=now'], 'Use --send-at'],
-])('volley outbox %j exits with 2 and says why', async (args, reason) => {
-  const { exit, stderr } = await volley('outbox', ...args);
-  expect([exit, stderr]).toEqual([2, expect.stringContaining(reason)]);
-});
-
 test('An outbox whose name several lanes use needs --lane, and the error lists the lanes', async () => {
   const twoLanes = shell({
     REDIS_PREFIX: `${prefix}-lanes`,

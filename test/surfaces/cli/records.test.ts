@@ -76,32 +76,6 @@ test('An unknown outcome has the exit code 3 and is resolved with the id of the 
   expect(entryFor('+54')).toHaveLength(1);
 });
 
-test('Bad input is refused before anything is sent', async () => {
-  const before = [...simulator.records()].length;
-  const cases = [
-    [['records', 'fetch', '--from', '2026-01-01'], 'Give the first and the last day'],
-    [['records', 'request', ...DAYS, '--set', 'zonee=1'], 'did you mean zone?'],
-    [['records', 'request', ...DAYS, '--set', 'zone'], 'Use a name, an equals sign, and a value'],
-    [['records', 'request', ...DAYS, '--set', '__proto__=1'], 'This name cannot be used'],
-    [
-      ['records', 'request', ...DAYS, '--from', '2019-12-31', '--to', '2020-01-01'],
-      'call records from 2020-01-01 on',
-    ],
-    [
-      ['records', 'request', ...DAYS, '--from', '2023-01-31', '--to', '2023-01-31', '--global-mobile'],
-      'Global Mobile Numbers from 2023-02-01 on',
-    ],
-    [['records', 'fetch', ...DAYS, '--json'], 'Write the file with --out'],
-    [['records', 'status', 'nothing'], 'There is no request for call records nothing'],
-  ] as const;
-  for (const [args, message] of cases) {
-    const { exit, stdout, stderr } = await volley(...args);
-    expect([args.join(' '), exit]).toEqual([args.join(' '), 2]);
-    expect(stdout + stderr).toContain(message);
-  }
-  expect([...simulator.records()]).toHaveLength(before);
-});
-
 test('An invalid contract is reported member by member, also by doctor', async () => {
   const contract = JSON.parse(await readFile(env['RECORDS_CONTRACT'] ?? '', 'utf8'));
   delete contract.status.word;

@@ -18,20 +18,3 @@ test('A cancelled campaign is sent to again by its name, with the columns that i
   const { exit, output } = await json('send', ...results, ...text, '--yes');
   expect([exit, output]).toMatchObject([0, { recipientCount: 2 }]);
 });
-
-test('A command needs a file or a campaign with states, and says which', async () => {
-  const text = ['--message', 'Hi'];
-  const results = ['--to-results-of', 'last', '--status', 'cancelled'];
-  const cases = [
-    [['send', ...text], 'The argument <file> is missing.'],
-    [['preview', file, ...results, ...text], 'a campaign has one list'],
-    [['send', ...results.slice(0, 2), ...text], "--to-results-of <campaign>' needs '--status <states>'"],
-    [['send', file, ...results.slice(2), ...text], "--status <states>' needs '--to-results-of <campaign>'"],
-    [['send', ...results.slice(0, 2), '--status', 'planned', ...text], 'planned is no final state'],
-    [['send', ...results, '--test-to', '+447700900123', ...text], '--test-to and --to-results-of do not go'],
-  ] as const;
-  for (const [args, reason] of cases) {
-    const { exit, stderr } = await volley(...args, ...(args[0] === 'send' ? ['--yes'] : []));
-    expect([exit, stderr.replace(/\s+/g, ' ')]).toEqual([2, expect.stringContaining(reason)]);
-  }
-});

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { scene } from '../../scene/scene.js';
 
 const {
@@ -125,24 +125,6 @@ test('A schedule whose file is missing is shown as failing, until the file is th
   expect((await volley('schedule', 'list')).stdout).toMatch(/\nmoved +failing /);
   expect(await json('schedule', 'run', 'moved')).toMatchObject({ exit: 0 });
   expect((await volley('schedule', 'list')).stdout).toMatch(/\nmoved +active /);
-});
-
-describe('Before anything is stored, the command refuses', () => {
-  test.each([
-    [['none.csv', ...TIMES], /There is no file .*none\.csv/],
-    [['Spring sale.csv', ...TIMES, '--zone', 'Europe/Lundon'], /Did you mean Europe\/London\?/],
-    [['Spring sale.csv', ...TIMES, '--cron', '0 0 31 2 *'], /is never due/],
-    [['Spring sale.csv', ...TIMES, '--cron', '*/5 * * * * *'], /more than once per minute/],
-    [['Spring sale.csv', '--zone', 'UTC', '-m', 'Hi'], /The option --cron <expression> is missing/],
-    [['-', ...TIMES], /cannot read standard input/],
-    [[...TIMES], /Give the path of a CSV file/],
-    [['Spring sale.csv', ...TIMES, '--catch-up', '30s'], /from 1m to 7d/],
-  ])('%j', async (words, message) => {
-    const before = (await json('schedule', 'list')).output;
-    const { exit, stderr } = await volley('schedule', 'add', '--id', 'bad', ...words);
-    expect({ exit, stderr }).toMatchObject({ exit: 2, stderr: expect.stringMatching(message) });
-    expect((await json('schedule', 'list')).output).toEqual(before);
-  });
 });
 
 test('The ids of schedules and the names of zones are completed', async () => {

@@ -37,25 +37,3 @@ test('A lane comes from a file that may name a variable, is changed and shown, a
   expect(JSON.parse(removed.stdout)).toEqual({ name: 'acme', cancelled: 2 });
   expect(removed.stderr.replace(/\s+/g, ' ')).toContain('Lane acme takes nothing new. Before Volley cancels');
 });
-
-test('A file that does not describe a lane is refused, and the error names the field', async () => {
-  const cases = [
-    ['{"apiKey":', 'must contain one JSON object'],
-    [{ apiKey: 'a', baseUrl: 'https://other.example' }, 'baseUrl is taken from the configuration'],
-    [{ apiKeyEnv: 'NOT_SET' }, 'apiKeyEnv names NOT_SET, which is not set'],
-    [{ profile: 'v3', client: { id: 'a', secret: 'b' } }, 'Client.product must be the name of one product'],
-    [
-      { profile: 'v3', client: { id: 'a', secret: 'b', product: 'c' }, hourlyQuota: 0 },
-      'hourlyQuota must be',
-    ],
-    [{ apiKey: 'a', hourlyQouta: 5 }, 'did you mean hourlyQuota'],
-    [{ hourlyQuota: 5 }, 'has no credentials'],
-  ] as const;
-  for (const [content, reason] of cases) {
-    const { exit, stderr } = await volley('lane', 'add', 'other', write('other.json', content));
-    expect([exit, stderr.replace(/\s+/g, ' ')]).toEqual([2, expect.stringMatching(new RegExp(reason, 'i'))]);
-    expect(stderr).not.toContain('is only used by profile');
-  }
-  const missing = await volley('lane', 'add', 'other', 'nowhere.json');
-  expect([missing.exit, missing.stderr]).toEqual([2, expect.stringContaining('no file nowhere.json')]);
-});

@@ -2,85 +2,8 @@ import stringify from 'json-stringify-pretty-compact';
 import { expect, test } from 'vitest';
 import { campaignForm } from '../scene/api.js';
 import { scene } from '../scene/scene.js';
-import { transcriptOf } from './transcript.js';
 
-const { api, shell, write, folder: cwd, prefix } = scene('golden-errors');
-write('list.csv', 'name,phone\nAnna,+447700900101\n');
-write('messy.csv', 'name,phone\nAnna,+447700900101\nBo,+44 12\nCy,\n,07700 900102\n');
-write('empty.csv', '');
-
-/** Command lines with one mistake each, as people make them. */
-const COMMANDS: readonly string[] = [
-  'tokn',
-  'list extra',
-  'list --limit 0',
-  'list --state runing',
-  'status nothing',
-  'pause nothing',
-  'cancel nothing',
-  'cancel nothing --yes',
-  'report nothing',
-  'report x --format xml',
-  'report x --status DeliveredToTerminl',
-  'resolve nothing --resend --abandon',
-  'find nobody',
-  'find 07700900101 --country Britain',
-  'lane resume nowhere',
-  'token show',
-  'send',
-  'send list.csv --yes',
-  'send list.csv -m Hi',
-  'send list.csv -m Hi -s ACME',
-  'send list.csv -m @nowhere.txt --yes',
-  'send list.csv -m {{nmae}} -s ACME --yes',
-  'send missing.csv -m Hi -s ACME --yes',
-  'send empty.csv -m Hi -s ACME --yes',
-  'send messy.csv -m Hi{{name}} -s ACME --yes',
-  'send . -m Hi -s ACME --yes',
-  'send list.csv -m Hi -s Sender-of-fifteen --yes',
-  'send list.csv -m Hi -s ACME --at soon --yes',
-  'send list.csv -m Hi -s ACME --valid-for 24 --yes',
-  'send list.csv -m Hi -s ACME --max-cost 5,00 --yes',
-  'send list.csv -m Hi -s ACME --max-cost 50 --yes',
-  'send list.csv -m Hi -s ACME --priority urgent --yes',
-  'send list.csv -m Hi -s ACME --country UK --yes',
-  'send list.csv -m Hi -s ACME --lane nowhere --yes',
-  'send list.csv -m Hi -s ACME --to-column mobile --yes',
-  'send list.csv -m Hi -s ACME --test-to 12 --yes',
-  'send list.csv -m Hi -s ACME --window soon --yes',
-  'send list.csv -m Hi -s ACME --window Mon-Fri --zone Nowhere --yes',
-  'send list.csv -m Hi -s ACME --metadata color --yes',
-  'send list.csv -m Hi -s ACME --mesage Hi --yes',
-  'schedule add list.csv -m Hi -s ACME --cron never --zone UTC',
-  'schedule show nothing',
-  'outbox create box',
-  'outbox create Box! -m Hi -s ACME --late 1h',
-  'outbox put nothing m1 +447700900101 --send-at 2030-05-01T09:00Z',
-  'outbox show nothing',
-  'suppress add nobody',
-  'suppress import missing.csv',
-  'keys create --name shop',
-  'keys create --name shop --scope reed',
-  'keys revoke nothing',
-  'records download nothing',
-  'results --cursor nonsense',
-  'audit --limit 0',
-  'work --roles sned',
-  'work',
-  'simulator --options {',
-];
-
-test('What the command line says about a mistake is that in mistakes.txt', async () => {
-  const cli = shell();
-  const { once, text } = transcriptOf(cli, { [cwd]: '.' });
-  for (const command of COMMANDS) {
-    const { exit } = await once(...command.split(' '));
-    expect(exit, command).toBe(2);
-  }
-  await once('send', 'messy.csv', '-m', 'Hi', '-s', 'ACME', '--yes', '--json');
-  await once('lanes', '--json');
-  await expect(text()).toMatchFileSnapshot('files/mistakes.txt');
-});
+const { api } = scene('golden-problems');
 
 const recipients = [{ to: '+447700900101', values: { name: 'Anna' } }];
 /** Requests with one mistake each. */
@@ -122,7 +45,7 @@ const REQUESTS: readonly (readonly [request: string, body?: unknown])[] = [
 ];
 
 test('The problems that the HTTP API answers are those in problems.txt', async () => {
-  const { call } = await api({ REDIS_PREFIX: `${prefix}-http` });
+  const { call } = await api();
   const entries: string[] = [];
   const record = (request: string, status: number, json: unknown): void =>
     void entries.push(`${request}\n${status} ${stringify(json, { indent: 1, maxLength: 100 })}\n`);

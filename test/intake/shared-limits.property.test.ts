@@ -160,7 +160,7 @@ test('A key never stores more in a day than its limit on all of its lanes togeth
           limit: isCost ? 'costPerDay' : 'recipientsPerDay',
         });
     }),
-    { numRuns: NIGHTLY ? 60 : 12 },
+    { numRuns: NIGHTLY ? 60 : 8 },
   );
 });
 

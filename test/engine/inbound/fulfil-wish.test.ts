@@ -1,30 +1,18 @@
 import { expect, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
 import { systemClock } from '../../../src/base/clock.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { type WishOptions, wishFulfiller } from '../../../src/engine/inbound/fulfil-wish.js';
 import { inFlightMessages } from '../../../src/engine/inbound/in-flight.js';
-import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
-import { openMessages } from '../../../src/engine/sending/messages.js';
-import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
-import { sendTurn } from '../../../src/engine/sending/send.js';
 import { sentSince } from '../../../src/reporting/sent-since.js';
-import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { openDefaultLane } from '../lane/lane-fixture.js';
-import { json, startService } from '../sending/local-service.js';
+import { sendingVolley } from './sending-volley.js';
 
-const { redis, prefix, url } = testRedis('fulfil-wish');
+const place = testRedis('fulfil-wish');
+const { redis, prefix } = place;
 const NUMBER = '+4915700000001';
 const PEOPLE = Array.from({ length: 50 }, (_, at) => `+4915700001${String(at).padStart(3, '0')}`);
-const ACCEPTED = json(201, {
-  outboundSMSMessageRequest: { resourceURL: 'http://service.example/outbound/ACME/requests/r1' },
-});
 
 test.each([
   ['while a stop word is carried out', { isLate: true }, 1],
@@ -32,32 +20,9 @@ test.each([
 ])(
   'A message that was claimed %s, and has ended when another process takes over, is counted if it was in flight',
   async (_, { isLate }, counted) => {
-    const own = `${prefix}-${isLate}`;
-    const env = {
-      REDIS_URL: url,
-      REDIS_PREFIX: own,
-      MESSAGING_BASE_URL: 'http://127.0.0.1:9',
-      API_KEY: 'k',
-      SENDER_ADDRESS: 'ACME',
-    };
-    const volley = createVolley({ config: loadLocalConfig(env), events: createEvents({ level: 'silent' }) });
+    const own = { ...place, prefix: `${prefix}-${isLate}` };
+    const { volley, keys, lane, list, service, send } = await sendingVolley(own);
     await volley.enqueue({ recipients: [{ to: NUMBER }], message: 'Sale' });
-    const { lane, tokens } = openDefaultLane(redis, own, { env });
-    const keys = keyNames(own);
-    const list = suppression(redis, keys);
-    const messages = openMessages(lane, campaignContent(lane), {
-      areSuppressed: (numbers) => list.areSuppressed(lane.id, numbers),
-      isOnlyBy: async () => false,
-      lastRemoval: async () => 0,
-    });
-    const service = await startService(ACCEPTED);
-    const client = createMessagingClient({ baseUrl: service.baseUrl, timeoutMs: 20_000 });
-    const sending = {
-      ...{ client, tokens, messages, recent: recentClaims(lane.monotonic), claims: sendClaims(lane) },
-      failed: () => {},
-    };
-    const send = () =>
-      sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal: new AbortController().signal });
     if (!isLate) await send();
 
     const options = {
@@ -96,8 +61,6 @@ test.each([
 
     const other = wishFulfiller({ ...options, inFlight });
     expect(await other('stop', lane.id, stop)).toMatchObject({ isNew: true, inFlight: counted });
-    client.close();
-    await volley.close();
   },
 );
 

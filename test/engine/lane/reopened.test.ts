@@ -2,12 +2,9 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { Messages } from '../../../src/engine/sending/message.js';
-import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
-import { sendTurn } from '../../../src/engine/sending/send.js';
-import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { sendOnce } from '../sending/local-service.js';
 import { laneFixture, openDefaultLane } from './lane-fixture.js';
 
 const { redis, prefix } = testRedis('reopened');
@@ -35,27 +32,11 @@ async function refuseOne(): Promise<void> {
 
 test('A 401 to a request from before the operator resumed the lane does not stop it again', async () => {
   const fixture = laneFixture(redis, prefix, 'default');
-  const { lane, tokens } = openDefaultLane(redis, prefix);
-  const port = (server.address() as AddressInfo).port;
-  const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
-  const options = {
-    turnMs: 20_000,
-    waitHereMs: 0,
-    signal: new AbortController().signal,
-  };
+  const opened = openDefaultLane(redis, prefix);
+  const { lane } = opened;
+  const { port } = server.address() as AddressInfo;
   await fixture.campaign('c', 3, { batch: 1 });
-  const turn = sendTurn(
-    lane,
-    {
-      client,
-      tokens,
-      messages,
-      recent: recentClaims(lane.monotonic),
-      claims: sendClaims(lane),
-      failed: () => {},
-    },
-    options,
-  );
+  const turn = sendOnce(opened, { baseUrl: `http://127.0.0.1:${port}` }, messages);
 
   await vi.waitUntil(() => waiting.length === 3, PATIENCE);
   await refuseOne();
@@ -66,7 +47,6 @@ test('A 401 to a request from before the operator resumed the lane does not stop
   await refuseOne();
   await turn;
   expect((await lane.freshStatus()).stopped).toBe('');
-  client.close();
 });
 
 test('A cause that stopped a lane does not stop it again once an operator has resumed it', async () => {

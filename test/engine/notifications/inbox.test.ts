@@ -27,8 +27,7 @@ test('A burst is settled in one call, whatever its order', async () => {
 test('A report that comes before the response that names its request waits for it', async () => {
   const it = receivingLane(server);
   const id = await it.campaign([0], 'early');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);
   await expect.poll(() => it.happened('notifications.settled')).toMatchObject([{ waiting: 1 }]);
@@ -64,8 +63,7 @@ test('A report that comes during a look at the waiting reports is found by the n
 test('The next process settles the reports that wait', async () => {
   const it = receivingLane(server);
   const id = await it.campaign([0], 'next');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   const first = it.open();
   first.offer([report('r0', 0)]);
   await first.stop();
@@ -77,8 +75,7 @@ test('The next process settles the reports that wait', async () => {
 test('Reports that were accepted before the inbox stops are settled', async () => {
   const it = receivingLane(server);
   const id = await it.campaign([0], 'stop');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   await it.accept(claim, 'r0');
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);
@@ -119,8 +116,7 @@ test('Reports that Redis does not settle before the inbox stops are emitted as l
 test('A contradiction that comes after the request was settled is counted', async () => {
   const it = receivingLane(server);
   const id = await it.campaign([0], 'contradicted');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   await it.accept(claim, 'r0');
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);

@@ -14,6 +14,7 @@ import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
+import { listUnknown } from '../../../src/engine/sending/unknown.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { DeliveryReport } from '../../../src/service/client/notification.js';
 import type { testRedis } from '../../base/redis/test-redis.js';
@@ -96,6 +97,26 @@ export function receivingLane(
       turns += 1;
       return (await sendClaims(lane).take({ turn: `t${turns}`, call: 1, want, seen: 0 })).claims;
     },
+    async claimOne(): Promise<SendClaim> {
+      const [claim] = await this.claim(1);
+      if (claim === undefined) throw new Error('nothing to send');
+      return claim;
+    },
+    /** Claims what there is, and settles it as unknown. */
+    async fail(): Promise<void> {
+      const entries = (await this.claim(9)).map(
+        (claim) => ({ claim, result: 'unknown', reason: 'none' }) as const,
+      );
+      await settleSends(lane, entries, 0);
+    },
+    /** A campaign whose requests have unknown outcomes. */
+    async unknown(numbers: readonly number[], text: string): Promise<string> {
+      const id = await this.campaign(numbers, text);
+      await this.fail();
+      return id;
+    },
+    /** The requests to which unknown outcomes are matched; null: to none. */
+    matches: async () => (await listUnknown(lane)).map(({ matchedRequestId }) => matchedRequestId),
     async accept(claim: SendClaim, requestId: string): Promise<void> {
       const entry = { claim, result: 'accepted', letters: 'N'.repeat(claim.count), requestId } as const;
       await settleSends(lane, [entry], 0);

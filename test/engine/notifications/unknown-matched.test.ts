@@ -10,13 +10,7 @@ const { redis } = server;
 
 test('An unknown outcome is matched to the one request that fits it', async () => {
   const it = receivingLane(server);
-  await it.campaign([0, 1], 'unknown');
-  const claims = await it.claim(2);
-  await settleSends(
-    it.lane,
-    claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  await it.unknown([0, 1], 'unknown');
   const inbox = it.open();
   inbox.offer([report('x', 1, 'DeliveredToNetwork'), { ...report('y', 0), sender: 'OTHER' }, report('z', 7)]);
   await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), SOON);
@@ -29,10 +23,7 @@ test('An unknown outcome is matched to the one request that fits it', async () =
 
 test('A match makes an idle lane due, so that the poll that decides it is made', async () => {
   const it = receivingLane(server);
-  await it.campaign([0], 'unknown');
-  const claims = await it.claim(1);
-  const results = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
-  await settleSends(it.lane, results, 0);
+  await it.unknown([0], 'unknown');
   const { id, keys } = it.lane;
   await redis.zrem(keys.due, id);
   it.open().offer([report('x', 0)]);
@@ -43,15 +34,7 @@ test('A match makes an idle lane due, so that the poll that decides it is made',
 test('Of two unknown outcomes with the same number, our correlator selects the right one', async () => {
   const it = receivingLane(server);
   const ids: string[] = [];
-  for (const text of ['one', 'two']) {
-    ids.push(await it.campaign([0], text));
-    const claims = await it.claim(1);
-    await settleSends(
-      it.lane,
-      claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-      0,
-    );
-  }
+  for (const text of ['one', 'two']) ids.push(await it.unknown([0], text));
   const inbox = it.open();
   inbox.offer([{ ...report('x', 0, 'DeliveredToNetwork'), correlator: `${ids[1]}-0-1` }]);
   await vi.waitFor(
@@ -63,8 +46,7 @@ test('Of two unknown outcomes with the same number, our correlator selects the r
 test('A report that names its batch is settled without an index of request ids', async () => {
   const it = receivingLane(server, { left: 10_000 }, { byReference: true });
   const id = await it.campaign([0], 'by reference');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   await it.accept(claim, 'r0');
   expect(await it.store.locate(['r0'])).toEqual([null]);
   it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
@@ -74,8 +56,7 @@ test('A report that names its batch is settled without an index of request ids',
 test('A report that names its batch waits until the response of its request has arrived', async () => {
   const it = receivingLane(server, { left: 10_000 }, { byReference: true });
   const id = await it.campaign([0], 'early by reference');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   it.open().offer([{ ...report('r0', 0), correlator: `${id}-0-1` }]);
   await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.accept(claim, 'r0');
@@ -85,8 +66,7 @@ test('A report that names its batch waits until the response of its request has 
 test('A report that names a batch but another request than its own changes nothing', async () => {
   const it = receivingLane(server, { left: 10_000 }, { byReference: true });
   const id = await it.campaign([0], 'another request');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   await it.accept(claim, 'r0');
   it.open().offer([{ ...report('other', 0), correlator: `${id}-0-1` }]);
   await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
@@ -96,13 +76,7 @@ test('A report that names a batch but another request than its own changes nothi
 
 test('An unknown outcome is matched to the request whose reports name its batch', async () => {
   const it = receivingLane(server, { left: 10_000 }, { byReference: true });
-  const id = await it.campaign([0], 'unknown by reference');
-  const claims = await it.claim(1);
-  await settleSends(
-    it.lane,
-    claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  const id = await it.unknown([0], 'unknown by reference');
   it.open().offer([{ ...report('x', 0), correlator: `${id}-0-1` }]);
   await vi.waitFor(
     () => expect(it.happened('request.matched')).toMatchObject([{ campaign: id, requestId: 'x' }]),
@@ -113,45 +87,31 @@ test('An unknown outcome is matched to the request whose reports name its batch'
 test('A late report of a settled request is not matched to an unknown outcome', async () => {
   const it = receivingLane(server);
   const first = await it.campaign([0], 'first');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   await it.accept(claim, 'r0');
   const before = it.open();
   before.offer([report('r0', 0)]);
   await expect.poll(() => it.states(first)).toMatchObject({ deliveredToTerminal: 1 });
 
-  await it.campaign([0], 'second');
-  const again = await it.claim(1);
-  await settleSends(
-    it.lane,
-    again.map((other) => ({ claim: other, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  await it.unknown([0], 'second');
   // Another process, which does not remember what the first one settled.
   const inbox = it.open();
   inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
   await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
-  expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId)).toEqual([null]);
+  expect(await it.matches()).toEqual([null]);
 });
 
 test('A report of a request that was accepted while notifications were off is not matched to an unknown outcome', async () => {
   const it = receivingLane(server);
   await it.campaign([0], 'before');
-  const [claim] = await it.claim(1);
-  if (claim === undefined) throw new Error('nothing to send');
+  const claim = await it.claimOne();
   const { notify: _, ...before } = it.lane.rules;
   const unheard = { redis, keys: it.keys, id: 'default', rules: before };
   await settleSends(unheard, [{ claim, result: 'accepted', letters: 'N', requestId: 'r0' }], 0);
 
-  await it.campaign([0], 'after');
-  const again = await it.claim(1);
-  await settleSends(
-    it.lane,
-    again.map((other) => ({ claim: other, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  await it.unknown([0], 'after');
   it.open().offer([report('r0', 0)]);
   await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
   await it.looked();
@@ -160,15 +120,9 @@ test('A report of a request that was accepted while notifications were off is no
 
 test('A request whose send is still in flight is not matched to an unknown outcome with the same number', async () => {
   const it = receivingLane(server);
-  await it.campaign([0], 'unknown one');
-  await settleSends(
-    it.lane,
-    (await it.claim(1)).map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  await it.unknown([0], 'unknown one');
   const second = await it.campaign([0], 'in flight');
-  const [inFlight] = await it.claim(1);
-  if (inFlight === undefined) throw new Error('nothing to send');
+  const inFlight = await it.claimOne();
   const inbox = it.open();
   inbox.offer([report('r0', 0)]);
   await it.looked();
@@ -178,32 +132,20 @@ test('A request whose send is still in flight is not matched to an unknown outco
     async () => expect(await it.states(second)).toMatchObject({ deliveredToTerminal: 1 }),
     SOON,
   );
-  expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId)).toEqual([null]);
+  expect(await it.matches()).toEqual([null]);
 });
 
 test('A request that is matched to one batch is not matched to another one with the same number', async () => {
   const it = receivingLane(server);
-  const unknown = async (text: string) => {
-    await it.campaign([0], text);
-    const claims = await it.claim(1);
-    return () =>
-      settleSends(
-        it.lane,
-        claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-        0,
-      );
-  };
-  await (await unknown('one'))();
+  await it.unknown([0], 'one');
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
   await vi.waitFor(() => expect(it.happened('request.matched')).toHaveLength(1), SOON);
   // Long before the first match can be polled.
-  await (await unknown('two'))();
+  await it.unknown([0], 'two');
   await it.looked();
   expect(it.happened('request.matched')).toHaveLength(1);
-  expect((await listUnknown(it.lane)).map(({ matchedRequestId }) => matchedRequestId).sort()).toEqual(
-    [null, 'x'].sort(),
-  );
+  expect((await it.matches()).sort()).toEqual([null, 'x'].sort());
 });
 
 test('A report is not matched to a batch that was claimed after it came', async () => {
@@ -211,12 +153,7 @@ test('A report is not matched to a batch that was claimed after it came', async 
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
   await expect.poll(() => it.happened('notifications.settled')).toHaveLength(1);
-  await it.campaign([0], 'later');
-  await settleSends(
-    it.lane,
-    (await it.claim(1)).map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  await it.unknown([0], 'later');
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
 });
@@ -225,16 +162,10 @@ test.each(['abandon', 'accepted', 'resend'] as const)(
   'A late report of a batch that was resolved with %s is not matched to another unknown outcome',
   async (word) => {
     const it = receivingLane(server);
-    const unknown = async (text: string) => {
-      await it.campaign([0], text);
-      const claims = await it.claim(1);
-      const entries = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
-      await settleSends(it.lane, entries, 0);
-    };
-    await unknown('first');
+    await it.unknown([0], 'first');
     await resolveBatches(it.lane, word, 'by hand', await listUnknown(it.lane));
-    if (word === 'resend') await it.accept((await it.claim(1))[0] ?? expect.unreachable(), 'r0');
-    await unknown('second');
+    if (word === 'resend') await it.accept(await it.claimOne(), 'r0');
+    await it.unknown([0], 'second');
     const inbox = it.open();
     inbox.offer([report('x', 0)]);
     await it.looked();
@@ -251,13 +182,7 @@ test('A report of a request that was accepted without an id is not matched to an
     unnamed.map((claim) => ({ claim, result: 'accepted', letters: 'C', requestId: '' }) as const),
     0,
   );
-  await it.campaign([0], 'unknown');
-  const claims = await it.claim(1);
-  await settleSends(
-    it.lane,
-    claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  await it.unknown([0], 'unknown');
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
   await it.looked();
@@ -267,14 +192,9 @@ test('A report of a request that was accepted without an id is not matched to an
 test('A batch that was resent and is unknown again is matched by a report of either request', async () => {
   const it = receivingLane(server);
   await it.campaign([0], 'twice');
-  const fail = async () => {
-    const claims = await it.claim(1);
-    const entries = claims.map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const);
-    await settleSends(it.lane, entries, 0);
-  };
-  await fail();
+  await it.fail();
   await resolveBatches(it.lane, 'resend', 'by hand', await listUnknown(it.lane));
-  await fail();
+  await it.fail();
   const inbox = it.open();
   inbox.offer([report('x', 0)]);
   await vi.waitFor(() => expect(it.happened('request.matched')).toMatchObject([{ requestId: 'x' }]), SOON);
@@ -282,12 +202,7 @@ test('A batch that was resent and is unknown again is matched by a report of eit
 
 test('No match is made while a send is in flight, however old it is', async () => {
   const it = receivingLane(server, { left: 10_000 });
-  await it.campaign([0], 'unknown one');
-  await settleSends(
-    it.lane,
-    (await it.claim(1)).map((claim) => ({ claim, result: 'unknown', reason: 'no answer' }) as const),
-    0,
-  );
+  await it.unknown([0], 'unknown one');
   await it.campaign([0], 'left in flight without a worker');
   await it.claim(1);
   // By these rules it is long overdue.

@@ -2,6 +2,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { sendClaims } from '../../../src/engine/sending/claims.js';
+import type { Messages } from '../../../src/engine/sending/message.js';
+import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { sendTurn } from '../../../src/engine/sending/send.js';
+import { createMessagingClient } from '../../../src/service/client/messaging.js';
+import type { openDefaultLane } from '../lane/lane-fixture.js';
 
 /** Answers the nth request, from 1. */
 export type Answer = (request: IncomingMessage, response: ServerResponse, attempt: number) => void;
@@ -13,6 +19,29 @@ export const json = (status: number, body: object, headers: Record<string, strin
       .writeHead(status, { 'content-type': 'application/json', ...headers })
       .end(JSON.stringify(body));
 };
+
+/** Accepts a request, as request `r1`. */
+export const ACCEPTED = json(201, {
+  outboundSMSMessageRequest: { resourceURL: 'http://service.example/outbound/ACME/requests/r1' },
+});
+
+/** What a turn uses and how it runs, where a test needs something else. */
+type TurnParts = Partial<Parameters<typeof sendTurn>[1]> & { readonly signal?: AbortSignal };
+
+/** One turn of a lane, as `openDefaultLane` opens it, that sends these messages to a service. */
+export async function sendOnce(
+  { lane, tokens }: Pick<ReturnType<typeof openDefaultLane>, 'lane' | 'tokens'>,
+  { baseUrl }: { readonly baseUrl: string },
+  messages: Messages,
+  { signal = new AbortController().signal, ...change }: TurnParts = {},
+) {
+  const client = createMessagingClient({ baseUrl, timeoutMs: 20_000 });
+  const parts = { client, tokens, messages, recent: recentClaims(lane.monotonic), claims: sendClaims(lane) };
+  const sending = { ...parts, failed: () => {}, ...change };
+  const end = await sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal });
+  client.close();
+  return end;
+}
 
 /** A messaging service that answers each request in this way. It keeps the authorisations and bodies that it received. */
 export async function startService(answer: Answer) {

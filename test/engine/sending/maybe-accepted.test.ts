@@ -1,13 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { Messages } from '../../../src/engine/sending/message.js';
-import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
-import { sendTurn } from '../../../src/engine/sending/send.js';
-import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
+import { sendOnce } from './local-service.js';
 
 const { redis, prefix } = testRedis('maybe-accepted');
 let asked = 0;
@@ -37,7 +34,7 @@ async function sent(name: string, suppressedLater: boolean) {
   const own = `${prefix}-${name}`;
   const fixture = laneFixture(redis, own, 'default');
   await fixture.campaign('c', 2, { batch: 2 });
-  const { lane, tokens, emitted } = openDefaultLane(redis, own, {
+  const opened = openDefaultLane(redis, own, {
     env: { MAX_RECIPIENTS_PER_REQUEST: '2' },
     change: { clientCorrelator: { deduplicatesForMs: 86_400_000 } },
   });
@@ -55,20 +52,9 @@ async function sent(name: string, suppressedLater: boolean) {
         };
       }),
   };
-  const port = (server.address() as AddressInfo).port;
-  const client = createMessagingClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 20_000 });
-  const signal = new AbortController().signal;
-  const sending = {
-    client,
-    tokens,
-    messages,
-    recent: recentClaims(lane.monotonic),
-    claims: sendClaims(lane),
-    failed: () => {},
-  };
-  await sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal });
-  client.close();
-  return { counts: (await fixture.state('c')).counts, emitted };
+  const { port } = server.address() as AddressInfo;
+  await sendOnce(opened, { baseUrl: `http://127.0.0.1:${port}` }, messages);
+  return { counts: (await fixture.state('c')).counts, emitted: opened.emitted };
 }
 
 test('A batch that may have been accepted is not sent again under its correlator without recipients suppressed since', async () => {

@@ -6,20 +6,14 @@ import type { CampaignMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { openMessages } from '../../../src/engine/sending/messages.js';
-import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
-import { sendTurn } from '../../../src/engine/sending/send.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
-import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
-import { json, startService } from './local-service.js';
+import { ACCEPTED, sendOnce, startService } from './local-service.js';
 
 const { redis, prefix } = testRedis('repeat-suppression');
 const NUMBERS = ['+4915700000001', '+4915700000002'] as const;
-const ACCEPTED = json(201, {
-  outboundSMSMessageRequest: { resourceURL: 'http://service.example/outbound/ACME/requests/r1' },
-});
 
 /** A campaign of one batch, without an import. */
 function content(): CampaignContent {
@@ -58,7 +52,7 @@ async function afterDeath(name: string) {
     env: { MAX_RECIPIENTS_PER_REQUEST: '2' },
     change: { clientCorrelator: { deduplicatesForMs: 86_400_000 } },
   });
-  const { lane, tokens } = opened;
+  const { lane } = opened;
   const list = suppression(redis, keyNames(own));
   const messages = openMessages(lane, content(), {
     areSuppressed: (numbers) => list.areSuppressed(lane.id, numbers),
@@ -81,20 +75,7 @@ async function afterDeath(name: string) {
       await settleSends(lane, lost, 0);
       return first !== undefined && 'recipients' in first ? first.recipients : [];
     },
-    async repeat(): Promise<void> {
-      const client = createMessagingClient({ baseUrl: service.baseUrl, timeoutMs: 20_000 });
-      const sending = {
-        client,
-        tokens,
-        messages,
-        recent: recentClaims(lane.monotonic),
-        claims: sendClaims(lane),
-        failed: () => {},
-      };
-      const { signal } = new AbortController();
-      await sendTurn(lane, sending, { turnMs: 20_000, waitHereMs: 0, signal });
-      client.close();
-    },
+    repeat: () => sendOnce(opened, service, messages),
   };
 }
 

@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemMachine } from '../../../src/base/clock.js';
 import { serverTime } from '../../../src/base/redis/connection.js';
 import { untilAnswered } from '../../../src/base/redis/until-answered.js';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
@@ -13,11 +12,11 @@ import { DamagedError } from '../../../src/engine/recipients/damaged.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { Messages } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
-import { sendTurn } from '../../../src/engine/sending/send.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
+import { sendOnce } from './local-service.js';
 
 const { redis, prefix } = testRedis('stopped');
 let requests = 0;
@@ -86,21 +85,14 @@ function stoppedProcess(name: string) {
   return { ...opened, fixture, claims, options, recent: recentClaims(monotonic) };
 }
 
-const openClient = () =>
-  createMessagingClient({
-    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    timeoutMs: 20_000,
-  });
+const service = () => ({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 
 test('A process that was stopped before it read the reply to its claim sends none of its batches', async () => {
-  const { fixture, lane, tokens, claims, options, recent } = stoppedProcess('send');
+  const { fixture, claims, options, recent, ...opened } = stoppedProcess('send');
   await fixture.campaign('c', 2);
-  const client = openClient();
   requests = 0;
-  const failed = () => {};
-  await sendTurn(lane, { client, tokens, messages, recent, claims: claims.send, failed }, options);
+  await sendOnce(opened, service(), messages, { recent, claims: claims.send, signal: options.signal });
   expect(requests).toBe(0);
-  client.close();
 });
 
 test('A wall clock that is set forward returns unsent batches to planned, and makes none unknown', async () => {
@@ -109,8 +101,8 @@ test('A wall clock that is set forward returns unsent batches to planned, and ma
   await fixture.campaign('c', 5);
   let [aheadMs, calls] = [0, 0];
   const control = new AbortController();
-  const { lane, tokens } = openDefaultLane(redis, own, { clock: () => Date.now() + aheadMs });
-  const sends = sendClaims(lane);
+  const opened = openDefaultLane(redis, own, { clock: () => Date.now() + aheadMs });
+  const sends = sendClaims(opened.lane);
   const claims: typeof sends = {
     ...sends,
     async take(call: ClaimCall) {
@@ -121,13 +113,8 @@ test('A wall clock that is set forward returns unsent batches to planned, and ma
       return reply;
     },
   };
-  const client = openClient();
   requests = 0;
-  const { signal } = control;
-  const options = { turnMs: 100_000, waitHereMs: 0, signal };
-  const recent = recentClaims(systemMachine.monotonic);
-  await sendTurn(lane, { client, tokens, messages, recent, claims, failed: () => {} }, options);
-  client.close();
+  await sendOnce(opened, service(), messages, { claims, signal: control.signal });
   expect(calls).toBeGreaterThan(0);
   expect(requests).toBe(0);
   expect((await fixture.state('c')).counts).toMatchObject({ planned: 5, sending: 0, unknown: 0 });
@@ -138,7 +125,7 @@ test('A process that was stopped before it read the reply to its claim makes no 
   const { fixture, lane, tokens, events, claims, options, recent } = stoppedProcess('poll');
   await fixture.campaign('c', 1, { counts: { deliveredToNetwork: 1 }, cursor: 1 });
   await fixture.stored.setFirstPoll('c:0', 1);
-  const client = openClient();
+  const client = createMessagingClient({ ...service(), timeoutMs: 20_000 });
   requests = 0;
   const { matches } = fixture;
   const found = {
@@ -178,8 +165,8 @@ test.each([
   let [stoppedMs, calls] = [0, 0];
   const control = new AbortController();
   const monotonic = () => performance.now() + stoppedMs;
-  const { lane, tokens } = openDefaultLane(redis, own, { monotonic });
-  const sends = sendClaims(lane);
+  const opened = openDefaultLane(redis, own, { monotonic });
+  const sends = sendClaims(opened.lane);
   const claims: typeof sends = {
     ...sends,
     async take(call: ClaimCall) {
@@ -191,12 +178,8 @@ test.each([
       return reply;
     },
   };
-  const client = openClient();
   requests = 0;
-  const options = { turnMs: 100_000, waitHereMs: 0, signal: control.signal };
-  const recent = recentClaims(monotonic);
-  await sendTurn(lane, { client, tokens, messages, recent, claims, failed: () => {} }, options);
-  client.close();
+  await sendOnce(opened, service(), messages, { claims, signal: control.signal });
   expect(requests).toBe(expected);
   if (expected === 0) expect((await fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
 });

@@ -1,18 +1,24 @@
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import type { OutboxMessageStatus } from '../../../src/campaign/outbox-views.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
-const { url, prefix } = testRedis('message-views');
+const place = testRedis('message-views');
+/** A number that is suppressed, and one that is searched for. */
+const [SUPPRESSED, SEARCHED] = ['+447700900125', '+447700900126'];
 
 /** The first request with it is accepted, then its connection is reset. */
 const RESET = '+4795550131';
 
-/** A Volley that works against a simulator, with an outbox. */
-async function started() {
-  const { volley } = await workingVolley(url, prefix);
-  await volley.outboxes.create({ name: 'dentist', message: 'Hi {{name}}' });
-  const outbox = volley.outbox('dentist');
+const { volley } = await workingVolley(place, { until: afterAll });
+let outboxes = 0;
+
+/** An outbox of its own. */
+async function newOutbox() {
+  outboxes += 1;
+  const name = `dentist-${outboxes}`;
+  await volley.outboxes.create({ name, message: 'Hi {{name}}' });
+  const outbox = volley.outbox(name);
   const listed = async (): Promise<OutboxMessageStatus[]> => {
     const messages: OutboxMessageStatus[] = [];
     for await (const message of outbox.report()) messages.push(message);
@@ -20,11 +26,11 @@ async function started() {
   };
   const isIn = (id: string, state: string) =>
     vi.waitFor(async () => expect(await outbox.message(id)).toMatchObject({ state }), SOON);
-  return { volley, outbox, listed, isIn };
+  return { name, outbox, listed, isIn };
 }
 
 test('A message that is sent keeps its version, values, and text, alone and in the list', async () => {
-  const { outbox, listed, isIn } = await started();
+  const { outbox, listed, isIn } = await newOutbox();
   await outbox.put({ id: 'a', to: NUMBER, name: 'Ada', version: 3, reference: 'B-1' });
   await isIn('a', 'deliveredToTerminal');
   const sent = await outbox.message('a');
@@ -34,15 +40,15 @@ test('A message that is sent keeps its version, values, and text, alone and in t
 });
 
 test('A message that is suppressed when its time comes was not sent', async () => {
-  const { volley, outbox, listed, isIn } = await started();
-  await volley.suppression.add([NUMBER]);
-  await outbox.put({ id: 'a', to: NUMBER, name: 'Ada' });
+  const { outbox, listed, isIn } = await newOutbox();
+  await volley.suppression.add([SUPPRESSED]);
+  await outbox.put({ id: 'a', to: SUPPRESSED, name: 'Ada' });
   await isIn('a', 'suppressed');
   expect(await listed()).toMatchObject([{ state: 'suppressed', sentAt: null, values: { name: 'Ada' } }]);
 });
 
 test('A message with an unknown outcome names the request with which it can be resolved', async () => {
-  const { volley, outbox, isIn } = await started();
+  const { outbox, isIn } = await newOutbox();
   await outbox.put({ id: 'a', to: RESET, name: 'Ada' });
   await isIn('a', 'unknown');
   const { campaign, requestId } = await outbox.message('a');
@@ -53,15 +59,15 @@ test('A message with an unknown outcome names the request with which it can be r
 });
 
 test('A search by number names the outbox and the message', async () => {
-  const { volley, outbox, isIn } = await started();
+  const { name: own, outbox, isIn } = await newOutbox();
   await outbox.put({ id: 'a', to: '+447700900124', name: 'Bea' });
-  await outbox.put({ id: 'b', to: NUMBER, name: 'Ada' });
+  await outbox.put({ id: 'b', to: SEARCHED, name: 'Ada' });
   await isIn('b', 'deliveredToTerminal');
-  await volley.enqueue({ recipients: [{ to: NUMBER }], message: 'Bye' });
+  await volley.enqueue({ recipients: [{ to: SEARCHED }], message: 'Bye' });
   const found: object[] = [];
-  for await (const { outbox: name, message } of volley.find(NUMBER)) found.push({ name, message });
+  for await (const { outbox: name, message } of volley.find(SEARCHED)) found.push({ name, message });
   expect(found).toEqual([
     { name: null, message: null },
-    { name: 'dentist', message: 'b' },
+    { name: own, message: 'b' },
   ]);
 });

@@ -5,13 +5,14 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createVolley, type Volley } from '../../../src/app/runtime.js';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
-import { privateRedis } from '../../base/redis/private-redis.js';
+import { NIGHTLY } from '../../base/parts.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { raceOutbox } from './races.js';
 import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
-const redis = await privateRedis();
+const place = testRedis('outbox');
 
-const started = () => workingVolley(redis.url, 'outbox');
+const started = () => workingVolley(place);
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
 
 describe('An outbox', () => {
@@ -59,11 +60,15 @@ describe('An outbox', () => {
 
   test('whose lane has left the configuration takes nothing, says why it waits, and its messages lapse on time', async () => {
     const lanes = join(await mkdtemp(join(tmpdir(), 'volley-outbox-')), 'lanes.json');
-    const prefix = 'outbox-removed';
     const configure = async (...names: string[]): Promise<Volley> => {
       await writeFile(lanes, JSON.stringify(names.map((name) => ({ name, apiKey: `key-${name}` }))));
       const config = loadConfig({
-        ...{ REDIS_URL: redis.url, REDIS_PREFIX: prefix, LANES_FILE: lanes, SENDER_ADDRESS: 'ACME' },
+        ...{
+          REDIS_URL: place.url,
+          REDIS_PREFIX: `${place.prefix}-removed`,
+          LANES_FILE: lanes,
+          SENDER_ADDRESS: 'ACME',
+        },
         ...{ MESSAGING_BASE_URL: 'http://127.0.0.1:1', ACCOUNT_BASE_URL: 'http://127.0.0.1:1' },
         LOG_LEVEL: 'silent',
       });
@@ -128,7 +133,7 @@ describe('An outbox', () => {
     const { volley, texts } = await started();
     await volley.outboxes.create({ name: 'race', message: 'Hi {{name}}' });
     const outbox = volley.outbox('race');
-    const raced = await raceOutbox(outbox, 200);
+    const raced = await raceOutbox(outbox, NIGHTLY ? 200 : 80);
     await vi.waitFor(async () => {
       const { total, cancelled, deliveredToTerminal } = (await outbox.status()).counts;
       expect(cancelled + deliveredToTerminal).toBe(total);

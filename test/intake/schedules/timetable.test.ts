@@ -17,9 +17,12 @@ const WEEK = 7 * 24 * HOUR;
 
 /** When the clocks of a zone change from START to END, with the offset from then on. The first entry is START. */
 function changesOf(zone: string): { readonly at: number; readonly offset: number }[] {
-  const changes = [{ at: START, offset: offsetAt(zone, START) }];
+  let offset = offsetAt(zone, START);
+  const changes = [{ at: START, offset }];
   for (let from = START; from < END; from += WEEK) {
-    const at = changeBetween(zone, from, from + WEEK);
+    const before = offset;
+    offset = offsetAt(zone, from + WEEK);
+    const at = offset === before ? null : changeBetween(zone, from, from + WEEK);
     if (at !== null) changes.push({ at, offset: offsetAt(zone, at) });
   }
   return changes;

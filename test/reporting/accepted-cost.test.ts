@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { RECIPIENT_STATE, type RecipientState } from '../../src/campaign/recipient.js';
 import { readMeta } from '../../src/engine/lane/campaign-meta.js';
 import { readState } from '../../src/engine/lane/campaigns.js';
-import { statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 import { CostCollector } from '../../src/engine/recipients/costs.js';
 import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { costSoFar } from '../../src/reporting/accepted-cost.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { importFixture, mobile } from '../intake/import/import-fixture.js';
+import { storedLane } from '../scene/stored.js';
 
 const { prefix, redis } = testRedis('accepted-cost');
 const { deps, keys, lane } = importFixture(redis, prefix, { PRICE_PER_SEGMENT: '0.042 EUR' });
@@ -26,11 +26,8 @@ async function costWith(
   states: readonly RecipientState[],
   isDetailed = true,
 ): Promise<bigint | null> {
-  await redis.setrange(
-    statusesKey(keys, lane, id),
-    0,
-    states.map((state) => RECIPIENT_STATE[state].letter ?? '\0').join(''),
-  );
+  const letters = states.map((state) => RECIPIENT_STATE[state].letter ?? '\0').join('');
+  await storedLane(redis, prefix, lane).setStatuses(id, letters);
   const [meta, state] = await Promise.all([
     readMeta(redis, keys, lane, id),
     readState(redis, keys, lane, id),

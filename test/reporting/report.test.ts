@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { InputError, NotFoundError } from '../../src/campaign/errors.js';
 import type { FoundRecipient, ReportRow } from '../../src/campaign/recipient-views.js';
 import { openLanes } from '../../src/engine/lane/lane-finder.js';
-import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
+import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { removeCampaign } from '../../src/engine/recovery/retention.js';
 import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { openSuppressionList } from '../../src/intake/import/suppression-list.js';
@@ -10,9 +10,11 @@ import { findRecipients, recipientPage, reportRows } from '../../src/reporting/r
 import { SUPPRESSING } from '../app/access/operator.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { importFixture, mobile } from '../intake/import/import-fixture.js';
+import { storedLane } from '../scene/stored.js';
 
 const { prefix, redis } = testRedis('report');
 const { deps, keys, lane } = importFixture(redis, prefix);
+const stored = storedLane(redis, prefix, lane);
 const SENT = Date.UTC(2027, 0, 15, 8, 0, 0);
 
 async function campaign(message: string, first: number, count: number): Promise<string> {
@@ -24,19 +26,13 @@ async function campaign(message: string, first: number, count: number): Promise<
 
 /** Writes statuses and records as the scripts do. */
 async function settled(id: string, first: number, letters: string, record: string): Promise<void> {
-  await redis.setrange(statusesKey(keys, lane, id), first, letters);
-  await redis.hset(recordsKey(keys, lane, id, first), String(first), record);
-}
-
-async function change(id: string, changed: Record<string, unknown>): Promise<void> {
-  const states = keys.lane(lane, 'states');
-  const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
-  await redis.hset(states, id, JSON.stringify({ ...state, ...changed }));
+  await stored.setStatuses(id, letters, first);
+  await stored.setRecord(id, first, record);
 }
 
 async function claimed(hash: 'claims' | 'unknown', number: number, claim: object): Promise<void> {
-  await redis.hset(keys.lane(lane, hash), String(number), JSON.stringify(claim));
-  onTestFinished(async () => void (await redis.hdel(keys.lane(lane, hash), String(number))));
+  await stored.put(hash, String(number), claim);
+  onTestFinished(() => stored.remove(hash, String(number)));
 }
 
 async function rows(id: string, status?: string): Promise<ReportRow[]> {
@@ -106,7 +102,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
     call: 1,
     epoch: 0,
   });
-  await change(id, { cursor: 11, released: {} });
+  await stored.changeState(id, { cursor: 11, released: {} });
   const sent = new Date(SENT).toISOString();
   const later = (ms: number): string => new Date(SENT + ms).toISOString();
   const none = { reason: null, requestId: null, sentAt: null, updatedAt: null };
@@ -173,13 +169,13 @@ test('A row shows the state, reason, request, and times of a recipient in every 
 test('Recipients that were never sent to have the state of the remainder', async () => {
   const id = await campaign('Cancelled', 200, 3);
   await settled(id, 1, 'T', `1,${SENT},1,,id`);
-  await change(id, { state: 'cancelled', remainder: 'cancelled' });
+  await stored.changeState(id, { state: 'cancelled', remainder: 'cancelled' });
   expect((await rows(id)).map(({ status, reason }) => [status, reason])).toEqual([
     ['cancelled', 'cancelled before it was sent'],
     ['deliveredToTerminal', null],
     ['cancelled', 'cancelled before it was sent'],
   ]);
-  await change(id, { state: 'completed', remainder: 'lapsed' });
+  await stored.changeState(id, { state: 'completed', remainder: 'lapsed' });
   expect((await rows(id, 'lapsed')).map(({ to }) => to)).toEqual([mobile(200), mobile(202)]);
 });
 
@@ -208,7 +204,7 @@ test('A report fails if its campaign is removed meanwhile, and its rows until th
   const count = 5_000;
   const id = await campaign('Removed', 20_000, count);
   await settled(id, 0, 'T'.repeat(count), `256,${SENT},1,,id`);
-  await change(id, { state: 'completed', endedAt: 1, counts: { deliveredToTerminal: count } });
+  await stored.changeState(id, { state: 'completed', endedAt: 1, counts: { deliveredToTerminal: count } });
   const received: ReportRow[] = [];
   const read = async (): Promise<void> => {
     for await (const row of reportRows(redis, keys, id)) {

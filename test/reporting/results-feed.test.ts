@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { findServer } from '../../src/base/redis/find-server.js';
 import { GoneError, InputError, NoSuchLaneError } from '../../src/campaign/errors.js';
 import type { RecipientResult } from '../../src/campaign/recipient-views.js';
-import { readState } from '../../src/engine/lane/campaigns.js';
 import { removeCampaign } from '../../src/engine/recovery/retention.js';
 import { readCursor } from '../../src/reporting/results-cursor.js';
 import type { ResultsFeed } from '../../src/reporting/results-feed.js';
@@ -196,7 +195,7 @@ test('A campaign whose validity ends reports what was not sent', async () => {
 });
 
 test('The log of many results is read in pages of any size, and is removed with its campaigns', async () => {
-  const { feed, campaign, send, lane, log, latest, keys } = fixture();
+  const { feed, campaign, send, lane, log, latest, keys, stored } = fixture();
   const ids: string[] = [];
   // Alternating letters, so that no two results share an entry.
   for (const part of [0, 1, 2]) {
@@ -213,9 +212,7 @@ test('The log of many results is read in pages of any size, and is removed with 
   const early = (await feed.results({ limit: 100 })).nextCursor;
   for (const id of ids) await lane.commands.campaign('cancel', id);
   const remove = async (id = ''): Promise<void> => {
-    const states = keys.lane('default', 'states');
-    const state = JSON.parse((await redis.hget(states, id)) ?? '{}');
-    await redis.hset(states, id, JSON.stringify({ ...state, endedAt: 1 }));
+    await stored.changeState(id, { endedAt: 1 });
     await removeCampaign(redis, keys, 'default', id);
   };
   await remove(ids[1]);
@@ -239,7 +236,7 @@ test('The log of many results is read in pages of any size, and is removed with 
 });
 
 test('The ids of campaigns share fields, which are removed with the last of their campaigns', async () => {
-  const { feed, keys, lane, campaign, send, log } = fixture();
+  const { feed, keys, lane, campaign, send, log, stored } = fixture();
   const ids: string[] = [];
   // More than one field of ids; each result is one of a campaign of its own.
   for (let at = 0; at < 40; at += 1) ids.push(await campaign({ recipients: people(1, at) }));
@@ -251,8 +248,7 @@ test('The ids of campaigns share fields, which are removed with the last of thei
   expect((await fields()).sort()).toEqual(['i0', 'i1']);
 
   for (const id of ids) {
-    const state = await readState(redis, keys, 'default', id);
-    await redis.hset(keys.lane('default', 'states'), id, JSON.stringify({ ...state, endedAt: 1 }));
+    await stored.changeState(id, { endedAt: 1 });
     await removeCampaign(redis, keys, 'default', id);
   }
   expect(await fields()).toEqual([]);

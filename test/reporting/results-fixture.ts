@@ -7,6 +7,7 @@ import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
 import { createResultsFeed } from '../../src/reporting/results-feed.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
 import { importFixture, mobile } from '../intake/import/import-fixture.js';
+import { storedLane } from '../scene/stored.js';
 
 let fixtures = 0;
 
@@ -24,12 +25,14 @@ export function resultsFixture(server: Redis, prefix: string) {
   });
   const finder = openLanes({ redis: server, keys, config, events: deps.events, random: Math.random });
   const feed = createResultsFeed({ redis: server, keys, finder, outboxes: outboxResults(server, keys) });
+  const stored = storedLane(server, own, 'default');
   const [log, latest] = [keys.lane('default', 'results'), keys.lane('default', 'latestResults')];
   let call = 0;
   return {
     ...imports,
     finder,
     lane,
+    stored,
     feed,
     log,
     latest,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/index.js';
-import { keyNames } from '../../src/base/redis/keys.js';
 import { OLDER_DATA } from '../../src/campaign/block-codes.js';
 import type { LaneOutlook } from '../../src/campaign/estimate.js';
 import { readWindow } from '../../src/campaign/window.js';
@@ -12,6 +11,7 @@ import { beginImport } from '../../src/intake/import/import-session.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture, RULES, runningState, START } from '../engine/lane/lane-fixture.js';
+import { storedLane } from '../scene/stored.js';
 
 const { redis, prefix } = testRedis('campaign-status');
 const LATER = START + 60_000;
@@ -436,11 +436,12 @@ test('The time in which a campaign is paused, its lane is held, or both, does no
 });
 
 test('The rate of a campaign that starts late, because no worker ran, counts from its start', async () => {
-  const { keys, commands, views, state, campaign } = laneFixture(redis, prefix, 'late');
+  const { commands, views, state, campaign } = laneFixture(redis, prefix, 'late');
+  const stored = storedLane(redis, prefix, 'late');
   const after = (minutes: number): number => START + minutes * 60_000;
   await campaign('c', 100, { state: 'scheduled', launchAt: START });
-  await redis.zrem(keys.lane('late', 'running'), 'c');
-  await redis.zadd(keys.lane('late', 'scheduled'), START, 'c');
+  await stored.dequeue('running', 'c');
+  await stored.enqueue('scheduled', 'c', START);
   await commands.lane('hold', 'held', after(20));
   await commands.lane('resume', '', after(30));
   await views.tend(1e12, after(60));
@@ -526,7 +527,7 @@ test.each(['cancel', 'lapse'] as const)(
     const after = (minutes: number): number => START + minutes * MINUTE;
     const counted = { cursor: 110, counts: { planned: 90, deliveredToNetwork: 110 } };
     await campaign('c', 200, { launchAt: START, lapseAt: after(40), ...counted });
-    await redis.zadd(keyNames(prefix).lane(name, 'lapsing'), after(40), 'c');
+    await storedLane(redis, prefix, name).enqueue('lapsing', 'c', after(40));
     await commands.campaign('pause', 'c', 'paused', after(5));
     await commands.campaign('resume', 'c', '', after(25));
     // A worker sees it at once.

@@ -1,8 +1,9 @@
 import type { Redis } from '../../src/base/redis/connection.js';
 import { keyNames } from '../../src/base/redis/keys.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
 import { parseStoredState } from '../../src/campaign/stored-state.js';
 import { readState, type StoredState } from '../../src/engine/lane/campaigns.js';
-import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
+import { recordsKey, slicesKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 
 /** The sorted sets of a lane: campaigns or requests, by the time at which something is due. */
 type Queue =
@@ -31,12 +32,21 @@ export interface StoredLane {
   state(campaign: string): Promise<StoredState | null>;
   /** Changes members of a campaign's state, or makes a state of these. */
   changeState(campaign: string, change: object): Promise<void>;
+  /**
+   * Makes a campaign what it is once all its requests were answered: a letter per recipient, and what is recorded about its first request.
+   * Default: it runs.
+   */
+  settle(campaign: string, letters: string, change?: object & { record?: string }): Promise<void>;
   /** Makes a state that cannot be read. */
   damageState(campaign: string, text?: string): Promise<void>;
   /** Sets the letters of recipients, from this ordinal. */
   setStatuses(campaign: string, letters: string, first?: number): Promise<void>;
   /** Sets what is recorded about the batch that begins at this ordinal. */
   setRecord(campaign: string, first: number, record: string): Promise<void>;
+  /** Makes a slice of a list that cannot be read. */
+  damageSlice(campaign: string, slice: number): Promise<void>;
+  /** What an API key stores on the lane, in bytes. */
+  bytesOf(key: string): Promise<number>;
   /** The members of a queue, with their times; empty if there is none. */
   queue(name: Queue): Promise<Record<string, number>>;
   enqueue(name: Queue, member: string, at: number): Promise<void>;
@@ -47,30 +57,57 @@ export interface StoredLane {
   remove(name: Records, field: string): Promise<void>;
 }
 
+function countsOf(letters: string): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const letter of letters) {
+    const state = RECIPIENT_STATES.find((each) => RECIPIENT_STATE[each].letter === letter);
+    if (state === undefined) throw new TypeError(`no state has the letter ${letter}`);
+    counts[state] = (counts[state] ?? 0) + 1;
+  }
+  return counts;
+}
+
 /** See {@link StoredLane}; `lane` is the id of the lane. */
 export function storedLane(redis: Redis, prefix: string, lane: string): StoredLane {
   const keys = keyNames(prefix);
   const key = (name: string): string => keys.lane(lane, name);
+  const changeState: StoredLane['changeState'] = async (campaign, change) => {
+    const json = await redis.hget(key('states'), campaign);
+    const before = json === null ? {} : parseStoredState(json);
+    await redis.hset(key('states'), campaign, JSON.stringify({ ...before, ...change }));
+  };
+  const setStatuses: StoredLane['setStatuses'] = async (campaign, letters, first = 0) => {
+    await redis.setrange(statusesKey(keys, lane, campaign), first, letters);
+  };
+  const setRecord: StoredLane['setRecord'] = async (campaign, first, record) => {
+    await redis.hset(recordsKey(keys, lane, campaign, first), String(first), record);
+  };
   return {
     record: () => redis.hgetall(key('lane')),
     async changeRecord(fields) {
       await redis.hset(key('lane'), fields);
     },
     state: (campaign) => readState(redis, keys, lane, campaign),
-    async changeState(campaign, change) {
-      const json = await redis.hget(key('states'), campaign);
-      const before = json === null ? {} : parseStoredState(json);
-      await redis.hset(key('states'), campaign, JSON.stringify({ ...before, ...change }));
+    changeState,
+    async settle(campaign, letters, { record = '', ...change } = {}) {
+      const total = letters.length;
+      const places = { state: 'running', launchAt: 1, total, ordinals: total, cursor: total };
+      // A campaign of one recipient keeps everything in its state.
+      const alone = total === 1 ? { letters, record } : {};
+      await changeState(campaign, { ...places, counts: countsOf(letters), ...alone, ...change });
+      if (total === 1) return;
+      await setStatuses(campaign, letters);
+      if (record !== '') await setRecord(campaign, 0, record);
     },
     async damageState(campaign, text = '{') {
       await redis.hset(key('states'), campaign, text);
     },
-    async setStatuses(campaign, letters, first = 0) {
-      await redis.setrange(statusesKey(keys, lane, campaign), first, letters);
+    setStatuses,
+    setRecord,
+    async damageSlice(campaign, slice) {
+      await redis.hset(slicesKey(keys, lane, campaign, 'slices'), slice, 'damaged');
     },
-    async setRecord(campaign, first, record) {
-      await redis.hset(recordsKey(keys, lane, campaign, first), String(first), record);
-    },
+    bytesOf: async (apiKey) => Number(await redis.hget(key('keyBytes'), `used:${apiKey}`)),
     async queue(name) {
       const flat = await redis.zrange(key(name), '0', '-1', 'WITHSCORES');
       return Object.fromEntries(

@@ -6,9 +6,9 @@ import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
-import { recordsKey, statusesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { tendDue } from '../../../src/intake/outbox/tend-lane.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../../scene/stored.js';
 import { OPERATOR } from '../access/operator.js';
 import { keysWith, type Person } from './find-number.js';
 import { HOLDS, kindOf, kindsInCode, NEVER } from './key-kinds.js';
@@ -37,14 +37,13 @@ function installation(name: string) {
   });
   const keys = keyNames(own);
   const withAda = () => keysWith(redis, own, ADA);
-  const setState = (id: string, state: object) =>
-    redis.hset(keys.lane(LANE, 'states'), id, JSON.stringify({ launchAt: 1, counts: {}, ...state }));
+  const stored = storedLane(redis, own, LANE);
   /** Lets the workers look again at what is open, as they do a minute later. */
   const resume = async (): Promise<void> => {
     for (const id of await redis.zrange(keys.forget.due, '0', '-1')) await redis.zadd(keys.forget.due, 0, id);
     await (await openForgettingOf(instance)).resume();
   };
-  return { prefix: own, volley, instance, keys, withAda, setState, resume };
+  return { prefix: own, volley, instance, keys, withAda, stored, resume };
 }
 
 type Installation = ReturnType<typeof installation>;
@@ -74,7 +73,7 @@ async function enqueue(
 
 /** Every kind of key that may contain a number, with the number in it. Returns the campaign in which it is planned. */
 async function everything(own: Installation): Promise<string> {
-  const { volley, keys, setState, instance } = own;
+  const { volley, keys, stored, instance } = own;
   const planned = await enqueue(
     own,
     [...others(5), ada, { ...ada, to: '07700 900123' }, ...others(300).slice(5)],
@@ -86,20 +85,11 @@ async function everything(own: Installation): Promise<string> {
   await enqueue(own, [ada], { idempotencyKey: 'only' });
   // One whose batch was refused with a reason that names the number.
   const refused = await enqueue(own, [...others(3), ada]);
-  await setState(refused, { state: 'completed', total: 4, ordinals: 4, cursor: 4, endedAt: 1 });
-  await redis.set(statusesKey(keys, LANE, refused), 'RRRR');
-  await redis.hset(recordsKey(keys, LANE, refused, 0), '0', '4,1,0,no such number: 447700900123,request-1');
+  const ended = { state: 'completed', endedAt: 1 };
+  await stored.settle(refused, 'RRRR', { ...ended, record: '4,1,0,no such number: 447700900123,request-1' });
   const onlyRefused = await enqueue(own, [ada]);
   const record = '1,1,0,no such number: 447700900123,request-2';
-  await setState(onlyRefused, {
-    state: 'completed',
-    total: 1,
-    ordinals: 1,
-    cursor: 1,
-    endedAt: 1,
-    letters: 'R',
-    record,
-  });
+  await stored.settle(onlyRefused, 'R', { ...ended, record });
 
   await volley.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
   const outbox = volley.outbox('box');
@@ -127,18 +117,22 @@ async function everything(own: Installation): Promise<string> {
   const reason = 'complaint of 07700 900123';
   await volley.holdLane(LANE, reason);
   await redis.hset(keys.lane(LANE, 'callback'), 'detail', reason);
-  await redis.hset(
-    keys.lane(LANE, 'unknown'),
-    '7',
-    JSON.stringify({ campaign: refused, first: 0, count: 1, reason, at: 1, turn: 't', since: 1, safeAt: 1 }),
-  );
+  await stored.put('unknown', '7', {
+    campaign: refused,
+    first: 0,
+    count: 1,
+    reason,
+    at: 1,
+    turn: 't',
+    since: 1,
+    safeAt: 1,
+  });
   const paused = await enqueue(own, others(2));
-  const pausedState = JSON.parse((await redis.hget(keys.lane(LANE, 'states'), paused)) ?? '');
-  await setState(paused, { ...pausedState, state: 'paused', pauseReason: reason });
+  await stored.changeState(paused, { state: 'paused', pauseReason: reason });
   instance.events.emit({ type: 'lane.stopped', lane: LANE, reason });
 
   const letters = { '447700900123': 'T', '447700900124': 'T' };
-  await redis.hset(keys.lane(LANE, 'early'), 'early', JSON.stringify({ sender: '', letters, at: 1 }));
+  await stored.put('early', 'early', { sender: '', letters, at: 1 });
 
   await redis.set(keys.stopConfirmed(ADA.number), 'default digest');
   const inbound = inboundStore(redis, keys, LANE);
@@ -207,11 +201,9 @@ test('A number is found in every kind of key before it is forgotten, and in none
 
 test('A message that was sent is erased when its status is final, and a repeated request changes nothing before', async () => {
   const own = installation('open');
-  const { volley, keys, withAda, setState } = own;
+  const { volley, keys, withAda, stored } = own;
   const id = await enqueue(own, [...others(2), ada]);
-  const running = { state: 'running', total: 3, ordinals: 3, cursor: 3 };
-  await setState(id, { ...running, counts: { deliveredToNetwork: 3 } });
-  await redis.set(statusesKey(keys, LANE, id), 'NNN');
+  await stored.settle(id, 'NNN');
   const first = await volley.forget(ADA.number);
   expect(first).toMatchObject({ state: 'waiting', cancelled: 0, open: 1, endedAt: null });
   const open = [`{${LANE}}:campaign:${id}`];
@@ -220,7 +212,7 @@ test('A message that was sent is erased when its status is final, and a repeated
   await own.resume();
   expect(await withAda()).toEqual(open);
 
-  await redis.set(statusesKey(keys, LANE, id), 'NNT');
+  await stored.setStatuses(id, 'NNT');
   await own.resume();
   expect(await withAda()).toEqual([]);
   // The others keep theirs: polls need them.
@@ -239,11 +231,9 @@ test('A message that was sent is erased when its status is final, and a repeated
 
 test('A request that is repeated while an earlier one waits forgets what has come since, and may keep the suppression', async () => {
   const own = installation('since');
-  const { volley, keys, withAda, setState } = own;
+  const { volley, keys, withAda, stored } = own;
   const id = await enqueue(own, [...others(2), ada]);
-  const running = { state: 'running', total: 3, ordinals: 3, cursor: 3 };
-  await setState(id, { ...running, counts: { deliveredToNetwork: 3 } });
-  await redis.set(statusesKey(keys, LANE, id), 'NNN');
+  await stored.settle(id, 'NNN');
   const first = await volley.forget(ADA.number);
   expect(first).toMatchObject({ state: 'waiting', cancelled: 0, suppressed: false });
   await enqueue(own, [ada]);
@@ -254,7 +244,7 @@ test('A request that is repeated while an earlier one waits forgets what has com
     suppressed: true,
   });
   expect(await withAda()).toEqual([`{${LANE}}:campaign:${id}`]);
-  await redis.set(statusesKey(keys, LANE, id), 'NNT');
+  await stored.setStatuses(id, 'NNT');
   await own.resume();
   expect(await withAda()).toEqual([]);
   expect(await redis.hlen(keys.suppression.digests)).toBe(1);
@@ -299,7 +289,7 @@ test('Without that, a new list may contain the number again, and a new request f
 
 test('A number is forgotten with any other that certainly belongs to its subscriber, and found and kept suppressed with it', async () => {
   const own = installation('forms');
-  const { volley, keys } = own;
+  const { volley } = own;
   const [former, current] = ['+551187654321', '+5511987654321'];
   const put = async (name: string, to: string) => {
     await enqueue(own, [...others(2), { to, name }]);
@@ -311,7 +301,7 @@ test('A number is forgotten with any other that certainly belongs to its subscri
     });
     await volley.inbound.receive({ lane: LANE, messageId: name, from: to, to: '12345', text: 'stop' });
     const letters = { [to.slice(1)]: 'T' };
-    await redis.hset(keys.lane(LANE, 'early'), name, JSON.stringify({ sender: '', letters, at: 1 }));
+    await own.stored.put('early', name, { sender: '', letters, at: 1 });
   };
   await put('first', former);
   await put('second', current);

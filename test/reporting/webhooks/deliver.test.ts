@@ -525,11 +525,10 @@ test('An endpoint learns that a campaign has another state, with its counts', as
 });
 
 test('An endpoint learns once that a lane is stopped, and not if it is open again by then', async () => {
-  const { add, turn, pass, keys } = fixture();
+  const { add, turn, pass, keys, stored } = fixture();
   await redis.sadd(keys.lanes, 'default');
   const { id } = await add(receiver);
-  const stop = (stopped: string, epoch: number) =>
-    redis.hset(keys.lane('default', 'lane'), { stopped, epoch });
+  const stop = (stopped: string, epoch: number) => stored.changeRecord({ stopped, epoch });
   await stop('the service answered 403', 7);
   await turn(id);
   await turn(id);

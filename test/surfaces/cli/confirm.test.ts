@@ -145,7 +145,7 @@ test('Without a terminal, cancel needs --yes; with nothing left to send, it is r
   expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('Add --yes to cancel')]);
   expect((await cli.json('status', id)).output).toMatchObject({ state: 'running' });
   // Its only message is on the network.
-  await stored().changeState(id, { cursor: 1, counts: { deliveredToNetwork: 1 } });
+  await stored().settle(id, 'N');
   const { exit, messages, stdout } = await onTerminal(undefined, { NO_COLOR: '1' }, 'cancel', id);
   expect([exit, stdout]).toEqual([2, '']);
   expect(messages.replace(/\s+/g, ' ')).toBe(

@@ -4,7 +4,7 @@ import type { InboundMessage } from '../../../src/campaign/inbound.js';
 import type { SuppressionOperation } from '../../../src/campaign/suppression.js';
 import { scene } from '../../scene/scene.js';
 
-const { api, prefix, redis } = scene('http-inbound', { lanes: ['main', 'other'] });
+const { api, prefix, redis, stored } = scene('http-inbound', { lanes: ['main', 'other'] });
 const keys = keyNames(prefix);
 const STOP_REPLY = 'You will get no more messages.';
 const { call, key, volley, log } = await api({ STOP_REPLY });
@@ -35,17 +35,8 @@ async function send(to: string, more: { sender?: string; lane?: string } = {}): 
     ...{ recipients: [{ to }], message: `Sale ${next}`, sender: '+447700900999', lane, ...more },
   });
   if (outcome.outcome !== 'created') throw new Error('there is no campaign');
-  const sent = {
-    state: 'completed',
-    total: 1,
-    ordinals: 1,
-    cursor: 1,
-    launchAt: 1,
-    endedAt: 1,
-    letters: 'T',
-  };
-  const state = { ...sent, counts: { deliveredToTerminal: 1 }, record: `1,${Date.now()},0,,request` };
-  await redis.hset(keys.lane(lane, 'states'), outcome.id, JSON.stringify(state));
+  const sent = { state: 'completed', endedAt: 1, record: `1,${Date.now()},0,,request` };
+  await stored(lane).settle(outcome.id, 'T', sent);
   return outcome.id;
 }
 const unconfirmed = (messageId: string): unknown =>
@@ -236,11 +227,11 @@ test('The limits of the key that submits a stop word apply to its confirmation, 
   const denied = await limited({ countries: ['DE'] });
   expect(denied.reply).toBeNull();
   expect(unconfirmed(denied.stop.messageId)).toContain('may text only DE');
-  const bytes = async (id: string) => Number(await redis.hget(keys.lane('main', 'keyBytes'), `used:${id}`));
-  const [one, two] = [await bytes(denied.made.id), await limited({ recipientsPerDay: 1 })];
+  const { bytesOf } = stored('main');
+  const [one, two] = [await bytesOf(denied.made.id), await limited({ recipientsPerDay: 1 })];
   expect(two.reply).not.toBeNull();
   expect(one).toBeGreaterThan(0);
-  expect(await bytes(two.made.id)).toBeGreaterThan(one + 1_000);
+  expect(await bytesOf(two.made.id)).toBeGreaterThan(one + 1_000);
   const further = message({ text: 'stop' });
   await send(further.from);
   await post(further, two.made.key);

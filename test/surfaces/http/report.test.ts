@@ -1,13 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { keyNames } from '../../../src/base/redis/keys.js';
-import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { formatReport } from '../../../src/reporting/report-file.js';
 import { campaignForm } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
-const { api, prefix, redis } = scene('http-report');
+const { api, stored } = scene('http-report');
 const { call, key, log, origin, volley } = await api();
 const COUNT = 20_000;
 
@@ -87,7 +85,7 @@ test('A report that fails midway ends as an incomplete response, and the log giv
     form: campaignForm({ message: 'Hello', sendAt: '2999-01-01T00:00:00Z' }, `phone\n${csv}\n`),
   });
   const { id: broken } = other.json as { id: string };
-  await redis.hset(slicesKey(keyNames(prefix), 'default', broken, 'slices'), 30, 'damaged');
+  await stored().damageSlice(broken, 30);
   const reply = await fetch(`${origin}/v1/campaigns/${broken}/report`, {
     headers: { authorization: `Bearer ${await key()}` },
   });

@@ -1,4 +1,5 @@
-import { expect } from 'vitest';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
 import { REAL_TIME, type SpreadTime } from '../../src/app/runtime/instance.js';
 import { openVolley } from '../../src/app/runtime/open-volley.js';
 import type { Volley } from '../../src/app/volley.js';
@@ -130,6 +131,13 @@ export async function serveApi(
       return { status: reply.status, headers: reply.headers, json };
     },
   };
+}
+
+/** A connection on which a test writes HTTP by hand, until the test ends. */
+export function client(origin: string): Socket {
+  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+  onTestFinished(() => void socket.destroy());
+  return socket;
 }
 
 /** A form that uploads a campaign and its list. */

@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { SOON } from '../../base/soon.js';
+import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, lanesFile } = scene('http-access', { lanes: ['main', 'other'] });
@@ -50,7 +51,7 @@ test('A search for a number covers only the lanes of the key, and stops when the
   const own = await key(['read'], ['main']);
   const find = vi.spyOn(volley, 'find');
   onTestFinished(() => find.mockRestore());
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+  const socket = client(origin);
   const body = JSON.stringify({ number: '+447700900123' });
   const head = `POST /v1/find HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nContent-Type: application/json\r\n`;
   socket.write(`${head}Content-Length: ${body.length}\r\n\r\n${body}`);
@@ -293,7 +294,7 @@ test('A key can have 200 uploads in progress', async () => {
     for (const socket of sockets) socket.destroy();
   });
   const begin = async (): Promise<void> => {
-    const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
+    const socket = client(origin);
     sockets.push(socket);
     // The previews below may take its place; it then tries again.
     socket.once('data', () => void begin());

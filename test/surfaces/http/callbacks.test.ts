@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import fc from 'fast-check';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { laneCallback, loadLocalConfig } from '../../../src/base/config/index.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { readState } from '../../../src/engine/lane/campaigns.js';
 import { openLane } from '../../../src/engine/lane/lane.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
+import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const TOKEN = 'a-token-of-some-length';
@@ -139,9 +139,7 @@ test('Without CALLBACK_URL there is no address for notifications', async () => {
 });
 
 test('The body of a request to a wrong callback address is not read', async () => {
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
-  await once(socket, 'connect');
+  const socket = client(origin);
   socket.write('POST /callbacks/guess HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n{');
   const [answer] = await once(socket, 'data');
   expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);

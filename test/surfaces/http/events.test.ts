@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, open, prefix, redis } = scene('http-live');
@@ -256,9 +257,7 @@ test('Streams end when the server closes', async () => {
 
 /** Requests a stream, `times` on one connection, and reads only the headers. */
 async function followWithoutReading(at: string, own: string, times = 1): Promise<Socket> {
-  const socket = connect(Number(new URL(at).port), '127.0.0.1').on('error', () => {});
-  onTestFinished(() => void socket.destroy());
-  await once(socket, 'connect');
+  const socket = client(at);
   socket.write(`GET /v1/events HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n\r\n`.repeat(times));
   await once(socket, 'data');
   return socket.pause();

@@ -1,10 +1,10 @@
-import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { laneCallback } from '../../../src/base/config/index.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { sendStream } from '../../../src/surfaces/http/body-stream.js';
+import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const CALLBACK = { url: 'https://volley.example/sms/in', securityToken: 'a-token-of-some-length' } as const;
@@ -110,8 +110,7 @@ test('HEAD does not generate a long response', async () => {
 });
 
 test('HEAD starts no event stream, so the connection can carry the next request', async () => {
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
+  const socket = client(origin);
   const head = `HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n`;
   socket.write(`HEAD /v1/events ${head}\r\nGET /healthz ${head}Connection: close\r\n\r\n`);
   expect((await text(socket)).match(/^HTTP\/1\.1 .*|^\{.*/gm)).toEqual([

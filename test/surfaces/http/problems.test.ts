@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api } = scene('http-problems');
@@ -9,8 +9,7 @@ const { origin, call } = await api();
 
 /** Sends bytes on a connection of their own and returns the response. */
 async function responseTo(bytes: string) {
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
+  const socket = client(origin);
   socket.end(bytes);
   const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n');
   const [line = '', ...headers] = head.split('\r\n');
@@ -70,8 +69,7 @@ test('A request that arrives while the process shuts down gets a problem documen
       also: (app) => void app.get('/slow', async () => answered.then(() => 'done')),
     },
   );
-  const socket = connect(Number(new URL(ending.origin).port), '127.0.0.1');
-  onTestFinished(() => void socket.destroy());
+  const socket = client(ending.origin);
   const begun = once(ending.app.server, 'request');
   socket.write('GET /slow HTTP/1.1\r\nHost: a\r\n\r\n');
   await begun;

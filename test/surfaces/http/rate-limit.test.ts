@@ -1,6 +1,5 @@
-import { connect } from 'node:net';
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
-import { campaignForm } from '../../scene/api.js';
+import { afterAll, expect, test, vi } from 'vitest';
+import { campaignForm, client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api } = scene('http-rate-limit');
@@ -195,8 +194,7 @@ test('A key that has transferred its bytes cannot transfer lists, but everything
 test('An upload in progress counts with the bytes that have arrived', async () => {
   const { key, call, origin } = await api({ HTTP_MB_PER_MINUTE: '1' });
   const own = await key();
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
-  onTestFinished(() => void socket.destroy());
+  const socket = client(origin);
   const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n`;
   socket.write(
     `${head}Content-Type: application/json\r\nContent-Length: 9000000\r\n\r\n${' '.repeat(3_000_000)}`,

@@ -1,8 +1,7 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { formatReport } from '../../../src/reporting/report-file.js';
-import { campaignForm } from '../../scene/api.js';
+import { campaignForm, client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, stored } = scene('http-report');
@@ -106,7 +105,7 @@ test('A report ends as an incomplete response when its key is revoked', async ()
     ),
   });
   const own = await key(['read']);
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1');
+  const socket = client(origin);
   const path = `/v1/campaigns/${(long.json as { id: string }).id}/report?format=ndjson`;
   socket.write(
     `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\nConnection: close\r\n\r\n`,

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Socket } from 'node:net';
+import { describe, expect, test, vi } from 'vitest';
 import { SOON } from '../../base/soon.js';
+import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { call, key, origin, volley } = await scene('http-revoked').api();
@@ -23,9 +24,7 @@ interface Begun {
 
 /** Sends a request except for the last `left` bytes of its body, and resolves when its key has been checked. */
 async function begin(own: string, method: string, path: string, type: string, body: string, left = 5) {
-  const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
-  onTestFinished(() => void socket.destroy());
-  await once(socket, 'connect');
+  const socket = client(origin);
   let text = '';
   socket.on('data', (chunk) => {
     text += String(chunk);

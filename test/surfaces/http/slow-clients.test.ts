@@ -1,17 +1,16 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { SOON } from '../../base/soon.js';
 import type { ApiServer } from '../../scene/api.js';
+import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api } = scene('http-slow-clients');
 
 /** Begins a request on a connection of its own, and collects what is answered. */
 async function begin({ origin }: ApiServer, head: readonly string[], body = '') {
-  const socket: Socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {});
-  onTestFinished(() => void socket.destroy());
+  const socket = client(origin);
   let answer = '';
   socket.on('data', (piece) => {
     answer += String(piece);

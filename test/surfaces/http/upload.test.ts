@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { keysOf } from '../../base/redis/test-redis.js';
 import { SOON } from '../../base/soon.js';
-import { type ApiResponse, campaignForm } from '../../scene/api.js';
+import { type ApiResponse, campaignForm, client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, prefix, redis } = scene('http-upload', { settings: { HTTP_MAX_UPLOAD_MB: '1' } });
@@ -259,8 +259,7 @@ test.each([
     const body = Buffer.from(await encoded.arrayBuffer());
     const authorization = `Authorization: Bearer ${await key()}`;
     const type = `Content-Type: ${encoded.headers.get('content-type')}`;
-    const socket = connect(Number(new URL(origin).port), '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
+    const socket = client(origin);
     socket.write(
       `POST /v1/campaigns HTTP/1.1\r\nHost: a\r\n${authorization}\r\n${type}\r\nContent-Length: ${body.length}\r\n\r\n`,
     );

@@ -1,34 +1,12 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { createVolley } from '../../../src/app/runtime.js';
-import { loadLocalConfig } from '../../../src/base/config/index.js';
-import { createEvents } from '../../../src/base/events/events.js';
+import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { KeyFullError } from '../../../src/index.js';
-import { testRedis } from '../../base/redis/test-redis.js';
+import { scene } from '../../scene/scene.js';
 
-const { prefix, redis, url } = testRedis('schedule-key-bytes');
+const { open, prefix, redis } = scene('schedule-key-bytes', { lanes: ['default', 'second'] });
 
 test('The schedules of a key count up to its limit on each lane, those of others do not, and one that is removed is returned', async () => {
-  const lanes = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
-  writeFileSync(
-    lanes,
-    JSON.stringify(['default', 'second'].map((name) => ({ name, apiKey: `key-${name}` }))),
-  );
-  const volley = createVolley({
-    config: loadLocalConfig({
-      REDIS_URL: url,
-      REDIS_PREFIX: prefix,
-      SENDER_ADDRESS: 'ACME',
-      KEY_MEMORY_MB: '1',
-      LANES_FILE: lanes,
-    }),
-    events: createEvents({ level: 'silent' }),
-    actor: { kind: 'cli', id: null, name: 'anna' },
-  });
-  onTestFinished(() => volley.close());
+  const volley = open({ SENDER_ADDRESS: 'ACME', KEY_MEMORY_MB: '1' });
   const schedule = (id: string) => ({
     id,
     cron: '0 9 * * 1',

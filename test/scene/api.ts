@@ -12,7 +12,7 @@ import type { BodyRate } from '../../src/surfaces/http/body-rate.js';
 import { createHttp, type HttpApp } from '../../src/surfaces/http/index.js';
 import { openApiDocument } from '../../src/surfaces/http/openapi.js';
 import { messagesOf, notSentences } from '../sentence-rule.js';
-import { documentedBy } from './documented.js';
+import { documentedBy, type ResponseCheck } from './documented.js';
 
 /** An HTTP API on a port of its own, with a Volley that connects only to Redis. */
 export interface ApiServer {
@@ -61,6 +61,9 @@ export interface ApiServerOptions {
   readonly also?: (app: HttpApp) => void;
 }
 
+/** Checks responses of any server of this process. All have the same document, which takes longer to make than a server. */
+let documented: ResponseCheck | undefined;
+
 /** Serves the API; see `api` of a scene. */
 export async function serveApi(
   settings: Readonly<Record<string, string>>,
@@ -96,7 +99,8 @@ export async function serveApi(
     if (first !== undefined) throw first;
   });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
-  const check = documentedBy({ ...openApiDocument(app) });
+  documented ??= documentedBy({ ...openApiDocument(app) });
+  const check = documented;
   const key: ApiServer['key'] = async (scopes = API_SCOPES, lanes) =>
     (await volley.keys.create({ name: 'a test', scopes, lanes })).key;
   let shared: Promise<string> | undefined;

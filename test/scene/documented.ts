@@ -21,21 +21,11 @@ const LINES_TYPE = 'application/x-ndjson';
 const JSON_TYPE = /^application\/(?:problem\+)?json$/;
 const DOCUMENT = 'openapi';
 
-/** By their documents. The servers of all files of a worker have the same one, and it takes seconds to compile its schemas. */
-const checks = new Map<string, ResponseCheck>();
-
 /**
  * Checks responses against an OpenAPI document: the operation has the status with this content type, and the body has each member of
  * the schema, and no other, unless the schema says that it may have more.
  */
 export function documentedBy(document: Json): ResponseCheck {
-  const text = JSON.stringify(document);
-  const check = checks.get(text) ?? checkOf(document);
-  checks.set(text, check);
-  return check;
-}
-
-function checkOf(document: Json): ResponseCheck {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   ajv.addSchema({ ...document, $id: DOCUMENT });
   const validators = new Map<string, ValidateFunction>();

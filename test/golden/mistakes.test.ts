@@ -34,7 +34,7 @@ for (const [name, content] of Object.entries(FILES)) write(name, content);
 const without = shell();
 const withAccount = shell({
   ...{ SENDER_ADDRESS: 'ACME', API_KEY: 'k', MESSAGING_BASE_URL: 'http://127.0.0.1:9/v1' },
-  ...{ ALLOW_INSECURE: 'service', SECRETS_KEY: 'a'.repeat(64), RECORDS_CONTRACT: `${cwd}/contract.json` },
+  ...{ SECRETS_KEY: 'a'.repeat(64), RECORDS_CONTRACT: `${cwd}/contract.json` },
 });
 
 /** Everything that is stored: each key with a digest of its value. */
@@ -61,20 +61,24 @@ test('What the command line says about a mistake is that in mistakes.txt, and no
   const port = String((taken.address() as AddressInfo).port);
   const texts: string[] = [];
   /** Those that exit with another code, or store something. */
-  const accepted: unknown[] = [];
+  const accepted: string[] = [];
   const refused = async (
     cli: CommandLine,
     cases: readonly (readonly [input: string, line: string])[],
     but = /^$/,
   ) => {
-    const { piped, text } = transcriptOf(cli, { [cwd]: '.', [port]: '<taken port>' });
+    const { piped, text } = transcriptOf(cli, {
+      [cwd]: '.',
+      [process.cwd()]: '<package>',
+      [port]: '<taken port>',
+    });
     let before = await stored();
     for (const [input, line] of cases) {
       const { exit } = await piped(input, ...words(line));
       const after = await stored();
       const changed = after.filter((key) => !before.includes(key) && !but.test(key));
       if (exit !== 2 || changed.length > 0 || after.length < before.length)
-        accepted.push([line, exit, changed]);
+        accepted.push(`${line}: exit code ${exit}; changed: ${changed.join(', ')}`);
       before = after;
     }
     texts.push(text());

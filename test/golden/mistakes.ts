@@ -11,6 +11,8 @@ export const AT_FIRST: readonly string[] = [
   'work',
   'token show',
   'up --simulator',
+  'init',
+  'completion csh --json',
 ];
 
 const TEXT = '-m Hi -s ACME --yes';
@@ -21,6 +23,8 @@ export const COMMANDS: readonly string[] = [
   'list --limit 0',
   'list --limit x --json',
   'list --state runing',
+  'list --created-from 2026-02-30',
+  'list --cursor nonsense',
   'status nothing',
   'status *',
   'status spring',
@@ -146,6 +150,7 @@ export const WITH_ACCOUNT: readonly string[] = [
   'outbox put dentist a Ada --set name=A',
   'outbox put dentist a +447700900123 --set sendAt=now',
   'outbox cancel dentist unknown',
+  'outbox cancel dentist --all',
   'outbox set dentist -m Hello',
   'outbox set dentist -m Hello{{name}} --value doctro=Who --yes',
   'outbox show dentist --lane north',
@@ -160,6 +165,11 @@ export const WITH_ACCOUNT: readonly string[] = [
   'subscription create',
   'subscription get --lane nowhere',
   'subscription get --froce',
+  'conformance --to 12 --yes',
+  'conformance --twice',
+  'conformance --base-url ftp://a.example',
+  'conformance --base-url http://a.example',
+  'conformance --lane none',
   'records fetch --from 2026-01-01',
   `records fetch ${DAYS} --json`,
   `records request ${DAYS} --set zone`,

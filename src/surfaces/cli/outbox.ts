@@ -106,7 +106,7 @@ const settingText = (name: string): string =>
 /** `volley outbox set` */
 export function set(context: Context, name: string, options: SetFlags): Promise<Answer> {
   const { sendRule, zone, late, window, value: values, preview, yes, lane } = options;
-  if (preview !== true && yes !== true) requireTerminal(context, 'outbox set');
+  if (preview !== true && yes !== true) requireTerminal(context, 'change the outbox');
   return withOutbox(context, name, { lane }, async (outbox) => {
     const changes = {
       ...fieldsFrom('outbox', { ...options, lane: undefined }),

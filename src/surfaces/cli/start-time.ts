@@ -20,7 +20,7 @@ export function startTime(
   if (typeof sendAt !== 'string') return sendAt === undefined ? undefined : timeIn('sendAt', sendAt);
   const known = localZone(config, { zone, lane });
   if (known !== undefined && !isZone(known))
-    throw badInput(`option '--zone <zone>': ${noSuchZone(known).replace(/\.?$/, '.')}`);
+    throw badInput(`option '--zone <zone>': ${noSuchZone(known).replace(/(?<![.?])$/, '.')}`);
   const own = known ?? machineZone();
   const local = spelledOut(sendAt, own, now);
   const read = local === null ? readMoment(sendAt) : undefined;

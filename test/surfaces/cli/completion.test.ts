@@ -16,15 +16,6 @@ const candidates = async (...words: readonly string[]): Promise<string[]> => {
   return stdout.split('\n').flatMap((line) => line.split('\t')[0] || []);
 };
 
-test('A shell without a script is refused in plain words', async () => {
-  const { exit, stderr, stdout } = await volley('completion', 'csh', '--json');
-  expect(exit).toBe(2);
-  expect(stderr).toMatch(/^volley: Argument '<shell>' is invalid: 'csh'\..* Use one of bash, zsh, fish\.\n/);
-  expect(JSON.parse(stdout)).toMatchObject({
-    error: { message: expect.stringMatching(/^Argument '<shell>' is invalid: 'csh'/) },
-  });
-});
-
 describe('Completion', () => {
   test.each([
     [['sta'], ['status']],

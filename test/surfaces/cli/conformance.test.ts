@@ -86,16 +86,8 @@ describe('volley conformance', () => {
     });
   });
 
-  test.each([
-    [['--to', '12', '--sender', 'ACME', '--yes'], "Option '--to <number>': "],
-    [['--to', '+4791000001', '--yes'], 'There is no sender: use --sender, or set SENDER_ADDRESS.'],
-    [['--twice'], '--twice belongs to a message: give its recipient with --to.'],
-    [['--base-url', 'ftp://a.example'], '--base-url must be an http or https address'],
-    [['--base-url', 'http://a.example'], '--base-url must be an https URL'],
-    [['--lane', 'none'], 'There is no lane none; the lanes are: default'],
-  ])('refuses %j and says why', async (options, why) => {
-    const { exit, stderr } = await volley('conformance', ...options);
-    expect(exit).toBe(2);
-    expect(stderr).toContain(why);
+  test('needs a sender for a message', async () => {
+    const { exit, stderr } = await volley('conformance', '--to', '+4791000001', '--yes');
+    expect([exit, stderr]).toEqual([2, expect.stringContaining('use --sender, or set SENDER_ADDRESS.')]);
   });
 });

@@ -4,7 +4,6 @@ import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import { loadConfig, loadDotEnv } from '../../../src/base/config/index.js';
 import { temporaryFolder } from '../../scene/closing.js';
-import { commandLine } from '../../scene/command-line.js';
 import { CTRL_C, onTerminal } from './on-terminal.js';
 
 const folder = (): string => temporaryFolder().path;
@@ -79,9 +78,4 @@ test('volley init breaks its questions into the width of the terminal', async ()
   const lines = drawn.map((line) => line.replace(/^(.*:) .*$/, '$1'));
   expect(lines.length).toBeGreaterThan(15);
   for (const line of lines) expect(line.length, line).toBeLessThanOrEqual(50);
-});
-
-test('volley init needs a terminal', async () => {
-  const { exit, stderr } = await commandLine(folder()).volley('init');
-  expect([exit, stderr]).toEqual([2, expect.stringMatching(/needs a terminal.*\.env\.example/)]);
 });

@@ -161,8 +161,6 @@ test('The list can be filtered by lane, name, tags, idempotency key, and time of
   expect((await volley('list', '--lane', 'other', '--name', 'spring')).stdout).toBe(
     'No campaign matches these options.\n',
   );
-  const wrong = await volley('list', '--created-from', '2026-02-30');
-  expect([wrong.exit, wrong.stderr]).toEqual([2, expect.stringContaining('This day does not exist.')]);
 });
 
 test('A list that is not complete says how many campaigns match besides; on a terminal, it shows what fits unless --limit is given', async () => {
@@ -190,10 +188,6 @@ test('A list that is not complete says how many campaigns match besides; on a te
     nextCursor: 'end',
   });
   expect(await page('--limit', '20')).toEqual({ ids: sent, nextCursor: 'end' });
-  expect(await volley('list', '--cursor', 'nonsense')).toMatchObject({
-    exit: 2,
-    stderr: expect.stringContaining('`nextCursor` of a page'),
-  });
   expect((await volley('list', '--limit', '2')).stdout).toMatch(
     /\n3 more campaigns\. To show them: volley list --limit 5\n$/,
   );

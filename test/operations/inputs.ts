@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { vi } from 'vitest';
 import type { Volley } from '../../src/app/volley.js';
+import { SOON } from '../base/soon.js';
 import { january } from '../call-records/service.js';
 
 /*
@@ -24,7 +25,7 @@ export const PRIVATE = { text: 'private text', value: 'private value', number: '
 const UNANSWERED = '+4795550131';
 const TO = '+447700900123';
 const LATER = { sendAt: '2999-01-01T00:00:00Z' };
-const SOON = { sendAt: '2030-01-01T00:00:00Z' };
+const NEXT = { sendAt: '2030-01-01T00:00:00Z' };
 const TIMES = { cron: '0 9 * * 1', zone: 'UTC' };
 
 let made = 0;
@@ -72,7 +73,7 @@ export const cancelledCampaign: Maker = async (place) => {
 export const unknownCampaign: Maker = async (place) => {
   const { id } = await created(place, {}, UNANSWERED);
   const workers = place.volley.work({ roles: ['send'] });
-  await vi.waitUntil(async () => (await place.volley.status(id)).unknownOutcomes.length > 0, 30_000);
+  await vi.waitUntil(async () => (await place.volley.status(id)).unknownOutcomes.length > 0, SOON);
   await workers.drain();
   return { id, as: 'accepted' };
 };
@@ -89,7 +90,7 @@ export const message = async (place: Place): Promise<{ name: string; id: string 
   const { name } = await emptyOutbox(place);
   const { volley, lane } = place;
   const [recipient] = hidden().recipients;
-  await volley.outbox(name, { lanes: [lane] }).put({ ...recipient, to: PRIVATE.number, id: 'm', ...SOON });
+  await volley.outbox(name, { lanes: [lane] }).put({ ...recipient, to: PRIVATE.number, id: 'm', ...NEXT });
   return { name, id: 'm' };
 };
 export const outbox = async (place: Place) => ({ name: (await message(place)).name });
@@ -105,7 +106,7 @@ export const pausedOutbox: Maker = async (place) => {
 export const newMessage: Maker = async (place) => ({
   ...(await outbox(place)),
   id: 'n',
-  message: { to: TO, name: 'Ada', ...SOON },
+  message: { to: TO, name: 'Ada', ...NEXT },
 });
 export const newMessages: Maker = async (place) => ({
   ...(await emptyOutbox(place)),

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Volley } from '../../../src/app/volley.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { sendingVolley } from './sending-volley.js';
 
-const place = scene('confirmation');
+const place = testRedis('confirmation');
 const NUMBER = '+4915700000001';
 let installations = 0;
 
@@ -32,9 +32,10 @@ test.each([
   'A confirmation that waits %s if %s',
   async (_, _why, meanwhile, expected) => {
     installations += 1;
-    const { volley, service, send } = await sendingVolley(place, String(installations), {
-      env: { STOP_REPLY: 'You will get no more messages.' },
-    });
+    const { volley, service, send } = await sendingVolley(
+      { ...place, prefix: `${place.prefix}-${installations}` },
+      { env: { STOP_REPLY: 'You will get no more messages.' } },
+    );
     await volley.enqueue({ recipients: [{ to: NUMBER }], message: 'Sale' });
     await send();
     await volley.inbound.receive({ lane: 'default', messageId: 'm', from: NUMBER, to: 'ACME', text: 'stop' });

@@ -6,10 +6,10 @@ import { inFlightMessages } from '../../../src/engine/inbound/in-flight.js';
 import { suppression } from '../../../src/engine/recipients/suppression.js';
 import { sentSince } from '../../../src/reporting/sent-since.js';
 import { OPERATOR } from '../../app/access/operator.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { sendingVolley } from './sending-volley.js';
 
-const place = scene('fulfil-wish');
+const place = testRedis('fulfil-wish');
 const { redis, prefix } = place;
 const NUMBER = '+4915700000001';
 const PEOPLE = Array.from({ length: 50 }, (_, at) => `+4915700001${String(at).padStart(3, '0')}`);
@@ -20,7 +20,8 @@ test.each([
 ])(
   'A message that was claimed %s, and has ended when another process takes over, is counted if it was in flight',
   async (_, { isLate }, counted) => {
-    const { volley, keys, lane, list, service, send } = await sendingVolley(place, String(isLate));
+    const own = { ...place, prefix: `${prefix}-${isLate}` };
+    const { volley, keys, lane, list, service, send } = await sendingVolley(own);
     await volley.enqueue({ recipients: [{ to: NUMBER }], message: 'Sale' });
     if (!isLate) await send();
 

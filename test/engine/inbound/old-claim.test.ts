@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Messages } from '../../../src/engine/sending/message.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { sendingVolley } from './sending-volley.js';
 
-const place = scene('old-claim');
+const place = testRedis('old-claim');
 const NUMBER = '+4915700000001';
 
 test.each([
@@ -14,12 +14,8 @@ test.each([
   async (_, laterMs, expected) => {
     let stoodStillMs = 0;
     const monotonic = () => performance.now() + stoodStillMs;
-    const {
-      volley,
-      service,
-      send,
-      messages: real,
-    } = await sendingVolley(place, String(laterMs), { monotonic });
+    const own = { ...place, prefix: `${place.prefix}-${laterMs}` };
+    const { volley, service, send, messages: real } = await sendingVolley(own, { monotonic });
     const created = await volley.enqueue({ recipients: [{ to: NUMBER }], message: 'Sale' });
     const id = created.outcome === 'created' ? created.id : '';
     let isStopped = false;

@@ -1,10 +1,17 @@
-import { expect, test } from 'vitest';
-import { scene } from '../../scene/scene.js';
+import { expect, onTestFinished, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 
-const { open } = scene('operator-commands');
+const { url, prefix } = testRedis('operator-commands');
 
 test('A held lane and a paused campaign say who stopped them, when, and why, until they are resumed', async () => {
-  const volley = open({ SENDER_ADDRESS: 'ACME' });
+  const volley = createVolley({
+    config: loadLocalConfig({ REDIS_URL: url, REDIS_PREFIX: prefix, SENDER_ADDRESS: 'ACME' }),
+    events: createEvents({ level: 'silent' }),
+  });
+  onTestFinished(() => volley.close());
   const blockOf = async () => (await volley.lanes())[0]?.blockedBy ?? null;
   const began = Date.now();
   const isRecent = (since: string | null | undefined): boolean => {

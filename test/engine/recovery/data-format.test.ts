@@ -1,21 +1,27 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadConfig } from '../../../src/base/config/index.js';
 import { serverTime } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { dataFormat } from '../../../src/engine/recovery/data-format.js';
 import { DATA_FORMAT, heartbeats } from '../../../src/engine/recovery/heartbeats.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 
-const { open, prefix, redis } = scene('data-format');
+const { prefix, redis, url } = testRedis('data-format');
 const CAMPAIGN = { message: 'Sale', recipients: [{ to: '+447700900123' }] };
 
 function installation(name: string) {
   const keys = keyNames(`${prefix}-${name}`);
-  const volley = open({
+  const config = loadConfig({
+    REDIS_URL: url,
     REDIS_PREFIX: `${prefix}-${name}`,
     MESSAGING_BASE_URL: 'http://127.0.0.1:9',
     API_KEY: 'k',
     SENDER_ADDRESS: '12345',
+    LOG_LEVEL: 'silent',
   });
+  const volley = createVolley({ config });
+  onTestFinished(() => volley.close());
   /** A worker of another version, as its heartbeat shows it. */
   const worker = async (format?: number): Promise<string> => {
     const me = { id: 'other', roles: ['send'], since: '', host: 'b', pid: 7, ...(format && { format }) };

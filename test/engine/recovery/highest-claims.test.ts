@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { OLDER_DATA } from '../../../src/campaign/block-codes.js';
@@ -9,12 +10,12 @@ import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
 import { openHighestClaims } from '../../../src/engine/recovery/highest-claims.js';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { temporaryFolder } from '../../scene/closing.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('highest-claims');
-const { path: folder, write } = temporaryFolder();
+const folder = await mkdtemp(join(tmpdir(), 'volley-state-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** A Redis of its own prefix, with lane `a`, and workers with state files. */
 function place(name: string) {
@@ -173,7 +174,7 @@ describe('STATE_FILE', () => {
     ['something else', /does not contain what Volley writes/],
     ['{"claims":{}}', /does not contain what Volley writes/],
   ])('with %j is refused', async (content, message) => {
-    write('refused-one', content);
+    await writeFile(join(folder, 'refused-one'), content);
     await expect(place('refused').worker('one')).rejects.toThrow(message);
   });
 
@@ -198,7 +199,7 @@ describe('STATE_FILE', () => {
   });
 
   test('that is empty is that of a first start', async () => {
-    write('empty-one', '');
+    await writeFile(join(folder, 'empty-one'), '');
     expect((await place('empty').worker('one')).of('a')).toBe(0);
   });
 });

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { expect, test } from 'vitest';
@@ -5,11 +8,10 @@ import { importCampaign, previewCampaign } from '../../../src/intake/import/impo
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { temporaryFolder } from '../../scene/closing.js';
 import { importFixture } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('cost-property');
-const folder = temporaryFolder();
+const folder = mkdtempSync(join(tmpdir(), 'volley-cost-property-'));
 
 /** Numbers that are valid for every last digits, and prefixes of different lengths that they may have. */
 const STEMS = ['+44771', '+447520', '+491511', '+491512', '+336120', '+4795550'];
@@ -63,8 +65,9 @@ test('The cost of random lists equals an independent calculation, and a limit de
   await fc.assert(
     fc.asyncProperty(list, async (drawn) => {
       runs += 1;
+      const file = join(folder, `${runs}.csv`);
       const lines = drawn.prices.map(([digits, micros]) => `${digits},${euros(BigInt(micros))} EUR`);
-      const file = folder.write(`${runs}.csv`, ['prefix,price', ...lines].join('\n'));
+      writeFileSync(file, ['prefix,price', ...lines].join('\n'));
       const settings = { PRICE_FILE: file, PRICE_PER_SEGMENT: `${euros(BigInt(drawn.standard))} EUR` };
       const { deps } = importFixture(redis, `${prefix}-${runs}`, settings);
       const numbers = [...new Set(drawn.rows.map(({ to }) => to))];

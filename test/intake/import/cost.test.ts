@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, test } from 'vitest';
 import { InputError } from '../../../src/campaign/errors.js';
@@ -12,7 +15,6 @@ import {
 import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { temporaryFolder } from '../../scene/closing.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('cost');
@@ -25,8 +27,9 @@ const PRICES = [
   ['491511', '0.000333'],
   ['336', '0.07'],
 ] as const;
-const priceFile = temporaryFolder().write(
-  'prices.csv',
+const priceFile = join(mkdtempSync(join(tmpdir(), 'volley-cost-')), 'prices.csv');
+writeFileSync(
+  priceFile,
   ['prefix,price', ...PRICES.map(([digits, price]) => `${digits},${price} EUR`)].join('\n'),
 );
 const fixture = (name: string, settings: Record<string, string>) =>

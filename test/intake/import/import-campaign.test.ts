@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { InputError, NotFoundError } from '../../../src/campaign/errors.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
@@ -8,7 +11,6 @@ import { importCampaign, previewCampaign } from '../../../src/intake/import/impo
 import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { temporaryFolder } from '../../scene/closing.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('import');
@@ -33,7 +35,12 @@ async function created(change: Partial<CampaignInput>) {
   return { ...outcome, state };
 }
 
-const csv = (text: string): string => temporaryFolder().write('spring.csv', text);
+async function csv(text: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'volley-import-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'spring.csv'), text);
+  return join(folder, 'spring.csv');
+}
 
 async function keysLeftBy<Result>(run: () => Promise<Result>): Promise<{ result: Result; left: string[] }> {
   const before = new Set(await keysOf(redis, prefix));
@@ -87,7 +94,7 @@ test('A campaign with a time is scheduled, and its validity counts from its laun
 });
 
 test('A personalised message is stored with the values that it uses, and takes one recipient per request', async () => {
-  const recipients = csv(
+  const recipients = await csv(
     `\ufeffphone;name;note\n${mobile(1)};O'Brien & Søn;"x; y"\n${mobile(2)};王小明 🌷;z\n`,
   );
   const { id, name, state } = { name: '', ...(await created({ recipients, message: 'Hi {{name}}' })) };
@@ -166,7 +173,7 @@ test('Without an idempotency key, no preview is stored: no request is compared w
 
 test('A list with invalid rows is refused: the first twenty are listed, all are counted, and nothing is stored', async () => {
   const rows = Array.from({ length: 30 }, (_, at) => `12${at}`);
-  const recipients = csv(`phone\n${mobile(1)}\n${rows.join('\n')}\n${mobile(2)}\n`);
+  const recipients = await csv(`phone\n${mobile(1)}\n${rows.join('\n')}\n${mobile(2)}\n`);
   const { result, left } = await keysLeftBy(() =>
     importCampaign(deps, input({ recipients, toColumn: 'phone' })),
   );
@@ -204,7 +211,7 @@ test('Recipients passed by code are sent to at `to`, whatever other number they 
 });
 
 test('With skipInvalid, invalid rows are left out and passed to onInvalid', async () => {
-  const recipients = csv(`phone\n${mobile(1)}\n12\n${mobile(2)}\n${mobile(1)}\n13\n`);
+  const recipients = await csv(`phone\n${mobile(1)}\n12\n${mobile(2)}\n${mobile(1)}\n13\n`);
   const reported: number[] = [];
   const { state, ...outcome } = await created({
     recipients,
@@ -217,7 +224,7 @@ test('With skipInvalid, invalid rows are left out and passed to onInvalid', asyn
 });
 
 test('With skipInvalid, a list of invalid rows only is refused with their reasons, and nothing is stored', async () => {
-  const recipients = csv('phone\n12\n13\n');
+  const recipients = await csv('phone\n12\n13\n');
   const { result, left } = await keysLeftBy(() =>
     importCampaign(deps, input({ recipients, toColumn: 'phone', skipInvalid: true })),
   );
@@ -302,7 +309,7 @@ test('An unknown lane is reported as not found', async () => {
 });
 
 test('A preview counts the numbers that are not mobile and warns; NUMBER_KINDS=mobile refuses them', async () => {
-  const recipients = csv(`phone\n${mobile(1)}\n+442079460123\n${mobile(2)}\n+449098790123\n`);
+  const recipients = await csv(`phone\n${mobile(1)}\n+442079460123\n${mobile(2)}\n+449098790123\n`);
   const list = input({ recipients, sender: '12345', skipInvalid: true });
   expect(await previewCampaign(deps, list)).toMatchObject({
     recipientCount: 4,
@@ -326,7 +333,7 @@ test('A preview counts the numbers that are not mobile and warns; NUMBER_KINDS=m
 });
 
 test('A preview equals that of the import, and stores nothing', async () => {
-  const recipients = csv(
+  const recipients = await csv(
     `phone,name\n${mobile(1)},Ann\n${mobile(2)},Zoë\n${mobile(2)},Bo\n12,Cy\n${mobile(3)},Dee 🌷\n`,
   );
   const shown = input({ recipients, message: 'Hi {{name}}', sender: 'ACME', skipInvalid: true });

@@ -1,13 +1,14 @@
 import { expect, test, vi } from 'vitest';
 import type { Volley } from '../../../src/app/runtime.js';
 import type { Outbox } from '../../../src/index.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
-const own = scene('cancel-all');
+const place = testRedis('cancel-all');
 const LATER = new Date(Date.now() + 86_400_000).toISOString();
 
-const started = (HOURLY_QUOTA: string) => workingVolley(own, { HOURLY_QUOTA, FOLLOW_UP_FIRST_MS: '15000' });
+const started = (HOURLY_QUOTA: string) =>
+  workingVolley(place, { env: { HOURLY_QUOTA, FOLLOW_UP_FIRST_MS: '15000' } });
 
 async function putAll(outbox: Outbox, count: number, sendAt?: string): Promise<void> {
   const messages = Array.from({ length: count }, (_, at) => ({

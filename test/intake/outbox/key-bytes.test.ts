@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
 import type { Actor } from '../../../src/campaign/actor.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { KeyFullError } from '../../../src/index.js';
@@ -7,10 +10,10 @@ import { outboxStore, type PutReply } from '../../../src/intake/outbox/store.js'
 import { paidBytes } from '../../../src/intake/outbox/stored-message.js';
 import { forgetWave } from '../../../src/intake/outbox/wave.js';
 import { NIGHTLY } from '../../base/parts.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
-const { open, prefix, redis } = scene('outbox-key-bytes');
+const { prefix, redis, url } = testRedis('outbox-key-bytes');
 const LATER = Math.ceil(Date.now() / 1_000) + 3_600;
 
 type Fixture = Awaited<ReturnType<typeof outboxFixture>>;
@@ -188,22 +191,35 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
 });
 
 test('The library refuses a full key with its limit, for a message, a list, and an outbox', async () => {
-  const volley = open({ REDIS_PREFIX: `${prefix}-library`, SENDER_ADDRESS: 'ACME', KEY_MEMORY_MB: '1' });
-  const shop: Actor = { kind: 'key', id: 'shop', name: 'shop' };
-  const by = volley.as(shop);
-  await by.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
-  const sendAt = new Date(Date.now() + 3_600_000).toISOString();
-  const long = { to: '+447700900123', sendAt, name: 'x'.repeat(1_000) };
-  const messages = Array.from({ length: 1_500 }, (_, n) => ({ id: `m${n}`, ...long }));
-  const stored = (async () => {
-    for await (const { outcome } of by.outbox('box').putAll(messages)) expect(outcome).toBe('created');
-  })();
-  await expect(stored).rejects.toBeInstanceOf(KeyFullError);
-  await expect(by.outbox('box').put({ id: 'one', ...long })).rejects.toThrow(
-    /^API key shop has no room left: it uses 1\.0 of 1\.0 MB \(KEY_MEMORY_MB\) on lane default\./,
-  );
-  const outbox = { name: 'other', message: 'y'.repeat(1_400) };
-  await expect(by.outboxes.create(outbox)).rejects.toBeInstanceOf(KeyFullError);
-  expect((await volley.outboxes.create(outbox)).outcome).toBe('created');
-  expect((await volley.outbox('box').put({ id: 'one', ...long })).outcome).toBe('created');
+  const volley = createVolley({
+    config: loadLocalConfig({
+      REDIS_URL: url,
+      REDIS_PREFIX: `${prefix}-library`,
+      SENDER_ADDRESS: 'ACME',
+      KEY_MEMORY_MB: '1',
+    }),
+    events: createEvents({ level: 'silent' }),
+    actor: { kind: 'cli', id: null, name: 'anna' },
+  });
+  try {
+    const shop: Actor = { kind: 'key', id: 'shop', name: 'shop' };
+    const by = volley.as(shop);
+    await by.outboxes.create({ name: 'box', message: 'Hi {{name}}' });
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+    const long = { to: '+447700900123', sendAt, name: 'x'.repeat(1_000) };
+    const messages = Array.from({ length: 1_500 }, (_, n) => ({ id: `m${n}`, ...long }));
+    const stored = (async () => {
+      for await (const { outcome } of by.outbox('box').putAll(messages)) expect(outcome).toBe('created');
+    })();
+    await expect(stored).rejects.toBeInstanceOf(KeyFullError);
+    await expect(by.outbox('box').put({ id: 'one', ...long })).rejects.toThrow(
+      /^API key shop has no room left: it uses 1\.0 of 1\.0 MB \(KEY_MEMORY_MB\) on lane default\./,
+    );
+    const outbox = { name: 'other', message: 'y'.repeat(1_400) };
+    await expect(by.outboxes.create(outbox)).rejects.toBeInstanceOf(KeyFullError);
+    expect((await volley.outboxes.create(outbox)).outcome).toBe('created');
+    expect((await volley.outbox('box').put({ id: 'one', ...long })).outcome).toBe('created');
+  } finally {
+    await volley.close();
+  }
 });

@@ -1,16 +1,16 @@
-import { expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import type { OutboxMessageStatus } from '../../../src/campaign/outbox-views.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
-const own = scene('message-views');
+const place = testRedis('message-views');
 /** A number that is suppressed, and one that is searched for. */
 const [SUPPRESSED, SEARCHED] = ['+447700900125', '+447700900126'];
 
 /** The first request with it is accepted, then its connection is reset. */
 const RESET = '+4795550131';
 
-const { volley } = await workingVolley(own);
+const { volley } = await workingVolley(place, { until: afterAll });
 let outboxes = 0;
 
 /** An outbox of its own. */
@@ -59,7 +59,7 @@ test('A message with an unknown outcome names the request with which it can be r
 });
 
 test('A search by number names the outbox and the message', async () => {
-  const { name: searched, outbox, isIn } = await newOutbox();
+  const { name: own, outbox, isIn } = await newOutbox();
   await outbox.put({ id: 'a', to: '+447700900124', name: 'Bea' });
   await outbox.put({ id: 'b', to: SEARCHED, name: 'Ada' });
   await isIn('b', 'deliveredToTerminal');
@@ -68,6 +68,6 @@ test('A search by number names the outbox and the message', async () => {
   for await (const { outbox: name, message } of volley.find(SEARCHED)) found.push({ name, message });
   expect(found).toEqual([
     { name: null, message: null },
-    { name: searched, message: 'b' },
+    { name: own, message: 'b' },
   ]);
 });

@@ -1,13 +1,18 @@
-import { describe, expect, test, vi } from 'vitest';
-import type { Volley } from '../../../src/app/volley.js';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createVolley, type Volley } from '../../../src/app/runtime.js';
+import { loadConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
 import { NIGHTLY } from '../../base/parts.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { raceOutbox } from './races.js';
 import { NUMBER, SOON, workingVolley } from './working-volley.js';
 
-const own = scene('outbox');
+const place = testRedis('outbox');
 
-const started = () => workingVolley(own);
+const started = () => workingVolley(place);
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toISOString();
 
 describe('An outbox', () => {
@@ -54,15 +59,24 @@ describe('An outbox', () => {
   });
 
   test('whose lane has left the configuration takes nothing, says why it waits, and its messages lapse on time', async () => {
-    const configure = (...lanes: string[]): Volley =>
-      own.open({
-        REDIS_PREFIX: `${own.prefix}-removed`,
-        LANES_FILE: own.lanesFile(lanes),
-        SENDER_ADDRESS: 'ACME',
-        MESSAGING_BASE_URL: 'http://127.0.0.1:1',
-        ACCOUNT_BASE_URL: 'http://127.0.0.1:1',
+    const lanes = join(await mkdtemp(join(tmpdir(), 'volley-outbox-')), 'lanes.json');
+    const configure = async (...names: string[]): Promise<Volley> => {
+      await writeFile(lanes, JSON.stringify(names.map((name) => ({ name, apiKey: `key-${name}` }))));
+      const config = loadConfig({
+        ...{
+          REDIS_URL: place.url,
+          REDIS_PREFIX: `${place.prefix}-removed`,
+          LANES_FILE: lanes,
+          SENDER_ADDRESS: 'ACME',
+        },
+        ...{ MESSAGING_BASE_URL: 'http://127.0.0.1:1', ACCOUNT_BASE_URL: 'http://127.0.0.1:1' },
+        LOG_LEVEL: 'silent',
       });
-    const before = configure('kept', 'removed');
+      const volley = createVolley({ config, events: createEvents({ level: 'silent' }) });
+      onTestFinished(() => volley.close());
+      return volley;
+    };
+    const before = await configure('kept', 'removed');
     await before.outboxes.create({ name: 'codes', lane: 'removed', message: 'Hi', late: '5s' });
     const outbox = before.outbox('codes');
     // Held, so that nothing is sent meanwhile.
@@ -71,7 +85,7 @@ describe('An outbox', () => {
     await outbox.put({ id: 'soon', to: NUMBER, sendAt: inSeconds(3) });
     await outbox.put({ id: 'tomorrow', to: NUMBER, sendAt: inSeconds(86_400) });
 
-    const after = configure('kept');
+    const after = await configure('kept');
     const removed = after.outbox('codes');
     const refused = 'outbox codes takes no messages: lane removed is not configured';
     await expect(removed.put({ id: 'late', to: NUMBER })).rejects.toThrow(refused);

@@ -1,12 +1,34 @@
-import { expect, test } from 'vitest';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createVolley } from '../../../src/app/runtime.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { KeyFullError } from '../../../src/index.js';
-import { scene } from '../../scene/scene.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 
-const { open, prefix, redis } = scene('schedule-key-bytes', { lanes: ['default', 'second'] });
+const { prefix, redis, url } = testRedis('schedule-key-bytes');
 
 test('The schedules of a key count up to its limit on each lane, those of others do not, and one that is removed is returned', async () => {
-  const volley = open({ SENDER_ADDRESS: 'ACME', KEY_MEMORY_MB: '1' });
+  const lanes = join(mkdtempSync(join(tmpdir(), 'volley-lanes-')), 'lanes.json');
+  writeFileSync(
+    lanes,
+    JSON.stringify(['default', 'second'].map((name) => ({ name, apiKey: `key-${name}` }))),
+  );
+  const volley = createVolley({
+    config: loadLocalConfig({
+      REDIS_URL: url,
+      REDIS_PREFIX: prefix,
+      SENDER_ADDRESS: 'ACME',
+      KEY_MEMORY_MB: '1',
+      LANES_FILE: lanes,
+    }),
+    events: createEvents({ level: 'silent' }),
+    actor: { kind: 'cli', id: null, name: 'anna' },
+  });
+  onTestFinished(() => volley.close());
   const schedule = (id: string) => ({
     id,
     cron: '0 9 * * 1',

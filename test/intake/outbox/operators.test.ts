@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { commandStore } from '../../../src/engine/lane/lane.js';
+import { cancelAllWaiting } from '../../../src/intake/outbox/cancel-all.js';
+import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
+import { operatedOutbox } from '../../../src/intake/outbox/outbox.js';
+import { indexOutbox } from '../../../src/intake/outbox/outbox-index.js';
+import { outboxStore } from '../../../src/intake/outbox/store.js';
+import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
+import { OPERATOR } from '../../app/access/operator.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { openDefaultLane } from '../../engine/lane/lane-fixture.js';
+import { LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+import { storedOutbox } from './stored-outbox.js';
+
+const { redis, prefix } = testRedis('outbox-operators');
+
+/** An outbox with two waves, of which the first gets no more messages, and its operators. */
+async function operatedFixture(own: string) {
+  const { lane } = openDefaultLane(redis, `${prefix}-${own}`);
+  const { keys, id } = lane;
+  const name = 'dentist';
+  const stored = storedOutbox(lane, name);
+  await stored.create();
+  await stored.change({ capacity: 1 });
+  await indexOutbox(redis, keys, id, name);
+  for (const message of ['a', 'b']) {
+    await outboxStore(lane, name, { lateMs: LATE_MS }).put([{ id: message, message: NOW }]);
+    await tendOutbox(lane, name, { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });
+  }
+  const config = loadLocalConfig({ REDIS_URL: 'redis://127.0.0.1' });
+  return {
+    /** An operator, whose lane has this connection. */
+    operator(connection = redis) {
+      const store = { ...lane, redis: connection, commands: commandStore({ ...lane, redis: connection }) };
+      const finder = {
+        withId: async () => store,
+        named: async () => store,
+        nameOf: async () => lane.name,
+        idOf: async () => id,
+        configured: async () => new Map([[lane.name, store]]),
+      };
+      const options = {
+        ...{ redis: connection, keys, config, finder },
+        ...{ wakers: { wake: async () => {} }, clock: Date.now, random: Math.random },
+      };
+      return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options).open(id, name));
+    },
+    state: stored.outboxState,
+    waves: async () => (await stored.states()).map(({ state }) => state),
+  };
+}
+
+test('A pause also holds the messages of a wave that gets no more, until the outbox is resumed', async () => {
+  const own = await operatedFixture('pause');
+  expect(await own.waves()).toEqual(['running', 'running']);
+  await own.operator().pause();
+  expect([await own.state(), ...(await own.waves())]).toEqual(['paused', 'paused', 'paused']);
+  await own.operator().resume();
+  expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'running']);
+});
+
+test.each([
+  ['pause', 'resume', 'paused'],
+  ['resume', 'pause', 'open'],
+] as const)(
+  'A %s that a %s overtakes leaves the outbox and its waves in one state',
+  async (first, second, begun) => {
+    const own = await operatedFixture(`overtaken-${first}`);
+    if (first === 'resume') await own.operator().pause();
+    let isOvertaken = false;
+    const slow = new Proxy(redis, {
+      get(target, property) {
+        if (property !== 'evalsha') return Reflect.get(target, property, target);
+        return async (...args: unknown[]): Promise<unknown> => {
+          const reply: unknown = await Reflect.apply(target.evalsha, target, args);
+          if (isOvertaken || (await own.state()) !== begun) return reply;
+          isOvertaken = true;
+          await own.operator()[second]();
+          return reply;
+        };
+      },
+    });
+    await own.operator(slow)[first]();
+    expect(isOvertaken).toBe(true);
+    const running = second === 'resume' ? ['open', 'running', 'running'] : ['paused', 'paused', 'paused'];
+    expect([await own.state(), ...(await own.waves())]).toEqual(running);
+  },
+);
+
+test('Messages that are planned and not claimed are cancelled with those that wait', async () => {
+  const own = await outboxFixture(redis, prefix);
+  for (const id of ['a', 'b', 'c']) await own.put(id);
+  expect(await own.tend()).toMatchObject({ planned: 3 });
+  await own.put('later', 3_600_000);
+  const { campaign, ...others } = commandStore(own.laneStore);
+  const lane = {
+    ...own.laneStore,
+    clock: own.now,
+    emit: () => {},
+    commands: {
+      ...others,
+      campaign: (action: 'pause' | 'resume' | 'cancel', id: string, reason?: string) =>
+        campaign(action, id, reason, own.now()),
+    },
+  };
+  expect(await cancelAllWaiting(lane, own.name, RETENTION_MS, 'a test')).toEqual({
+    cancelled: 4,
+    inFlight: 0,
+  });
+  const states = await own.states();
+  expect(states.map(({ counts }) => [counts.planned ?? 0, counts.cancelled])).toEqual([[0, 3]]);
+});

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
+import type { CampaignStatus } from '../../src/campaign/views.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import type { Fleet } from './fleet.js';
-import { addsUp } from './kill-run.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
 
@@ -136,6 +136,12 @@ test('After cancel, every recipient was either sent to or is cancelled', {
   expect(final.counts.deliveredToTerminal).toBe(1_000 - cancelled);
   expect((await simulator.summary()).recipients).toBe(1_000 - cancelled);
 });
+
+/** Whether the states of a campaign's recipients add up to the total and none is negative. */
+function addsUp({ counts: { total, ...states } }: CampaignStatus): boolean {
+  const counts = Object.values(states);
+  return counts.every((count) => count >= 0) && counts.reduce((sum, count) => sum + count, 0) === total;
+}
 
 /** Requests of that key which the service accepted a second, over the time given. */
 async function rate({ simulator }: Fleet, key: string, ms: number): Promise<number> {

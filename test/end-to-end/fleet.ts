@@ -41,6 +41,8 @@ export interface Fleet {
   /** For queries and commands; it serves no lane. */
   readonly volley: Volley;
   readonly simulator: SimulatorProcess;
+  /** What all processes have in common; with it, one more command, or client, is of this fleet. */
+  readonly environment: Readonly<Record<string, string>>;
   readonly members: readonly Member[];
   /** Resolves when all processes are ready. */
   ready(): Promise<void>;
@@ -123,6 +125,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   return {
     volley,
     simulator,
+    environment,
     members,
     async ready() {
       await Promise.all(members.map(({ program }) => untilReady(program)));

@@ -5,7 +5,7 @@ import { monotonicity } from './checks/monotonicity.js';
 import { pauseMeansPause } from './checks/pause.js';
 import { quota } from './checks/quota.js';
 import { windows } from './checks/windows.js';
-import type { HistoryEvent } from './history.js';
+import { eventsOf, type HistoryEvent } from './history.js';
 
 /** The checks of every history. They use nothing but the history. */
 export const CHECKS = {
@@ -16,6 +16,7 @@ export const CHECKS = {
   completeness,
   'pause means pause': pauseMeansPause,
   windows,
+  'the attack': (events: readonly HistoryEvent[]) => eventsOf(events, 'problem').map(({ what }) => what),
 } as const;
 
 /** A failed check and what is wrong. */

@@ -21,7 +21,12 @@ export interface Figures {
   /** Requests that the service answered 429. */
   readonly throttled: number;
   readonly faults: number;
+  /** How long the key that waited longest was without an accepted request after a kill, ms: see {@link recoveryTimes}. */
+  readonly recoveryMs: { readonly median: number; readonly p99: number; readonly max: number };
 }
+
+/** Longer than the service takes to answer, so that what arrives later was not in flight at a kill. */
+const SETTLE_MS = 500;
 
 const EXPLAINED = ['unknown', 'rejected', 'cancelled', 'lapsed', 'suppressed', 'abandoned'];
 
@@ -29,7 +34,7 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
   const rows = [...lastReports(events).values()].flat();
   const times = new Map<string, number>();
   for (const { campaign, accepted } of deliveriesOf(events)) {
-    for (const [number, list] of accepted) times.set(`${number} ${campaign.campaign}`, list.length);
+    for (const [number, list] of accepted) times.set(`${number} ${campaign}`, list.length);
   }
   const acceptedOf = ({ recipient, campaign }: (typeof rows)[number]): number =>
     times.get(`${recipient} ${campaign}`) ?? 0;
@@ -37,6 +42,8 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
   const requests = eventsOf(events, 'request');
   const byKey = groupBy(requests, ({ key }) => key);
   const counts = [...times.values()];
+  const recovered = recoveryTimes(events, SETTLE_MS).sort((a, b) => a - b);
+  const recoveredIn = (share: number): number => recovered[Math.ceil(recovered.length * share) - 1] ?? 0;
   return {
     recipients: counts.length,
     once: counts.filter((count) => count === 1).length,
@@ -56,6 +63,7 @@ export function figuresOf(events: readonly HistoryEvent[]): Figures {
     ),
     throttled: requests.filter(({ outcome }) => outcome === 'quotaExceeded').length,
     faults: eventsOf(events, 'fault').length,
+    recoveryMs: { median: recoveredIn(0.5), p99: recoveredIn(0.99), max: recoveredIn(1) },
   };
 }
 

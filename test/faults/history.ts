@@ -27,6 +27,15 @@ const EVENT = z.discriminatedUnion('type', [
     text: z.string(),
     recipients: z.array(z.string()),
   }),
+  /** The messages of an outbox, which is in the other events as the campaign `outbox:` and its name. */
+  z.strictObject({
+    type: z.literal('outbox'),
+    at,
+    campaign: z.string(),
+    key: z.string(),
+    /** The texts that may be sent of each id, by the last answer; none if that confirmed a cancel. Unique among all ids. */
+    texts: z.record(z.string(), z.array(z.string())),
+  }),
   /** When a campaign may be sent: its own window, or that of its lane. */
   z.strictObject({
     type: z.literal('window'),
@@ -109,6 +118,8 @@ const EVENT = z.discriminatedUnion('type', [
     inFlight: z.number(),
     error: z.string().nullable(),
   }),
+  /** A broken promise that an attack has seen, and that no check knows. */
+  z.strictObject({ type: z.literal('problem'), at, what: z.string() }),
   /** Whether every campaign has ended or waits for an operator. */
   z.strictObject({ type: z.literal('end'), at, settled: z.boolean(), reason: z.string() }),
 ]);

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { ATTACK_NAMES, type AttackName } from './attacks.js';
+import { ATTACK_NAMES } from './attacks/run-attack.js';
 import type { Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
 
@@ -9,16 +9,10 @@ export interface Options {
   readonly seeds: readonly number[];
   /** How many scenarios run at a time. */
   readonly concurrency: number;
-  /** The number of kills; undefined unless the kill run was requested. */
-  readonly kills: number | undefined;
-  /** The number of kills while an outbox is filled and sent; undefined unless that run was requested. */
-  readonly outboxKills: number | undefined;
-  /** An attack on outboxes or schedules; undefined unless one was requested. */
-  readonly attack: AttackName | undefined;
+  /** The name of an attack; undefined: scenarios run instead. */
+  readonly attack: string | undefined;
   /** How long the attack is; undefined: as long as it is by default. */
   readonly times: number | undefined;
-  /** The profile of the lanes in the kill run. */
-  readonly profile: 'v1' | 'v3';
   /** The path of a history to check instead. */
   readonly check: string | undefined;
 }
@@ -40,11 +34,8 @@ export function readOptions(args: readonly string[]): Options | string {
         runs: { type: 'string' },
         only: { type: 'string' },
         concurrency: { type: 'string' },
-        kills: { type: 'string' },
-        'outbox-kills': { type: 'string' },
         attack: { type: 'string' },
         times: { type: 'string' },
-        profile: { type: 'string' },
         check: { type: 'string' },
       },
     });
@@ -54,14 +45,8 @@ export function readOptions(args: readonly string[]): Options | string {
       scenarios: values.only === undefined ? SCENARIOS : named(values.only.split(',')),
       seeds: Array.from({ length: runs }, (_, index) => first + index),
       concurrency: wholeNumber('concurrency', values['concurrency'] ?? String(CONCURRENCY), 1),
-      kills: values.kills === undefined ? undefined : wholeNumber('kills', values.kills, 1),
-      outboxKills:
-        values['outbox-kills'] === undefined
-          ? undefined
-          : wholeNumber('outbox-kills', values['outbox-kills'], 1),
       attack: attackOf(values.attack),
       times: values.times === undefined ? undefined : wholeNumber('times', values.times, 1),
-      profile: profileOf(values.profile),
       check: values.check,
     };
   } catch (error) {
@@ -69,15 +54,9 @@ export function readOptions(args: readonly string[]): Options | string {
   }
 }
 
-function attackOf(text: string | undefined): AttackName | undefined {
-  const found = ATTACK_NAMES.find((name) => name === text);
-  if (text === undefined || found !== undefined) return found;
+function attackOf(text: string | undefined): string | undefined {
+  if (text === undefined || ATTACK_NAMES.includes(text)) return text;
   throw new RangeError(`--attack must be one of ${ATTACK_NAMES.join(', ')}, not ${JSON.stringify(text)}`);
-}
-
-function profileOf(text = 'v1'): 'v1' | 'v3' {
-  if (text === 'v1' || text === 'v3') return text;
-  throw new RangeError(`--profile must be v1 or v3, not ${JSON.stringify(text)}`);
 }
 
 function wholeNumber(option: string, text: string, min: number): number {

@@ -3,9 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Volley } from '../../src/app/runtime.js';
-import type { CampaignStatus } from '../../src/campaign/views.js';
+import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
 import type { SimulatorProcess } from '../end-to-end/simulator-process.js';
 import type { EventOf, History } from './history.js';
+import { readReport, readStatus, type SourceStatus } from './source.js';
 
 const EVERY_MS = 100;
 
@@ -18,10 +19,24 @@ const UNKNOWN = z.object({ time: z.string(), request: z.string(), reason: z.stri
 /** Records what Volley and the service report. */
 export interface Recorder {
   readonly history: History;
-  /** Starts to record the campaign's status every 100 ms. */
+  /** The campaigns and outboxes whose status is recorded. */
+  readonly watched: readonly string[];
+  /** Starts to record the status of a campaign, or of an outbox (see {@link OUTBOX}), every 100 ms. */
   watch(campaign: string): void;
+  /** Records a campaign that has been launched, and watches it. */
+  launched(of: Omit<EventOf<'campaign'>, 'type' | 'at'>): void;
+  /** Imports and launches a campaign, records it, and watches it. Returns its id. `key`: that of its lane. */
+  launch(
+    input: CampaignInput & {
+      readonly recipients: readonly { readonly to: string }[];
+      readonly message: string;
+    },
+    key: string,
+  ): Promise<string>;
+  /** Records what may be sent of an outbox, which it watches: see the event `outbox`. */
+  answered(campaign: string, key: string, texts: EventOf<'outbox'>['texts']): void;
   /** Records and returns the status; undefined when Redis does not answer. */
-  status(campaign: string): Promise<CampaignStatus | undefined>;
+  status(campaign: string): Promise<SourceStatus | undefined>;
   /** Runs a fault and records its start and end, even if it throws. */
   fault(of: Omit<EventOf<'fault'>, 'type' | 'at' | 'until'>, run: () => Promise<unknown>): Promise<void>;
   /** Runs a command and records its result. Rejects as the command does. */
@@ -45,14 +60,15 @@ export interface Recorder {
 export function createRecorder(history: History, volley: Volley): Recorder {
   const { clock } = history;
   const watched: string[] = [];
+  const ended = new Set<string>();
   let [reports, statuses, isStopped] = [0, 0, false];
 
   // One at a time, so that the statuses are recorded in the order in which they were read.
   const inTurn = pLimit(1);
-  const status = (campaign: string): Promise<CampaignStatus | undefined> => inTurn(read, campaign);
-  const read = async (campaign: string): Promise<CampaignStatus | undefined> => {
+  const status = (campaign: string): Promise<SourceStatus | undefined> => inTurn(read, campaign);
+  const read = async (campaign: string): Promise<SourceStatus | undefined> => {
     const at = clock();
-    const current = await volley.status(campaign).catch(() => undefined);
+    const current = await readStatus(volley, campaign).catch(() => undefined);
     if (current === undefined) return undefined;
     statuses += 1;
     const { state, endedAt, waitingFor, counts } = current;
@@ -70,17 +86,35 @@ export function createRecorder(history: History, volley: Volley): Recorder {
   };
   const watching = (async () => {
     while (!isStopped) {
-      for (const campaign of [...watched]) {
+      for (const campaign of watched.filter((one) => !ended.has(one))) {
         const current = await status(campaign);
-        if (current !== undefined && current.endedAt !== null) watched.splice(watched.indexOf(campaign), 1);
+        if (current !== undefined && current.endedAt !== null) ended.add(campaign);
       }
       await delay(EVERY_MS);
     }
   })();
 
+  const watch = (campaign: string): void => void watched.push(campaign);
+  const launched: Recorder['launched'] = (of) => {
+    history.add({ type: 'campaign', at: clock(), ...of });
+    watch(of.campaign);
+  };
+
   return {
     history,
-    watch: (campaign) => void watched.push(campaign),
+    watched,
+    watch,
+    launched,
+    async launch(input, key) {
+      const outcome = await volley.enqueue(input);
+      if (outcome.outcome === 'refused') throw new Error(`the import was refused: ${outcome.code}`);
+      const { id: campaign } = outcome;
+      launched({ campaign, key, text: input.message, recipients: input.recipients.map(({ to }) => to) });
+      return campaign;
+    },
+    answered(campaign, key, texts) {
+      history.add({ type: 'outbox', at: clock(), campaign, key, texts });
+    },
     status,
     async fault(of, run) {
       const at = clock();
@@ -106,13 +140,13 @@ export function createRecorder(history: History, volley: Volley): Recorder {
     async report(campaign) {
       reports += 1;
       const report = reports;
-      for await (const { to: recipient, status: recipientStatus, requestId } of volley.report(campaign)) {
+      for await (const { recipient, status: recipientStatus, requestId } of readReport(volley, campaign)) {
         const row = {
           type: 'row',
           at: clock(),
           report,
           campaign,
-          recipient: String(recipient),
+          recipient,
           status: recipientStatus,
         } as const;
         history.add(

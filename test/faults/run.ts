@@ -6,20 +6,16 @@
  *   npm run -s test:faults -- --seed 17 --only redis-cut     run one scenario with this seed
  *   npm run -s test:faults -- --runs 20                      run seeds 1 to 20
  *   npm run -s test:faults -- --check FILE                   check a recorded history
- *   npm run -s test:faults -- --kills 1000                   kill processes for about a quarter of an hour
- *   npm run -s test:faults -- --outbox-kills 100             kill processes while an outbox is filled, changed, and sent
- *   npm run -s test:faults -- --attack versions --times 2000 two writers of the same ids, and other attacks: see attacks.ts
- *   npm run -s test:faults -- --kills 100 --profile v3       the same where the service deduplicates: nothing stays unknown
+ *   npm run -s test:faults -- --attack kills --times 1000    kill processes for about a quarter of an hour, and other attacks: see attacks.ts
  */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pLimit from 'p-limit';
 import { obtainServer } from '../../src/base/redis/find-server.js';
-import { type AttackName, runAttack } from './attacks.js';
+import { attack } from './attacks/run-attack.js';
 import { violationsOf } from './checker.js';
 import { figuresOf } from './figures.js';
 import { readHistory } from './history.js';
-import { runKills, runOutboxKills } from './kills.js';
 import { type Options, readOptions } from './options.js';
 import { type Outcome, runScenario } from './run-scenario.js';
 
@@ -40,39 +36,11 @@ async function main(): Promise<number> {
     (error: Error) => error.message,
   );
   if (missing !== null) return refuse(missing);
-  if (options.kills !== undefined) return kill(options.kills, options.seeds[0] ?? 1, options.profile);
-  if (options.outboxKills !== undefined) return killOutbox(options.outboxKills, options.seeds[0] ?? 1);
-  if (options.attack !== undefined) return attack(options.attack, options.times, options.seeds[0] ?? 1);
+  if (options.attack !== undefined) {
+    const isGood = await attack(options.attack, options.times, options.seeds[0] ?? 1, folder);
+    return isGood ? 0 : 1;
+  }
   return run(options);
-}
-
-async function attack(name: AttackName, times: number | undefined, seed: number): Promise<number> {
-  const began = performance.now();
-  const { problems, ...figures } = await runAttack(name, times, seed, (line) => console.error(line));
-  console.log(JSON.stringify(figures));
-  for (const what of problems.slice(0, SHOWN_VIOLATIONS)) console.log(`  ${what}`);
-  const took = ((performance.now() - began) / 1000).toFixed(0);
-  console.log(
-    `${problems.length === 0 ? 'no violations' : `FAILED: ${problems.length} violations`}, ${took} s`,
-  );
-  return problems.length === 0 ? 0 : 1;
-}
-
-async function killOutbox(kills: number, seed: number): Promise<number> {
-  const isGood = await runOutboxKills(kills, seed);
-  if (!isGood) console.log(`to reproduce: npm run -s test:faults -- --outbox-kills ${kills} --seed ${seed}`);
-  return isGood ? 0 : 1;
-}
-
-async function kill(kills: number, seed: number, profile: Options['profile']): Promise<number> {
-  const path = join(folder, `kills-${seed}.ndjson`);
-  const isGood = await runKills(kills, seed, path, profile);
-  console.log(`history: ${path}`);
-  if (!isGood)
-    console.log(
-      `to reproduce: npm run -s test:faults -- --kills ${kills} --seed ${seed} --profile ${profile}`,
-    );
-  return isGood ? 0 : 1;
 }
 
 async function run({ scenarios, seeds, concurrency }: Options): Promise<number> {
@@ -110,18 +78,18 @@ function isOutcome(outcome: unknown): outcome is Outcome {
   return typeof outcome === 'object' && outcome !== null && 'violations' in outcome;
 }
 
-function print({ scenario, seed, violations, figures, path, tookMs }: Outcome): void {
+function print({ name, seed, violations, figures, path, tookMs }: Outcome): void {
   const { faults, recipients, once, twice, unknown, unknownAccepted, fullestWindow } = figures;
   const result = violations.length === 0 ? 'ok' : 'FAILED';
   console.log(
-    `${result} ${scenario.name}, seed ${seed}: ${faults} faults, ${recipients} recipients, ${once} accepted once, ` +
+    `${result} ${name}, seed ${seed}: ${faults} faults, ${recipients} recipients, ${once} accepted once, ` +
       `${twice} twice, ${unknown} unknown (${unknownAccepted} accepted), fullest window ` +
       `${(100 * fullestWindow).toFixed(0)} %, ${(tookMs / 1000).toFixed(0)} s`,
   );
   if (violations.length === 0) return;
   show(violations);
   console.log(`  history: ${path}`);
-  console.log(`  to reproduce: npm run -s test:faults -- --only ${scenario.name} --seed ${seed}`);
+  console.log(`  to reproduce: npm run -s test:faults -- --only ${name} --seed ${seed}`);
 }
 
 async function check(path: string): Promise<number> {

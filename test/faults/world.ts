@@ -7,10 +7,10 @@ import { keyNames } from '../../src/base/redis/keys.js';
 import { type Opening, readWindow } from '../../src/campaign/window.js';
 import { IN_FLIGHT } from '../../src/engine/lane/rules.js';
 import { seededRandom } from '../../src/tools/simulator/random.js';
-import { type Fleet, type Kind, laneCredentials, type Member, startFleet } from '../end-to-end/fleet.js';
+import { type Fleet, laneCredentials, type Member, startFleet } from '../end-to-end/fleet.js';
 import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';
-import { type Durability, type FailingRedis, startFailingRedis } from './failing-redis.js';
+import { type FailingRedis, startFailingRedis } from './failing-redis.js';
 import { createHistory } from './history.js';
 import { createRecorder, type Recorder } from './recorder.js';
 import type { Scenario } from './scenario.js';
@@ -92,29 +92,14 @@ export interface World {
   close(): Promise<void>;
 }
 
-export interface WorldOptions {
-  readonly scenario: string;
-  readonly seed: number;
-  readonly workers: readonly Kind[];
-  /** The minimum time for which the campaigns have recipients left, s. */
-  readonly seconds: number;
-  /** Scales the quotas and list lengths. */
-  readonly quota: number;
-  readonly redis: Durability;
-  readonly profile?: Scenario['profile'];
-  /** See {@link Scenario.stoppedClocks}. */
-  readonly stoppedClocks?: Scenario['stoppedClocks'];
-  /** See {@link Scenario.openings}. */
-  readonly openings?: Scenario['openings'];
-}
-
-/** Starts the world and launches a campaign on each lane. */
-export async function startWorld(options: WorldOptions): Promise<World> {
-  const { scenario, seed, workers, seconds, quota: share, profile = 'v1', stoppedClocks = [] } = options;
-  const hasWindows = options.openings !== undefined;
+/** Starts the world of a scenario and launches a campaign on each lane. */
+export async function startWorld(scenario: Scenario, seed: number): Promise<World> {
+  const { workers, seconds, quota: share = 1, profile = 'v1', stoppedClocks = [] } = scenario;
+  const { redis: durability = 'safe' } = scenario;
+  const hasWindows = scenario.openings !== undefined;
   const laneWithWindow = seed % 2 === 0 ? 'smooth' : 'burst';
   const folder = await mkdtemp(join(tmpdir(), 'volley-faults-'));
-  const redis = await startFailingRedis(folder, options.redis);
+  const redis = await startFailingRedis(folder, durability);
   const operator = await startTcpProxy(redis.port);
   const proxies = new Map<number, Proxies>();
   const through = (proxy: TcpProxy): string =>
@@ -166,8 +151,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
       ...(isNotified ? await callbackSettings() : {}),
       // Nothing bounds what these failovers lose, but these scenarios break the replication for less than that.
-      ...(options.redis === 'replicated' || options.redis === 'sentinel' ? { REDIS_MAY_LOSE: '3s' } : {}),
-      ...(options.redis === 'unfenced' ? { REDIS_MAY_LOSE: '20s' } : {}),
+      ...(durability === 'replicated' || durability === 'sentinel' ? { REDIS_MAY_LOSE: '3s' } : {}),
+      ...(durability === 'unfenced' ? { REDIS_MAY_LOSE: '20s' } : {}),
     },
     simulator: {
       seed,
@@ -213,7 +198,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   history.add({
     type: 'run',
     at: history.clock(),
-    scenario,
+    scenario: scenario.name,
     seed,
     quotas,
   });
@@ -224,26 +209,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   };
   const launch = async (name: keyof typeof WINDOWS, count: number): Promise<string> => {
     const numbers = [...recipients(count)];
-    const outcome = await fleet.volley.enqueue({
-      recipients: numbers,
-      message: `Sale on ${name}`,
-      lane: name,
-      ...(hasWindows && name !== laneWithWindow ? WINDOWS[name] : {}),
-    });
-    if (outcome.outcome !== 'created') throw new Error(`the import was ${outcome.outcome}`);
-    const { id: campaign } = outcome;
-    const text = `Sale on ${name}`;
-    const at = history.clock();
-    history.add({
-      type: 'campaign',
-      at,
-      campaign,
-      key: keyOf(name),
-      text,
-      recipients: numbers.map(({ to }) => to),
-    });
-    recorder.watch(campaign);
-    return campaign;
+    const window = hasWindows && name !== laneWithWindow ? WINDOWS[name] : {};
+    return recorder.launch(
+      { recipients: numbers, message: `Sale on ${name}`, lane: name, ...window },
+      keyOf(name),
+    );
   };
   const accepted = async (key?: string): Promise<number> => {
     const ledger = await fleet.simulator.ledger();
@@ -253,7 +223,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     await fleet.ready();
     const [smooth, burst] = LANES.map(({ perSecond }) => perSecond * seconds * (share < 1 ? 4 * share : 1));
     const launchAt = Date.now();
-    const openings = (options.openings ?? []).map(([from, until]) => ({
+    const openings = (scenario.openings ?? []).map(([from, until]) => ({
       from: launchAt + 1_000 * from,
       until: launchAt + 1_000 * until,
     }));

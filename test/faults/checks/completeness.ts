@@ -8,12 +8,16 @@ import { type Acceptance, deliveriesOf, lastReports } from './deliveries.js';
 export function completeness(events: readonly HistoryEvent[]): string[] {
   const reports = lastReports(events);
   const commands = eventsOf(events, 'command');
-  const found = deliveriesOf(events).flatMap(({ campaign: { campaign }, accepted }) => {
+  const found = deliveriesOf(events).flatMap(({ campaign, accepted, cancelled }) => {
     const own = commands.filter((command) => command.campaign === campaign);
     const wasIssued = (name: EventOf<'command'>['command']): boolean =>
       own.some(({ command }) => command === name);
     return (reports.get(campaign) ?? []).flatMap(({ recipient, status }) => {
-      const fault = faultOf(status, accepted.get(recipient) ?? [], wasIssued);
+      const isCancelled = cancelled.has(recipient);
+      const fault =
+        isCancelled && status !== 'cancelled'
+          ? 'its cancel was confirmed'
+          : faultOf(status, accepted.get(recipient) ?? [], isCancelled, wasIssued);
       return fault === undefined ? [] : [`${recipient} of ${campaign} is ${status}: ${fault}`];
     });
   });
@@ -31,6 +35,7 @@ function unsettled(events: readonly HistoryEvent[]): string[] {
 function faultOf(
   status: string,
   accepted: readonly Acceptance[],
+  isCancelled: boolean,
   wasIssued: (command: EventOf<'command'>['command']) => boolean,
 ): string | undefined {
   switch (status) {
@@ -47,7 +52,7 @@ function faultOf(
     case 'lapsed':
       return accepted.length === 0 ? undefined : 'the service accepted it';
     case 'cancelled':
-      if (!wasIssued('cancel')) return 'no operator cancelled it';
+      if (!isCancelled && !wasIssued('cancel')) return 'no operator cancelled it';
       return accepted.length === 0 ? undefined : 'the service accepted it';
     case 'unknown':
       return undefined;

@@ -8,20 +8,25 @@ export interface Acceptance {
   readonly final: string | null;
 }
 
-/** The acceptances of each recipient of a campaign, oldest first, and the accepted numbers that are not on its list. */
+/**
+ * The acceptances of each recipient of a campaign, or message of an outbox, oldest first, and what was accepted that is not on its list: a
+ * number, or a text.
+ */
 export interface Deliveries {
-  readonly campaign: EventOf<'campaign'>;
+  readonly campaign: string;
   readonly accepted: ReadonlyMap<string, readonly Acceptance[]>;
   readonly unlisted: readonly string[];
+  /** The messages whose cancel was confirmed. */
+  readonly cancelled: ReadonlySet<string>;
 }
 
-/** The accepted requests of each campaign. */
+/** The accepted requests of each campaign and outbox. */
 export function deliveriesOf(events: readonly HistoryEvent[]): Deliveries[] {
   const sends = eventsOf(events, 'request').filter(
     ({ kind, outcome }) => kind === 'send' && outcome === 'accepted',
   );
   const byText = groupBy(sends, ({ key, text }) => `${key} ${text}`);
-  return eventsOf(events, 'campaign').map((campaign) => {
+  const ofCampaigns = eventsOf(events, 'campaign').map((campaign) => {
     const accepted = new Map<string, Acceptance[]>(campaign.recipients.map((number) => [number, []]));
     const unlisted: string[] = [];
     for (const { at, recipients, finals } of byText.get(`${campaign.key} ${campaign.text}`) ?? []) {
@@ -31,8 +36,23 @@ export function deliveriesOf(events: readonly HistoryEvent[]): Deliveries[] {
         else own.push({ at, final: finals[index] ?? null });
       }
     }
-    return { campaign, accepted, unlisted };
+    return { campaign: campaign.campaign, accepted, unlisted, cancelled: new Set<string>() };
   });
+  const byKey = groupBy(sends, ({ key }) => key);
+  const ofOutboxes = eventsOf(events, 'outbox').map(({ campaign, key, texts }) => {
+    const messages = Object.entries(texts);
+    const accepted = new Map<string, Acceptance[]>(messages.map(([id]) => [id, []]));
+    const idOf = new Map(messages.flatMap(([id, own]) => own.map((text) => [text, id] as const)));
+    const unlisted: string[] = [];
+    for (const { at, text, finals } of byKey.get(key) ?? []) {
+      const own = accepted.get(idOf.get(text) ?? '');
+      if (own === undefined) unlisted.push(JSON.stringify(text));
+      else own.push({ at, final: finals[0] ?? null });
+    }
+    const cancelled = new Set(messages.flatMap(([id, own]) => (own.length === 0 ? [id] : [])));
+    return { campaign, accepted, unlisted, cancelled };
+  });
+  return [...ofCampaigns, ...ofOutboxes];
 }
 
 /** The rows of each campaign's last report. */

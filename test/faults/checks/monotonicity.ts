@@ -1,4 +1,5 @@
 import { type EventOf, eventsOf, type HistoryEvent } from '../history.js';
+import { OUTBOX } from '../source.js';
 import { groupBy } from './group-by.js';
 
 /** Final states. `unconfirmed` is not one of them, because a late delivery status replaces it. */
@@ -23,8 +24,8 @@ const TRANSITIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Final states do not change: neither in the counts of the statuses, nor in the rows of the reports, nor in the state of the
- * campaign. Only a data loss of Redis allows a change.
+ * Final states do not change: neither in the counts of the statuses, nor in the rows of the reports, nor in the state of the campaign. The
+ * number of recipients does not fall. Only a data loss of Redis allows either.
  */
 export function monotonicity(events: readonly HistoryEvent[]): string[] {
   const dataLosses = eventsOf(events, 'fault').filter(({ losesData }) => losesData);
@@ -55,7 +56,10 @@ export function monotonicity(events: readonly HistoryEvent[]): string[] {
 }
 
 function goneBack(before: EventOf<'status'>, now: EventOf<'status'>): string[] {
-  const found = FINAL.flatMap((state) => {
+  // A message that was cancelled may be put again.
+  const isOutbox = now.campaign.startsWith(OUTBOX);
+  const growing = [...FINAL, 'total'].filter((state) => !isOutbox || state !== 'cancelled');
+  const found = growing.flatMap((state) => {
     const [old, count] = [before.counts[state] ?? 0, now.counts[state] ?? 0];
     return count < old ? [`${state} of ${now.campaign} fell from ${old} to ${count} at ${now.at}`] : [];
   });

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Volley } from '../../src/app/volley.js';
-import type { Random } from '../../src/base/clock.js';
-import { RESULT_STATES } from '../../src/campaign/recipient.js';
+import type { Volley } from '../../../src/app/volley.js';
+import type { Random } from '../../../src/base/clock.js';
+import { RESULT_STATES } from '../../../src/campaign/recipient.js';
+import { OUTBOX, readReport } from '../source.js';
 
 /** What a platform has learned from the results feed. */
 export interface ResultsOutcome {
@@ -10,7 +11,7 @@ export interface ResultsOutcome {
   readonly repeated: number;
   /** Times that the platform crashed after processing a page, before it stored the cursor. */
   readonly crashes: number;
-  /** Recipients that are settled or unknown, of which the platform has learned each state once, by its reference. */
+  /** Recipients and messages that are settled or unknown, of which the platform has learned the state. */
   readonly learned: number;
   /** What is missing, wrong, or out of order. */
   readonly problems: readonly string[];
@@ -22,7 +23,7 @@ const PAGE = 200;
 
 /**
  * Follows the results feed as a platform does: it processes each page, and stores the cursor after it. Now and then it crashes in
- * between. `stop` reads the rest, and compares what it has learned with the reports of these campaigns.
+ * between. `stop` reads the rest, and compares what it has learned with the reports of these campaigns and outboxes.
  */
 export function followResults(volley: Volley, random: Random) {
   let cursor: string | undefined;
@@ -35,9 +36,9 @@ export function followResults(volley: Volley, random: Random) {
   /** Returns whether there may be more. */
   const readPage = async (mayCrash: boolean): Promise<boolean> => {
     const { results, nextCursor, hasMore } = await volley.results({ cursor: cursor, limit: PAGE });
-    for (const { campaign, reference, status } of results) {
+    for (const { campaign, outbox, message, to, status } of results) {
       delivered += 1;
-      const place = `${campaign} ${reference}`;
+      const place = outbox === null ? `${campaign} ${to}` : `${OUTBOX}${outbox} ${message}`;
       const before = latest.get(place);
       if (processed.has(`${place} ${status}`)) repeated += 1;
       // A crash takes the platform back, but what it reads again is at least as late.
@@ -69,10 +70,10 @@ export function followResults(volley: Volley, random: Random) {
       while (await readPage(false)) {}
       let learned = 0;
       for (const campaign of campaigns) {
-        for await (const { reference, status } of volley.report(campaign)) {
+        for await (const { recipient, status } of readReport(volley, campaign)) {
           if (!RESULT_STATES.some((state) => state === status)) continue;
-          const place = `${campaign} ${reference}`;
-          if (reference !== '' && latest.get(place) === status) learned += 1;
+          const place = `${campaign} ${recipient}`;
+          if (latest.get(place) === status) learned += 1;
           else problems.push(`${place} is ${status}, but the feed says ${latest.get(place) ?? 'nothing'}`);
         }
       }

@@ -4,7 +4,6 @@
  *
  *   npm run -s bench:records -- [requests] [kills]
  */
-import { resolve } from 'node:path';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import { recordsKillRun } from '../test/call-records/kill-run.js';
 
@@ -15,8 +14,6 @@ try {
     redis: { url: server.url, prefix: 'records' },
     requests,
     kills,
-    // This file runs compiled, in another folder.
-    program: resolve('test/call-records/fetch-many.mjs'),
     onProgress: (line) => console.log(line),
   });
   console.log(JSON.stringify(outcome, null, 2));

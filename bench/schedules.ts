@@ -60,7 +60,6 @@ async function measureKills(kills: number): Promise<boolean> {
       url,
       prefix: PREFIX,
       kills,
-      program: resolve('test/intake/schedules/sweeper.mjs'),
       onProgress: (line) => console.error(line),
     }),
   );

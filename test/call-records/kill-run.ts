@@ -3,16 +3,16 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { createVolley } from '../../src/app/runtime.js';
 import { loadConfig } from '../../src/base/config/index.js';
 import type { RecordsDownload } from '../../src/call-records/open-file.js';
 import { startSimulator } from '../../src/tools/simulator/index.js';
 import { at, CONTRACT } from './contract.js';
 
-const PROGRAM = fileURLToPath(new URL('fetch-many.mjs', import.meta.url));
+/** Plain JavaScript, which is not compiled. */
+const PROGRAM = resolve('test/call-records/fetch-many.mjs');
 const LANES = ['one', 'two'];
 const LATENCY_MS = 15;
 /** Short, so that the next process soon counts the outcome of a killed one as unknown. */
@@ -22,8 +22,6 @@ export interface RecordsKillRun {
   readonly redis: { readonly url: string; readonly prefix: string };
   readonly requests: number;
   readonly kills: number;
-  /** The program to run; default: the one beside this file. */
-  readonly program?: string;
   onProgress?(line: string): void;
 }
 
@@ -47,7 +45,7 @@ export interface RecordsKillOutcome {
 
 /** Fetches call records with a program that is killed (`kill -9`) and started again, on two lanes with a credential each. */
 export async function recordsKillRun(run: RecordsKillRun): Promise<RecordsKillOutcome> {
-  const { redis, requests, kills, program = PROGRAM, onProgress = () => {} } = run;
+  const { redis, requests, kills, onProgress = () => {} } = run;
   const dir = await mkdtemp(join(tmpdir(), 'volley-records-kill-'));
   const simulator = await startSimulator({
     keys: LANES.map((key) => ({ key })),
@@ -71,7 +69,7 @@ export async function recordsKillRun(run: RecordsKillRun): Promise<RecordsKillOu
   let child: ChildProcess | undefined;
   const start = (): ChildProcess => {
     const { PATH = '' } = process.env;
-    return spawn(process.execPath, [program, dir, String(requests), ...LANES], {
+    return spawn(process.execPath, [PROGRAM, dir, String(requests), ...LANES], {
       env: { PATH, ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

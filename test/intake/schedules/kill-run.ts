@@ -1,16 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import type { Redis } from '../../../src/base/redis/connection.js';
-import { keyNames } from '../../../src/base/redis/keys.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { listCampaigns, readState } from '../../../src/engine/lane/campaigns.js';
-import { type StoredSchedule, storedDefinition } from '../../../src/intake/schedules/schedule.js';
-import { scheduleStore } from '../../../src/intake/schedules/store.js';
-import { nextOccurrence } from '../../../src/intake/schedules/timetable.js';
+import type { StoredSchedule } from '../../../src/intake/schedules/schedule.js';
+import { isRunning, type SchedulesAt, sweepers } from './sweepers.js';
 
-const PROGRAM = fileURLToPath(new URL('sweeper.mjs', import.meta.url));
 const PROCESSES = 2;
 const SCHEDULES = 4;
 /** After its first occurrence, a process lives for up to so many ms. */
@@ -25,13 +18,8 @@ const STOPPED_MS = 600;
 /** The longest wait for an outcome, in ms. */
 const OUTCOME_MS = 30_000;
 
-export interface ScheduleKillRun {
-  readonly redis: Redis;
-  readonly url: string;
-  readonly prefix: string;
+export interface ScheduleKillRun extends SchedulesAt {
   readonly kills: number;
-  /** The program to run; default: the one beside this file. */
-  readonly program?: string;
   onProgress?(line: string): void;
 }
 
@@ -52,36 +40,12 @@ export interface ScheduleKillOutcome {
  * end, one that ends by itself finishes what they have begun.
  */
 export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKillOutcome> {
-  const { redis, url, prefix, kills, program = PROGRAM, onProgress = () => {} } = run;
-  const keys = keyNames(prefix);
-  const startedAt = Date.now();
-  const store = scheduleStore(redis, keys, () => startedAt);
+  const { kills, onProgress } = run;
+  const { store, start, add, campaigns } = sweepers(run, SPEED);
   const firsts = new Map<string, number>();
-  for (let at = 0; at < SCHEDULES; at += 1) {
-    const definition = storedDefinition.parse({
-      name: `schedule-${at}`,
-      lane: 'default',
-      cron: '* * * * *',
-      zone: 'UTC',
-      overlap: 'allow',
-      catchUpMs: 7 * 86_400_000,
-      source: { kind: 'inline', recipientCount: 1 },
-      campaign: { message: `Hello ${at}` },
-    });
-    const next = nextOccurrence(definition, startedAt);
-    firsts.set(definition.name, next);
-    const createdBy = { kind: 'library', id: null, name: 'a test' } as const;
-    await store.add(definition.name, definition, [{ to: `+4477${10_000_000 + at}` }], { createdBy, next });
-  }
+  for (let at = 0; at < SCHEDULES; at += 1)
+    firsts.set(`schedule-${at}`, await add(`schedule-${at}`, `Hello ${at}`));
   const began = performance.now();
-  const start = (): ChildProcess =>
-    spawn(process.execPath, [program, url, prefix, String(startedAt), String(SPEED)], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  const isRunning = ({ exitCode }: ChildProcess): boolean => {
-    if (exitCode !== null) throw new Error(`a process ended by itself, with code ${exitCode}`);
-    return true;
-  };
   const settled = async (): Promise<number> => {
     const { created, missed, skipped, failed } = await totals(store.list());
     return created + missed + skipped + failed;
@@ -107,7 +71,7 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
       child.kill('SIGKILL');
       await ended;
       done += 1;
-      if (done % 50 === 0) onProgress(`${done} kills, ${await settled()} occurrences`);
+      if (done % 50 === 0) onProgress?.(`${done} kills, ${await settled()} occurrences`);
     }
   };
   await Promise.all(Array.from({ length: PROCESSES }, lives));
@@ -120,19 +84,13 @@ export async function scheduleKillRun(run: ScheduleKillRun): Promise<ScheduleKil
   last.kill('SIGTERM');
   await ended;
 
-  const campaigns: string[] = [];
-  for await (const { id, lane } of listCampaigns(redis, keys)) {
-    const meta = await readMeta(redis, keys, lane, id);
-    // What was being imported when its process was killed is no campaign.
-    const state = await readState(redis, keys, lane, id);
-    if (state !== null && state.state !== 'importing') campaigns.push(meta?.idempotencyKey ?? '');
-  }
+  const created = (await campaigns()).map(({ idempotencyKey }) => idempotencyKey);
   const schedules = await all(store.list());
   return {
     occurrences: await totals(store.list()),
     passed: schedules.reduce((sum, { id, next }) => sum + (next - (firsts.get(id) ?? 0)) / 60_000, 0),
-    campaigns: campaigns.length,
-    twice: campaigns.filter((key, at) => campaigns.indexOf(key) !== at),
+    campaigns: created.length,
+    twice: created.filter((key, at) => created.indexOf(key) !== at),
     tookMs: Math.round(performance.now() - began),
   };
 }

@@ -1,18 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../../src/base/clock.js';
-import { type Redis, serverTime } from '../../../src/base/redis/connection.js';
-import { keyNames } from '../../../src/base/redis/keys.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { listCampaigns, readState } from '../../../src/engine/lane/campaigns.js';
-import { storedDefinition } from '../../../src/intake/schedules/schedule.js';
-import { scheduleStore } from '../../../src/intake/schedules/store.js';
-import { nextOccurrence } from '../../../src/intake/schedules/timetable.js';
+import { serverTime } from '../../../src/base/redis/connection.js';
+import { isRunning, type SchedulesAt, sweepers } from './sweepers.js';
 
-/** Plain JavaScript, which is not compiled. */
-const PROGRAM = resolve('test/intake/schedules/sweeper.mjs');
 /** How many times as fast as the machine's clocks those of the processes are: a minute lasts a second. */
 const SPEED = 60;
 const SCHEDULES = 16;
@@ -22,10 +14,7 @@ const RECIPIENTS = 30;
 const STOPPED_MS = 800;
 const STARTS_WITHIN_MS = 30_000;
 
-export interface ScheduleReplaceRun {
-  readonly redis: Redis;
-  readonly url: string;
-  readonly prefix: string;
+export interface ScheduleReplaceRun extends SchedulesAt {
   /** How often a schedule is replaced. */
   readonly races: number;
   readonly random: Random;
@@ -46,33 +35,11 @@ export interface ScheduleReplaceOutcome {
  * that run them are stopped (SIGSTOP) at any moment. Then it compares when each campaign was committed with when its text was withdrawn.
  */
 export async function scheduleReplaceRun(run: ScheduleReplaceRun): Promise<ScheduleReplaceOutcome> {
-  const { redis, url, prefix, races, random } = run;
-  const keys = keyNames(prefix);
-  const startedAt = Date.now();
-  const virtual = (): number => Math.floor(startedAt + (Date.now() - startedAt) * SPEED);
-  const store = scheduleStore(redis, keys, virtual);
-  const createdBy = { kind: 'library', id: null, name: 'a test' } as const;
-  const list = Array.from({ length: RECIPIENTS }, (_, at) => ({ to: `+4477${10_000_000 + at}` }));
-  const add = async (id: string, message: string): Promise<void> => {
-    const definition = storedDefinition.parse({
-      name: id,
-      lane: 'default',
-      cron: '* * * * *',
-      zone: 'UTC',
-      overlap: 'allow',
-      catchUpMs: 7 * 86_400_000,
-      source: { kind: 'inline', recipientCount: list.length },
-      campaign: { message },
-    });
-    await store.add(id, definition, list, { createdBy, next: nextOccurrence(definition, virtual()) });
-  };
+  const { redis, races, random } = run;
+  const { store, start, add, campaigns } = sweepers(run, SPEED, RECIPIENTS);
   /** When no campaign with a text may be created any more, by the clock of Redis, ms. */
   const withdrawn = new Map<string, number>();
-  const processes = [0, 1].map(() =>
-    spawn(process.execPath, [PROGRAM, url, prefix, String(startedAt), String(SPEED)], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-    }),
-  );
+  const processes = [start(), start()];
   /** Waits until a process runs schedules. */
   const started = async (): Promise<void> => {
     await add('first', 'Hello');
@@ -124,7 +91,7 @@ export async function scheduleReplaceRun(run: ScheduleReplaceRun): Promise<Sched
     await Promise.all(stopping);
     // Those that still have a schedule in hand finish.
     for (const child of processes) {
-      if (child.exitCode !== null) throw new Error(`a process ended by itself, with code ${child.exitCode}`);
+      isRunning(child);
       const ended = once(child, 'exit');
       child.kill('SIGTERM');
       await ended;
@@ -133,17 +100,10 @@ export async function scheduleReplaceRun(run: ScheduleReplaceRun): Promise<Sched
     isOver = true;
     for (const child of processes) child.kill('SIGKILL');
   }
-  const late: string[] = [];
-  let created = 0;
-  for await (const { id, lane } of listCampaigns(redis, keys)) {
-    const [state, meta] = await Promise.all([
-      readState(redis, keys, lane, id),
-      readMeta(redis, keys, lane, id),
-    ]);
-    if (state === null || state.state === 'importing' || meta === null) continue;
-    created += 1;
-    const after = state.launchAt - (withdrawn.get(meta.text) ?? 0);
-    if (after > 0) late.push(`"${meta.text}" was created ${after} ms too late`);
-  }
-  return { late, races, created, stops };
+  const created = await campaigns();
+  const late = created.flatMap(({ text, launchAt }) => {
+    const after = launchAt - (withdrawn.get(text) ?? 0);
+    return after > 0 ? [`"${text}" was created ${after} ms too late`] : [];
+  });
+  return { late, races, created: created.length, stops };
 }

@@ -75,10 +75,8 @@ async function problemsOf(name: string, means: Parameters<Other>[0], folder: str
   const found = ATTACKS.find((one) => one.name === name);
   if (found === undefined)
     return (await OTHERS[name]?.(means)) ?? { problems: [`there is no attack ${name}`] };
-  const { violations, figures, shown, path } = await runAttack(
-    found,
-    { ...means, times: means.times ?? found.times.long },
-    folder,
-  );
+  const { times = found.times.long } = means;
+  means.note(`${times} ${found.times.of}`);
+  const { violations, figures, shown, path } = await runAttack(found, { ...means, times }, folder);
   return { problems: violations.map(({ check, what }) => `${check}: ${what}`), ...figures, ...shown, path };
 }

@@ -8,7 +8,7 @@ import { followResults } from './results-platform.js';
 /** Redis is killed once per 20 kills of worker processes. */
 const WORKER_KILLS_PER_REDIS_KILL = 20;
 const REDIS_AWAY_MS = 500;
-const [LANES, RECIPIENTS, QUOTA] = [4, 2_000, 600];
+const [LANES, QUOTA] = [4, 600];
 const WINDOW_MS = 10_000;
 const LATENCY_MS = 300;
 /** The mean time between two kills. */
@@ -49,17 +49,19 @@ function kills(profile: 'v1' | 'v3'): Attack {
       let isOver = false;
       /** Launches campaigns on the lane, one after the other. */
       const feed = async ({ name, keyName }: (typeof lanes)[number]): Promise<void> => {
-        let [last, count] = ['', 0];
+        let [last, number] = ['', 0];
         for (; !isOver; await delay(500)) {
           const planned = last === '' ? 0 : (await recorder.status(last))?.counts.planned;
           if (planned === undefined || planned >= MIN_PLANNED) continue;
-          const message = `Sale ${count} on ${name}`;
-          const input = { recipients: [...recipients(RECIPIENTS)], message, lane: name };
+          const message = `Sale ${number} on ${name}`;
+          // A brief run ends soon after the last kill.
+          const count = times < 100 ? 600 : 2_000;
+          const input = { recipients: [...recipients(count)], message, lane: name };
           // Redis may be killed before it answers. The idempotency key prevents a second campaign.
           const launched = await recorder
             .launch({ ...input, idempotencyKey: message }, keyName)
             .catch(() => '');
-          if (launched !== '') [last, count] = [launched, count + 1];
+          if (launched !== '') [last, number] = [launched, number + 1];
         }
       };
       const feeding = lanes.map(feed);

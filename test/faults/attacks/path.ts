@@ -13,7 +13,7 @@ const RECIPIENTS = 300;
 export const path: Attack = {
   name: 'path',
   promise:
-    'A campaign from a CSV file reaches every recipient once, although the process that sends is killed, and its report and the results say what became of each',
+    'A campaign from a CSV file sends to no recipient twice, although the process that sends is killed, and its report and the results say what became of each',
   times: { of: 'campaigns with a kill each', brief: 1, long: 20 },
   seed: 2026,
   fleet: () => ({

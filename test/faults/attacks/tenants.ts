@@ -5,7 +5,7 @@ import type { Attack } from './attack.js';
 
 /** Requests per window of each lane, and recipients of each campaign: more than one window holds. */
 const [QUOTA, RECIPIENTS] = [10, 14];
-const WINDOW_MS = 10_000;
+const WINDOW_MS = 20_000;
 /** From the request that creates a lane's first campaign to its first message at the service. */
 const FIRST_WITHIN_MS = 5_000;
 const AT_ONCE = 8;

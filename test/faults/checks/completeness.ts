@@ -1,5 +1,5 @@
 import { type EventOf, eventsOf, type HistoryEvent } from '../history.js';
-import { type Acceptance, deliveriesOf, lastReports } from './deliveries.js';
+import { type Acceptance, deliveriesOf, lastReports, withoutEarlier } from './deliveries.js';
 
 /**
  * At the end every recipient is accounted for: the service accepted it and both report the same status, or it was never
@@ -12,7 +12,7 @@ export function completeness(events: readonly HistoryEvent[]): string[] {
     const own = commands.filter((command) => command.campaign === campaign);
     const wasIssued = (name: EventOf<'command'>['command']): boolean =>
       own.some(({ command }) => command === name);
-    return (reports.get(campaign) ?? []).flatMap(({ recipient, status }) => {
+    return withoutEarlier(reports.get(campaign) ?? []).flatMap(({ recipient, status }) => {
       const isCancelled = cancelled.has(recipient);
       const fault =
         isCancelled && status !== 'cancelled'

@@ -1,5 +1,5 @@
 import { eventsOf, type HistoryEvent } from '../history.js';
-import { lastReports } from './deliveries.js';
+import { lastReports, withoutEarlier } from './deliveries.js';
 import { groupBy } from './group-by.js';
 
 /**
@@ -17,6 +17,9 @@ export function conservation(events: readonly HistoryEvent[]): string[] {
   }));
   return [...lists, ...outboxes].flatMap(({ campaign, recipients, isWhole }) => {
     const found: string[] = [];
+    const all = reports.get(campaign) ?? [];
+    const rows = withoutEarlier(all);
+    const most = recipients.length + all.length - rows.length;
     for (const { at, counts } of statuses.get(campaign) ?? []) {
       const { total = 0, ...states } = counts;
       const sum = Object.values(states).reduce((all, count) => all + count, 0);
@@ -25,11 +28,10 @@ export function conservation(events: readonly HistoryEvent[]): string[] {
           `at ${at} the states of ${campaign} add up to ${sum} of ${total}: ${JSON.stringify(counts)}`,
         );
       }
-      if (isWhole ? total !== recipients.length : total > recipients.length)
-        found.push(`at ${at} ${campaign} had ${total} recipients of ${recipients.length}`);
+      if (isWhole ? total !== most : total > most)
+        found.push(`at ${at} ${campaign} had ${total} recipients of ${most}`);
     }
-    const rows = reports.get(campaign);
-    if (rows === undefined) return [...found, `${campaign} has no report`];
+    if (!reports.has(campaign)) return [...found, `${campaign} has no report`];
     const times = groupBy(rows, ({ recipient }) => recipient);
     const wrong = recipients.filter((number) => times.get(number)?.length !== 1);
     if (wrong.length > 0 || rows.length !== recipients.length) {
@@ -38,7 +40,7 @@ export function conservation(events: readonly HistoryEvent[]): string[] {
       );
     }
     const before = statuses.get(campaign)?.findLast(({ until }) => until <= (rows[0]?.at ?? 0));
-    for (const [status, list] of groupBy(rows, (row) => row.status)) {
+    for (const [status, list] of groupBy(all, (row) => row.status)) {
       const counted = before?.counts[status];
       if (before !== undefined && counted !== list.length)
         found.push(`${campaign} counts ${counted} ${status}, its report has ${list.length}`);

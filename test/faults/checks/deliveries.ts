@@ -1,4 +1,5 @@
 import { type EventOf, eventsOf, type HistoryEvent } from '../history.js';
+import { OUTBOX } from '../source.js';
 import { groupBy } from './group-by.js';
 
 /** One acceptance of a message to a recipient by the service. */
@@ -66,4 +67,15 @@ export function lastReports(events: readonly HistoryEvent[]): Map<string, EventO
     );
   }
   return rows;
+}
+
+/**
+ * Without the rows of earlier messages of an outbox: one that was cancelled when it was planned keeps its row after its id was put again.
+ */
+export function withoutEarlier(rows: readonly EventOf<'row'>[]): EventOf<'row'>[] {
+  return [...groupBy(rows, ({ recipient }) => recipient).values()].flatMap((own) => {
+    if (!own.some(({ campaign }) => campaign.startsWith(OUTBOX))) return own;
+    const others = own.filter(({ status }) => status !== 'cancelled');
+    return others.length > 0 ? others : own.slice(0, 1);
+  });
 }

@@ -7,7 +7,7 @@ import { groupBy } from '../checks/group-by.js';
 import type { Attack } from './attack.js';
 
 const SENDER = '447700900999';
-const NOBODY = '15550000000';
+const STRANGER = '15550000000';
 const CONFIRMATION = 'You will get no more messages.';
 const PER_SECOND = 150;
 const WINDOW_S = 30;
@@ -64,7 +64,7 @@ export const stopWords: Attack = {
     /** Resolves when the service knows where to send messages. */
     for (const deadline = Date.now() + SETTLED_WITHIN_MS; (await inbox()).length === 0; await delay(100)) {
       if (Date.now() > deadline) throw new Error('the lane got no inbound subscription');
-      await simulator.inbound({ from: NOBODY, to: SENDER, text: 'Hello' });
+      await simulator.inbound({ from: STRANGER, to: SENDER, text: 'Hello' });
     }
     const list = numbers.map((to) => ({ to }));
     const campaign = await recorder.launch({ recipients: list, message: 'Sale' }, keyName);
@@ -102,7 +102,7 @@ export const stopWords: Attack = {
     over.abort();
     await killing;
     await settled();
-    const stored = async () => (await inbox()).filter(({ from }) => from !== `+${NOBODY}`);
+    const stored = async () => (await inbox()).filter(({ from }) => from !== `+${STRANGER}`);
     for (const began = Date.now(); (await stored()).length < 2 * times; await delay(500))
       if (Date.now() - began > SETTLED_WITHIN_MS) break;
     // The last confirmations are on their way.

@@ -7,7 +7,7 @@ import { recipients } from '../../end-to-end/recipients.js';
 import type { Attack } from './attack.js';
 import { followResults } from './results-platform.js';
 
-const RECIPIENTS = 300;
+const RECIPIENTS = 150;
 
 /** Follows one campaign after another from a CSV file to the report, while the process that sends is killed. */
 export const path: Attack = {

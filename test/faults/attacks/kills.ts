@@ -24,8 +24,7 @@ function kills(profile: 'v1' | 'v3'): Attack {
   });
   return {
     name: profile === 'v1' ? 'kills' : 'kills-v3',
-    promise:
-      'No recipient is sent to twice, none is lost, and every result is delivered while workers and Redis are killed',
+    promise: `No recipient is sent to twice, none is lost, and every result is delivered while workers and Redis are killed, with profile ${profile}`,
     times: { of: 'kills', brief: 6, long: 1_000 },
     seed: 2026,
     fleet: () => ({

@@ -156,6 +156,6 @@ test('No window of the service holds more requests than the quota, and the lane 
         await lane.isAlive();
       },
     ),
-    { numRuns: NIGHTLY ? 200 : 16 },
+    { numRuns: NIGHTLY ? 200 : 60 },
   );
 });

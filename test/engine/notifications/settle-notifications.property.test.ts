@@ -226,6 +226,6 @@ test('Whatever the source, order, and repetition of reports, each status only mo
         for (const it of all) await ledger.run(it);
       },
     ),
-    { numRuns: NIGHTLY ? 100 : 12 },
+    { numRuns: NIGHTLY ? 100 : 25 },
   );
 });

@@ -342,6 +342,6 @@ test('In any order of events, every recipient is in exactly one state and none i
         for (const it of all) await ledger.run(it);
       },
     ),
-    { numRuns: NIGHTLY ? 80 : 12 },
+    { numRuns: NIGHTLY ? 80 : 30 },
   );
 });

@@ -155,17 +155,20 @@ describe.each(cases)('With an input of lane east, $name', ({ name, operation, ex
     }
   });
 
-  test.runIf(member !== undefined)('refuses a lane that does not exist as one of others', async () => {
-    const [named, lane] = [member ?? '', { [member ?? '']: 'east' }];
-    const unknown = await ask({ scopes: needed }, { [named]: 'nowhere' });
-    expect(unknown.json).toMatchObject({ status: 404, code: 'notFound' });
-    expect(unknown.detail).toMatch(/^There is no lane nowhere; the (configured )?lanes are: east, /);
-    const [foreign, missing] = [await ask(ofWest, lane), await ask(ofWest, { [named]: 'nowhere' })];
-    expect(foreign.text.replaceAll('east', 'nowhere')).toBe(missing.text);
-    expect(missing.status).toBe(touches === 'all' ? 403 : 404);
-  });
+  test.each(member === undefined ? [] : [member])(
+    'refuses a lane that does not exist as one of others, in its member %s',
+    async (named) => {
+      const lane = { [named]: 'east' };
+      const unknown = await ask({ scopes: needed }, { [named]: 'nowhere' });
+      expect(unknown.json).toMatchObject({ status: 404, code: 'notFound' });
+      expect(unknown.detail).toMatch(/^There is no lane nowhere; the (configured )?lanes are: east, /);
+      const [foreign, missing] = [await ask(ofWest, lane), await ask(ofWest, { [named]: 'nowhere' })];
+      expect(foreign.text.replaceAll('east', 'nowhere')).toBe(missing.text);
+      expect(missing.status).toBe(touches === 'all' ? 403 : 404);
+    },
+  );
 
-  test.runIf(expected.alsoReads)('refuses a key without the scope read', async () => {
+  test.each(expected.alsoReads ? [scope] : [])('refuses a key with the scope %s, but not read', async () => {
     const { status, detail } = await ask({ scopes: others, lanes: ['east'] });
     expect([status, detail]).toEqual([403, expect.stringContaining('needs the scope `read` as well')]);
   });
@@ -176,15 +179,15 @@ describe.each(cases)('With an input of lane east, $name', ({ name, operation, ex
     expect(json).toMatchObject({ status: 403, code: 'overLimit', limit, owner: 'key' });
   });
 
-  test.runIf(!expected.reads)(
-    'refuses a test key unless the service of the lane is a simulator',
-    async () => {
+  test.each(expected.reads ? [] : ['sandbox'])(
+    'refuses a test key unless the service of the lane is a simulator, as that of %s',
+    async (lane) => {
       const wanted = { scopes: needed, test: true };
       const { json, detail } = await ask(wanted);
       expect(json).toMatchObject({ status: 403, code: 'overLimit', limit: 'test', owner: 'key', left: null });
       expect(detail).toContain('the service of lane east is not a simulator');
       if (coversAll) return;
-      const there = await expected.input({ ...east, lane: 'sandbox' });
+      const there = await expected.input({ ...east, lane });
       const { status, text } = await ask(wanted, there);
       expect(successes(expected), text).toContain(status);
     },

@@ -1,4 +1,5 @@
 import { afterEach } from 'vitest';
+import type { SpreadTime } from '../../../src/app/runtime/instance.js';
 import type { Volley } from '../../../src/index.js';
 import type { Scene } from '../../scene/scene.js';
 import { virtualTime } from './virtual-time.js';
@@ -7,10 +8,16 @@ export const QUOTA = 10;
 /** A lane whose whole quota is for messages. */
 export const ACME = { apiKey: 'acme', hourlyQuota: QUOTA, pollShare: 0 };
 
+type Settings = Readonly<Record<string, string>>;
+const CONFIGURED: readonly object[] = [{ name: 'main', apiKey: 'configured' }];
+
 export const recipients = (count: number) =>
   Array.from({ length: count }, (_, at) => ({ to: `+4477009${10_000 + at}` }));
 
-/** Processes that share stored lanes and one service, in a time of their own. */
+/**
+ * Processes that share stored lanes and one service: workers, in whose time `until` and `rounds` wait, and operators, in whose time `settled`
+ * does. So no worker looks at a lane while an operator removes it.
+ */
 export async function laneProcesses({ lanesFile, open, prefix, startSimulator }: Scene) {
   const simulator = await startSimulator({
     keys: ['configured', 'acme', 'beta', 'new'].map((key) => ({ key, quota: 1_000_000 })),
@@ -22,7 +29,7 @@ export async function laneProcesses({ lanesFile, open, prefix, startSimulator }:
     await Promise.all(opened.splice(0).map((volley) => volley.close()));
     simulator.clear();
   });
-  const { time, ...passing } = virtualTime();
+  const [workers, operators] = [virtualTime(), virtualTime()];
   /** How many messages the service has accepted with a key. */
   const sentWith = (key: string): number =>
     [...simulator.arrivals()].filter((arrival) => arrival.key === key && arrival.kind === 'send').length;
@@ -34,6 +41,12 @@ export async function laneProcesses({ lanesFile, open, prefix, startSimulator }:
     SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
     FOLLOW_UP_FIRST_MS: '3600000',
   });
+
+  const opening = (run: string, lanes: readonly object[], more: Settings, time: SpreadTime): Volley => {
+    const volley = open({ ...environmentOf(run), LANES_FILE: lanesFile(lanes), ...more }, { time });
+    opened.push(volley);
+    return volley;
+  };
 
   return {
     simulator,
@@ -47,17 +60,13 @@ export async function laneProcesses({ lanesFile, open, prefix, startSimulator }:
     async waitsForPermits(volley: Volley, campaign: string): Promise<boolean> {
       return (await volley.status(campaign)).waitingFor === 'permits';
     },
-    ...passing,
+    until: workers.until,
+    rounds: workers.rounds,
+    settled: operators.settled,
     environmentOf,
-    /** A process with these lanes in its configuration; by default, one with the key `configured`. */
-    processOf(
-      run: string,
-      lanes: readonly object[] = [{ name: 'main', apiKey: 'configured' }],
-      more: Readonly<Record<string, string>> = {},
-    ): Volley {
-      const volley = open({ ...environmentOf(run), LANES_FILE: lanesFile(lanes), ...more }, { time });
-      opened.push(volley);
-      return volley;
-    },
+    /** A worker with these lanes in its configuration; by default, one with the key `configured`. */
+    processOf: (run: string, lanes = CONFIGURED, more: Settings = {}) =>
+      opening(run, lanes, more, workers.time),
+    operatorOf: (run: string, more: Settings = {}) => opening(run, CONFIGURED, more, operators.time),
   };
 }

@@ -1,13 +1,14 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { checkStored } from '../../../src/app/doctor/lanes.js';
 import type { Volley } from '../../../src/index.js';
 import { SOON } from '../../base/soon.js';
+import { startTcpProxy } from '../../faults/tcp-proxy.js';
 import { scene } from '../../scene/scene.js';
 import { ACME, laneProcesses, QUOTA, recipients } from './lane-processes.js';
 
 const server = scene('lane-removal');
 const { prefix, redis } = server;
-const { create, processOf, rounds, sentWith, settled, simulator, until, waitsForPermits } =
+const { create, operatorOf, processOf, rounds, sentWith, settled, simulator, until, waitsForPermits } =
   await laneProcesses(server);
 
 /** How often a worker looks at the lanes that are being removed. */
@@ -20,10 +21,15 @@ const isClosed = async (run: string) => / leaving /.test(await storedOf(run));
 const untilClosed = (run: string) => vi.waitUntil(() => isClosed(run), SOON);
 
 test('A removal needs the number of recipients that it cancels, and frees the name when the last report has arrived', async () => {
-  const volley = processOf('removed', undefined, { FOLLOW_UP_FIRST_MS: '300' });
-  await volley.work().ready;
+  const { port, pathname } = new URL(simulator.messagingBaseUrl);
+  const service = await startTcpProxy(Number(port));
+  onTestFinished(() => service.close());
+  const MESSAGING_BASE_URL = `http://127.0.0.1:${service.port}${pathname}`;
+  await processOf('removed', undefined, { FOLLOW_UP_FIRST_MS: '300', MESSAGING_BASE_URL }).work().ready;
+  const volley = operatorOf('removed', { MESSAGING_BASE_URL });
   await volley.storedLanes.add('acme', { ...ACME, hourlyQuota: 100 });
-  simulator.configure({ deliveryTime: 1_000 });
+  // Until the messages are answered, they have no report.
+  service.hold();
   const sent = await create(volley, 'acme', 3);
   await until('it is sent', () => sentWith('acme') === 3);
   const later = { lane: 'acme', recipients: recipients(7), message: 'Later', sendAt: IN_AN_HOUR };
@@ -33,22 +39,20 @@ test('A removal needs the number of recipients that it cancels, and frees the na
   await expect(create(volley, 'acme', 1)).rejects.toThrow('is being removed');
   await expect(volley.storedLanes.add('acme', { apiKey: 'new' })).rejects.toThrow('still being removed');
   const isSealed = async () => (await storedOf('removed')).includes('gcm2:');
-  let looks = 0;
-  while ((await volley.status(sent)).counts.deliveredToTerminal < 3) {
-    // Polls need the credentials.
-    expect(await isSealed()).toBe(true);
-    await rounds(LOOK_MS, 1);
-    looks += 1;
-  }
-  expect(looks).toBeGreaterThan(0);
+  await rounds(LOOK_MS, 3);
+  expect(await isSealed()).toBe(true);
+  service.release();
   await until('the credentials are deleted', async () => !(await isSealed()));
   expect(await volley.storedLanes.list()).toEqual([]);
-  expect((await volley.status(sent)).lane).toBe('removed~acme');
+  // Polls needed the credentials.
+  expect(await volley.status(sent)).toMatchObject({
+    lane: 'removed~acme',
+    counts: { deliveredToTerminal: 3 },
+  });
   // Another tenant may have the name, and sees nothing of the first one.
   expect(await volley.storedLanes.add('acme', { apiKey: 'new' })).toMatchObject({ id: 'acme~2' });
   await create(volley, 'acme', 1, 'From another');
   expect(await volley.list({ lanes: ['acme'] })).toHaveLength(1);
-  simulator.configure({ deliveryTime: 20 });
 });
 
 /** A campaign that waits. */
@@ -60,7 +64,7 @@ async function schedule(volley: Volley, count: number, message: string): Promise
 }
 
 test('A campaign whose list another process has begun to read before a lane is removed is not cancelled with it', async () => {
-  const [volley, other] = [processOf('closing'), processOf('closing')];
+  const [volley, other] = [operatorOf('closing'), operatorOf('closing')];
   await volley.storedLanes.add('acme', ACME);
   await schedule(volley, 7, 'Before');
   let begun = (): void => {};
@@ -97,7 +101,7 @@ test('If a process dies while it removes a lane, nothing is cancelled before the
     [3, { outcome: 'unexpected', recipientCount: 7 }],
     [7, { outcome: 'removed', cancelled: 7 }],
   ] as const) {
-    const dying = processOf('died');
+    const [dying, operator] = [operatorOf('died'), operatorOf('died')];
     if (repeated === 3) {
       await dying.storedLanes.add('acme', ACME);
       await schedule(dying, 7, 'Later');
@@ -108,13 +112,13 @@ test('If a process dies while it removes a lane, nothing is cancelled before the
     await settled(removing);
     await rounds(LOOK_MS, 4);
     expect(await isClosed('died')).toBe(true);
-    const details = await worker.storedLanes.get('acme');
+    const details = await operator.storedLanes.get('acme');
     expect(checkStored(details)).toMatchObject([
       { state: 'warn', message: expect.stringContaining('removal') },
     ]);
-    expect(await settled(worker.storedLanes.remove('acme', repeated))).toEqual(outcome);
+    expect(await settled(operator.storedLanes.remove('acme', repeated))).toEqual(outcome);
     const state = outcome.outcome === 'removed' ? 'leaving' : 'active';
-    expect(await worker.storedLanes.get('acme')).toMatchObject({ state });
+    expect(await operator.storedLanes.get('acme')).toMatchObject({ state });
   }
 });
 
@@ -123,10 +127,10 @@ test.each([
   ['after it was removed', 'removed', 'acme'],
   ['under another name', 'removed', 'other'],
 ])('A lane that is added again %s continues the quota of its credentials', async (_, state, name) => {
-  const volley = processOf(`again-${state}-${name}`, undefined, {
-    FOLLOW_UP_FIRST_MS: state === 'leaving' ? '50000' : '300',
-  });
-  await volley.work().ready;
+  const run = `again-${state}-${name}`;
+  const worker = processOf(run, undefined, { FOLLOW_UP_FIRST_MS: state === 'leaving' ? '50000' : '300' });
+  await worker.work().ready;
+  const volley = operatorOf(run);
   const quota = 2 * QUOTA;
   await volley.storedLanes.add('acme', { ...ACME, hourlyQuota: quota });
   await create(volley, 'acme', 6);
@@ -138,7 +142,7 @@ test.each([
   const again = await create(volley, name, 2 * quota, 'Again');
   await until('the rest of the quota is used', () => waitsForPermits(volley, again));
   // Ends what it has begun.
-  await volley.close();
+  await worker.close();
   const requests = [...simulator.arrivals()].filter(({ key }) => key === 'acme').length;
   expect(requests).toBeLessThanOrEqual(quota);
 });

@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
 import type { SpreadTime } from '../../../src/app/runtime/instance.js';
 import { serverTime } from '../../../src/base/redis/connection.js';
+import { SOON } from '../../base/soon.js';
 
-/** Long enough for what takes real time, even on a busy machine. */
-const PATIENCE = { timeout: 40_000, interval: 10 };
+const PATIENCE = { ...SOON, interval: 10 };
 const STEP_MS = 5_000;
 
 /** A time in which changes of stored lanes spread only as the test lets it pass. Several processes may share it. */

@@ -20,9 +20,11 @@ const settings = {
   FOLLOW_UP_FIRST_MS: '200',
   SENDER_ADDRESS: 'ACME',
 };
-const { time, rounds, settled, until } = virtualTime();
+/** In which no worker looks at a lane while the API removes it. */
+const { time, settled } = virtualTime();
+const { time: ofWorkers, rounds, until } = virtualTime();
 const { call } = await api(settings, { time });
-await open(settings, { time }).work().ready;
+await open(settings, { time: ofWorkers }).work().ready;
 
 /** How often a worker looks at the lanes that are being removed. */
 const LOOK_MS = 15_000;

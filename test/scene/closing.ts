@@ -29,7 +29,7 @@ export function closing() {
 }
 
 /** The same for what is opened at the file's top level or in a test, but not in a `beforeAll`. */
-function closeLater(close: Close): void {
+export function closeLater(close: Close): void {
   if (TestRunner.getCurrentTest() === undefined) afterAll(async () => void (await close()));
   else onTestFinished(async () => void (await close()));
 }

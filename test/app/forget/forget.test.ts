@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openForgettingOf } from '../../../src/app/runtime/forgetting.js';
 import { openInstance, REAL_TIME } from '../../../src/app/runtime/instance.js';
 import { createVolley } from '../../../src/app/runtime.js';
@@ -32,10 +32,16 @@ function installation(name: string) {
   const events = createEvents({ level: 'silent' });
   const volley = createVolley({ config, events });
   const instance = openInstance({ config, redisUrl: url, events, random: Math.random, time: REAL_TIME });
-  afterAll(async () => {
+  let closing: Promise<void> | undefined;
+  const closeAll = async (): Promise<void> => {
     await volley.close();
     for (const close of instance.closers.reverse()) await close();
-  });
+  };
+  const close = (): Promise<void> => {
+    closing ??= closeAll();
+    return closing;
+  };
+  onTestFinished(close);
   const keys = keyNames(own);
   const withAda = () => keysWith(redis, own, ADA);
   const stored = storedLane(redis, own, LANE);
@@ -44,7 +50,7 @@ function installation(name: string) {
     for (const id of await redis.zrange(keys.forget.due, '0', '-1')) await redis.zadd(keys.forget.due, 0, id);
     await (await openForgettingOf(instance)).resume();
   };
-  return { prefix: own, volley, instance, keys, withAda, stored, resume };
+  return { prefix: own, volley, instance, keys, withAda, stored, resume, close };
 }
 
 type Installation = ReturnType<typeof installation>;
@@ -390,6 +396,7 @@ test('Wherever the process is killed, a worker forgets the number completely, an
       expect(Object.keys(rest).sort()).toEqual(['createdAt', 'cursor', 'endedAt', 'keep', 'step']);
       counted.add(erased ?? '');
     }
+    await own.close();
     last += STEP;
   }
   expect(runs).toBeGreaterThan(40 / STEP);

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll } from 'vitest';
 import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
+import { closeLater } from '../../scene/closing.js';
 import { type AccountService, accountService } from './account-service.js';
 
 /** An account service that other processes can reach; it counts the requests of all of them. */
@@ -20,7 +20,7 @@ export async function accountServer(service = accountService()): Promise<Account
   };
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterAll(() => {
+  closeLater(() => {
     server.closeAllConnections();
     server.close();
   });

@@ -1,22 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { connect, type Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { createTokenCache } from '../../../src/service/auth/token-cache.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { SOON } from '../../base/soon.js';
 import { accountService } from './account-service.js';
-import { type LossyProxy, lossyProxy } from './lossy-proxy.js';
+import { lossyProxy } from './lossy-proxy.js';
 
 const { url, prefix, redis } = testRedis('lost-answers');
-let proxy: LossyProxy;
-let throughProxy: Redis;
-
-beforeAll(async () => {
-  proxy = await lossyProxy(url);
-  throughProxy = connect(proxy.url);
-  await logIn(redis);
-});
+const proxy = await lossyProxy(url);
+const throughProxy = connect(proxy.url);
+await logIn(redis);
 afterAll(() => throughProxy.disconnect());
 
 /** A new account, a process that has logged in to it, and its service. */

@@ -1,10 +1,9 @@
-import { afterAll } from 'vitest';
-import {
-  type Simulator,
-  type SimulatorDependencies,
-  type SimulatorOptions,
-  startSimulator,
+import type {
+  Simulator,
+  SimulatorDependencies,
+  SimulatorOptions,
 } from '../../../src/tools/simulator/index.js';
+import { startSimulator } from '../../scene/closing.js';
 import { exchange, type NoReply, type RawReply } from './raw-http.js';
 
 /** Starts a simulator with the key `k` for a test, with functions for its requests. */
@@ -13,7 +12,6 @@ export async function simulatorUnderTest(
   surroundings: SimulatorDependencies = {},
 ) {
   const simulator = await startSimulator({ keys: [{ key: 'k' }], ...options }, surroundings);
-  afterAll(() => simulator.close());
   return { simulator, ...requestsTo(simulator) };
 }
 

@@ -11,9 +11,9 @@ const { call, key, log, origin } = await scene('http-fuzz').api({
   PRICE_PER_SEGMENT: '0.042 EUR',
 });
 
-const SEED = 20_261_124;
+const SEED = 1;
 /** The nightly checks send more. */
-const COUNT = NIGHTLY ? 10_000 : 2_000;
+const COUNT = NIGHTLY ? 10_000 : 4_000;
 
 test(`${COUNT} malformed requests cause no crash, no server error, and no secret in the log`, async () => {
   const { json } = await call('POST', '/v1/campaigns', {

@@ -32,6 +32,8 @@ const BARE_NUMBER = /(?<![\w.-])(?!\d{4}-\d\d-\d\d)\d(?:[ -]?\d){6,17}(?![\w-]|\
 
 /** Seven or more digits in a row, whatever is around them. */
 const DIGITS = /\d{7,}/g;
+/** A random id (RFC 9562), whose hexadecimal digits may look like a number. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Creates a mask that finds the configured `secrets` by their text and other secrets by their form. It ignores configured
@@ -68,7 +70,7 @@ export function createMask(secrets: readonly string[] = []): Mask {
   return {
     id,
     hide,
-    foreignId: (text) => id(text).replace(DIGITS, maskNumber),
+    foreignId: (text) => (UUID.test(text) ? id(text) : id(text).replace(DIGITS, maskNumber)),
     prose: (text) => id(text).replace(BARE_NUMBER, maskNumber),
   };
 }

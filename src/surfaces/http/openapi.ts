@@ -140,7 +140,7 @@ type Operation = OpenAPIV3_1.OperationObject & {
 };
 
 /** Problems of any request. */
-const ALWAYS = problemResponses('expectation');
+const ALWAYS = problemResponses('badInput', 'expectation');
 /** Problems of any request that requires a key. */
 const WITH_KEY = problemResponses(
   'badInput',

@@ -16,6 +16,7 @@ test.each([
   ['in:+447700900123', 'in:+44…123'],
   ['0f3a-77009001', '0f3a-…01'],
   ['m-17', 'm-17'],
+  ['0b5e1f7a-3c2d-4e8f-9a1b-447700900123', '0b5e1f7a-3c2d-4e8f-9a1b-447700900123'],
 ])('An id of another system, %s, is logged without a phone number', (id, logged) => {
   expect(createMask().foreignId(id)).toBe(logged);
 });

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scene } from '../../scene/scene.js';
 
@@ -75,7 +76,7 @@ test('The console is served under addresses of this machine and CONSOLE_URL, and
 });
 
 test('A console that was not built says how to build it', async () => {
-  const { app: unbuilt } = await api();
+  const { app: unbuilt } = await api({}, { consoleFolder: join(consoleFolder, 'assets', 'none') });
   const response = await unbuilt.inject({ url: '/console/', headers: { host: '127.0.0.1' } });
   expect([response.statusCode, response.json()]).toMatchObject([
     404,

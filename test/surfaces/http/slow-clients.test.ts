@@ -125,13 +125,9 @@ test('Slow lists of one key do not keep another key from uploading a list', asyn
   expect(preview).toMatchObject({ status: 200, json: { recipientCount: 1, duplicates: 9_999 } });
 });
 
-test('A request with two Host headers is refused', async () => {
+test.each(['/v1/campaigns', '/healthz'])('A request to %s with two Host headers is refused', async (path) => {
   const server = await api();
-  const { socket, answer } = await begin(server, [
-    'GET /v1/campaigns HTTP/1.1',
-    'hOsT: b',
-    'Connection: close',
-  ]);
+  const { socket, answer } = await begin(server, [`GET ${path} HTTP/1.1`, 'hOsT: b', 'Connection: close']);
   await once(socket, 'close');
   expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
   expect(answer()).toContain('There is more than one header `Host`.');

@@ -40,6 +40,8 @@ export async function laneProcesses({ lanesFile, open, prefix, startSimulator }:
     SENDER_ADDRESS: 'ACME',
     SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
     FOLLOW_UP_FIRST_MS: '3600000',
+    // A new worker waits for as long before it sends.
+    REDIS_MAY_LOSE: '0s',
   });
 
   const opening = (run: string, lanes: readonly object[], more: Settings, time: SpreadTime): Volley => {

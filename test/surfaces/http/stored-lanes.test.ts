@@ -19,6 +19,8 @@ const settings = {
   SECRETS_KEY: Buffer.alloc(32, 1).toString('base64'),
   FOLLOW_UP_FIRST_MS: '200',
   SENDER_ADDRESS: 'ACME',
+  // A new worker waits for as long before it sends.
+  REDIS_MAY_LOSE: '0s',
 };
 /** In which no worker looks at a lane while the API removes it. */
 const { time, settled } = virtualTime();

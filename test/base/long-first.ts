@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { seededRandom } from '../../src/tools/simulator/random.js';
 
-/** Files that run for minutes although they are short: with processes, kills, and services that wait. */
-const LONG = /\/test\/(end-to-end|faults|simulate)\/|(kill|restarts|learning|lane-admin)\.test\.ts$/;
+/** Files that run for long although they are short: with processes, kills, services that wait, and many cases. */
+const LONG =
+  /\/test\/(end-to-end|faults|simulate)\/|(kill|restarts|learning|limits|outbox|records|fuzz|matrix|forget|lane-admin|lane-removal|declarations|session)\.test\.ts$/;
 
 /** Browsers take the CPU time of files that measure how soon something happens. */
 const BROWSER = /\/test\/end-to-end\/console\//;

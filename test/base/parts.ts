@@ -8,7 +8,7 @@ const PROCESSES = [
   'test/end-to-end/!(kill).test.ts',
   'test/simulate/**/*.test.ts',
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts,dead-import}.test.ts',
-  'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel,silent}.test.ts',
+  'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',
   'test/surfaces/http/redis-lost.test.ts',
   'test/surfaces/cli/{serve,startup,up,up-file,up-start,end-to-end}.test.ts',

@@ -103,11 +103,11 @@ for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
       growing, isPaused = c, c.state == 'paused'
     elseif c.open then
       table.insert(done.full, id)
-      -- From now on, no script appends to it.
-      if id == outbox[2] then redis.call('HSET', outboxKey, 'wave', '') end
     end
   end
 end
+-- From now on, no script appends to it: it is full, or has ended because an operator has cancelled all that was in it.
+if not growing and (outbox[2] or '') ~= '' then redis.call('HSET', outboxKey, 'wave', '') end
 
 local account = key_bytes.account(keyBytesKey)
 local function forget()

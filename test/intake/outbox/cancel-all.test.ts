@@ -57,13 +57,20 @@ test('Everything that waits in an outbox is cancelled at once, also what is plan
   expect((await outbox.status()).counts.waiting).toBe(1);
 });
 
-test('An outbox sends what is put after everything in it was cancelled', async () => {
-  const { volley, simulator } = await started('100000');
+test.each([
+  ['before its earlier message is final', '15000'],
+  ['after that', '50'],
+])('An outbox sends what is put after everything in it was cancelled, %s', async (_, FOLLOW_UP_FIRST_MS) => {
+  const { volley, simulator } = await workingVolley(place, {
+    env: { HOURLY_QUOTA: '100000', FOLLOW_UP_FIRST_MS },
+  });
   await volley.outboxes.create({ name: 'codes', message: 'Hi {{name}}' });
   const outbox = volley.outbox('codes');
   const texts = () => [...simulator.ledger.entries()].map(({ text }) => text);
   await outbox.put({ id: 'first', to: NUMBER, name: 'Ada' });
   await vi.waitFor(() => expect(texts()).toEqual(['Hi Ada']), SOON);
+  if (FOLLOW_UP_FIRST_MS === '50')
+    await vi.waitFor(async () => expect((await outbox.status()).counts.deliveredToTerminal).toBe(1), SOON);
   await outbox.cancelAll();
   await outbox.put({ id: 'second', to: NUMBER, name: 'Bea' });
   await vi.waitFor(() => expect(texts()).toEqual(['Hi Ada', 'Hi Bea']), SOON);

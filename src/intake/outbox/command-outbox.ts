@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
-import { inFlightOf } from '../../engine/lane/campaigns.js';
+import { inFlightOf, readState } from '../../engine/lane/campaigns.js';
 import { laneScript } from '../../engine/lane/lane-script.js';
 import { scriptEvents } from '../../engine/lane/script-events.js';
 import { activate, bySweep, wakeLane } from '../../engine/lane/wake.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import { outboxKeys } from './outbox-keys.js';
 
@@ -33,9 +34,14 @@ export function outboxCommands(
     const { lane } = await open();
     const { outbox, waves } = outboxKeys(keys, lane.id, name).fixed;
     const [state, closed] = await lane.redis.hmget(outbox, 'state', 'closed');
-    const isNow = { pause: state === 'paused', resume: state !== 'paused', close: closed === '1' };
-    if (typeof state === 'string' && isNow[action])
-      return { inFlight: await inFlightOf(lane, await lane.redis.zrange(waves, '0', '-1')) };
+    const waveIds = await lane.redis.zrange(waves, '0', '-1');
+    const states = await Promise.all(
+      waveIds.map((wave) => orNull(readState(lane.redis, keys, lane.id, wave))),
+    );
+    // Refusals of the service pause a wave, and not its outbox.
+    const isPaused = state === 'paused' || states.some((wave) => wave?.state === 'paused');
+    const isNow = { pause: state === 'paused', resume: !isPaused, close: closed === '1' };
+    if (typeof state === 'string' && isNow[action]) return { inFlight: await inFlightOf(lane, waveIds) };
     return by.audited({ action: `outbox.${action}`, lane: lane.id, details: { outbox: name } }, async () => {
       const reason = `paused by ${describeActor(by.actor)}`;
       const { state, inFlight, events } = await activate(

@@ -43,7 +43,7 @@
 -- @include ../../engine/recipients/key-bytes.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
--- How often to look whether a message in flight was released after its time.
+-- How often to look whether a message in flight was released after its time, or a paused wave was resumed.
 local LATE_IN_FLIGHT_MS = 1000
 
 local lane, now = lane_load(laneKey, time)
@@ -203,11 +203,13 @@ end
 if #ids == most and done.lapsed + done.planned == most then done.isMore = true end
 lane_save(laneKey, lane)
 
--- What is due has to wait until the window opens, and lapses before if that is too late.
+-- What is due has to wait until the window opens, or until the outbox is resumed, which marks it as due; and lapses before if that is too
+-- late. A paused outbox that stayed due would hold up others: only the first of those that are due are tended.
 local function next_at()
   local first = tonumber(redis.call('ZRANGEBYSCORE', dueKey, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
   local forgets = tonumber(redis.call('ZREVRANGEBYSCORE', dueKey, -1, '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2])
-  local waitsUntil = opensAt > 0 and math.min(opensAt, lapsesAt) or 0
+  local heldUntil = outbox[1] == 'paused' and math.huge or isPaused and now + LATE_IN_FLIGHT_MS or opensAt
+  local waitsUntil = lapsesAt < math.huge and math.min(heldUntil, lapsesAt) or 0
   return math.min(wavesAt, first and math.max(first * 1000, waitsUntil) or math.huge, forgets and -forgets * 1000 or math.huge)
 end
 if plans == 1 then

@@ -108,10 +108,8 @@ async function tend(
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
     const fields = ['settings', 'edition', 'wave', 'outdated'];
     const [json = null, edition, wave, outdated] = await lane.redis.hmget(boxKeys.fixed.outbox, ...fields);
-    if (json === null) {
-      await lane.redis.zrem(boxKeys.fixed.outboxes, name);
-      break;
-    }
+    // Deleted, and no longer marked as due: if it is by now, another was created.
+    if (json === null) break;
     const known: Known = { settings: parseSettings(json), edition: edition ?? '' };
     if (mustRewrite(outdated, options.clock())) await rewriteAll(lane, name, known.settings, options.clock);
     const begins = needsWave && !wave;

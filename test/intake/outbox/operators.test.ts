@@ -24,9 +24,13 @@ async function operatedFixture(own: string) {
   await stored.create();
   await stored.change({ capacity: 1 });
   await indexOutbox(redis, keys, id, name);
+  const put = (message: string) =>
+    outboxStore(lane, name, { lateMs: LATE_MS }).put([{ id: message, message: NOW }]);
+  const tend = () =>
+    tendOutbox(lane, name, { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });
   for (const message of ['a', 'b']) {
-    await outboxStore(lane, name, { lateMs: LATE_MS }).put([{ id: message, message: NOW }]);
-    await tendOutbox(lane, name, { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });
+    await put(message);
+    await tend();
   }
   const config = loadLocalConfig({ REDIS_URL: 'redis://127.0.0.1' });
   return {
@@ -46,6 +50,9 @@ async function operatedFixture(own: string) {
       };
       return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options).open(id, name));
     },
+    ...{ put, tend, dueAt: stored.dueAt },
+    /** Pauses its second wave, as refusals of the service do. */
+    pauseWave: async () => commandStore(lane).campaign('pause', (await stored.waves())[1] ?? '', 'refused'),
     state: stored.outboxState,
     waves: async () => (await stored.states()).map(({ state }) => state),
   };
@@ -58,6 +65,25 @@ test('A pause also holds the messages of a wave that gets no more, until the out
   expect([await own.state(), ...(await own.waves())]).toEqual(['paused', 'paused', 'paused']);
   await own.operator().resume();
   expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'running']);
+});
+
+test('An open outbox whose wave was paused by refusals of the service is resumed', async () => {
+  const own = await operatedFixture('refused');
+  await own.pauseWave();
+  expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'paused']);
+  await own.operator().resume();
+  expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'running']);
+});
+
+test('An outbox that is resumed is due at once, although nothing in it could be sent before', async () => {
+  const own = await operatedFixture('due');
+  await own.operator().pause();
+  await own.put('c');
+  await own.tend();
+  expect(await own.dueAt()).toBeGreaterThan(Date.now());
+  await own.operator().resume();
+  expect(await own.dueAt()).toBe(0);
+  expect(await own.tend()).toMatchObject({ planned: 1 });
 });
 
 test.each([

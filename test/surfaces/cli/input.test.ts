@@ -27,6 +27,16 @@ describe('A list that Excel for Windows has saved', () => {
   });
 });
 
+test('A file that an option names is read in the folder of the shell', async () => {
+  const list = write('folder.csv', ROWS);
+  write('text.txt', 'Hi {{name}} from a file');
+  const { exit, stdout } = await volley('preview', list, '-s', 'ACME', '-m', '@text.txt', '--again');
+  expect([exit, stdout]).toEqual([0, expect.stringContaining('Hi Kåre from a file')]);
+  write('options.json', '{"quota":1}');
+  const { stderr } = await volley('simulator', '--options', '@options.json');
+  expect(stderr).toContain('quota');
+});
+
 describe('Standard input', () => {
   test('can be the list', async () => {
     const { exit, stderr } = await piped(ROWS, 'send', '-', ...campaign, '--yes', '--again');

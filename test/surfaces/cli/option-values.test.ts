@@ -83,27 +83,28 @@ describe('The text of a message', () => {
 
   test('from a file is the content of the file without one final line break', () => {
     const text = '  Hi {{name}},\r\n\tOÌ <b>&amp;</b> “ok” 🌷 \n\n';
-    expect(messageText(file('exact.txt', text))).toBe(text.slice(0, -1));
-    expect(messageText(file('windows.txt', 'Hi\r\n'))).toBe('Hi');
-    expect(messageText(file('none.txt', 'Hi'))).toBe('Hi');
+    expect(messageText(file('exact.txt', text), dir)).toBe(text.slice(0, -1));
+    expect(messageText(file('windows.txt', 'Hi\r\n'), dir)).toBe('Hi');
+    expect(messageText(file('none.txt', 'Hi'), dir)).toBe('Hi');
   });
   test('does not contain the byte order mark of the file', () => {
-    expect(messageText(file('bom.txt', '\ufeffHi'))).toBe('Hi');
+    expect(messageText(file('bom.txt', '\ufeffHi'), dir)).toBe('Hi');
   });
-  test('that starts with @ is written with @@', () => expect(messageText('@@home now')).toBe('@home now'));
+  test('that starts with @ is written with @@', () =>
+    expect(messageText('@@home now', dir)).toBe('@home now'));
   test('from a file that is not UTF-8 is refused', () => {
-    expect(() => messageText(file('latin1.txt', Buffer.from('caf\xe9', 'latin1')))).toThrow(
+    expect(() => messageText(file('latin1.txt', Buffer.from('caf\xe9', 'latin1')), dir)).toThrow(
       /latin1\.txt" is not UTF-8/,
     );
   });
   test('from a missing file is refused with the name of the file', () => {
-    expect(() => messageText('@nowhere.txt')).toThrow(
+    expect(() => messageText('@nowhere.txt', dir)).toThrow(
       'There is no file "nowhere.txt". To start a text with @, write @@.',
     );
   });
   test('must not be empty', () => {
-    expect(() => messageText('  ')).toThrow('The text is empty');
-    expect(() => messageText(file('empty.txt', '\n'))).toThrow('The text is empty');
+    expect(() => messageText('  ', dir)).toThrow('The text is empty');
+    expect(() => messageText(file('empty.txt', '\n'), dir)).toThrow('The text is empty');
   });
 });
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readProblem } from '../../../base/config/file-problem.js';
 import { LABEL, LABEL_FORM } from '../../../campaign/field-kinds.js';
@@ -179,7 +180,8 @@ function withMessage(
   { flag, help }: Field,
   isOptional: boolean,
 ): Command {
-  const read = (text: string): string => (text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text));
+  const read = (text: string): string =>
+    text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text, context.cwd);
   const added = isOptional ? command.option(flag, help, read) : withRequired(command, flag, help, read);
   return added.hook('preAction', async (_parent, called) => {
     if (called.getOptionValue('message') !== STDIN) return;
@@ -213,14 +215,14 @@ export function withCountry(command: Command, { flag, help }: Field = FIELDS.cou
   });
 }
 
-/** The text itself, or for `@file` the content of the file without a byte order mark, and without one line break at its end. */
-export function messageText(value: string): string {
+/** The text itself, or for `@file` the content of the file in `folder`, without a byte order mark, and without one line break at its end. */
+export function messageText(value: string, folder: string): string {
   if (value.startsWith('@@')) return value.slice(1);
   if (!value.startsWith('@')) return notEmpty(value);
   const path = value.slice(1);
   let bytes: Buffer;
   try {
-    bytes = readFileSync(path);
+    bytes = readFileSync(resolve(folder, path));
   } catch (error) {
     const reason =
       readProblem(error, JSON.stringify(path)) ?? `The file ${JSON.stringify(path)} cannot be read`;

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { readProblem } from '../../../base/config/file-problem.js';
 import { ROLES } from '../../../engine/recovery/roles.js';
@@ -89,7 +90,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .option(
       '--options <json|@file>',
       'quotas, accounts, faults, and more; see docs/simulator.md',
-      parseSimulatorOptions,
+      simulatorOptionsIn(context.cwd),
       {},
     )
     .option('--json', 'print only the addresses, as one JSON object')
@@ -183,19 +184,22 @@ function collected(value: string, before: readonly string[] = []): readonly stri
   return [...before, filled(value)];
 }
 
-function parseSimulatorOptions(value: string): SimulatorOptions {
-  const path = value.startsWith('@') ? value.slice(1) : undefined;
-  let text: string;
-  try {
-    text = path === undefined ? value : readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new InvalidArgumentError(`${readProblem(error, path ?? '') ?? 'The file cannot be read'}.`);
-  }
-  try {
-    return JSON.parse(text) as SimulatorOptions;
-  } catch (error) {
-    throw new InvalidArgumentError(
-      `Use JSON, or @ and the name of a JSON file: ${error instanceof Error ? error.message : error}.`,
-    );
-  }
-}
+/** Reads the options of a simulator. `folder`: where their file is. */
+const simulatorOptionsIn =
+  (folder: string) =>
+  (value: string): SimulatorOptions => {
+    const path = value.startsWith('@') ? value.slice(1) : undefined;
+    let text: string;
+    try {
+      text = path === undefined ? value : readFileSync(resolve(folder, path), 'utf8');
+    } catch (error) {
+      throw new InvalidArgumentError(`${readProblem(error, path ?? '') ?? 'The file cannot be read'}.`);
+    }
+    try {
+      return JSON.parse(text) as SimulatorOptions;
+    } catch (error) {
+      throw new InvalidArgumentError(
+        `Use JSON, or @ and the name of a JSON file: ${error instanceof Error ? error.message : error}.`,
+      );
+    }
+  };

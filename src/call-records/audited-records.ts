@@ -1,11 +1,14 @@
 import type { LaneId } from '../base/redis/keys.js';
 import type { Operator } from '../campaign/audit.js';
 import type { RecordsInput } from './input.js';
-import type { Records } from './open-records.js';
+import type { OpenRecords, Records } from './open-records.js';
 
-/** The call records of an actor: what it requests, resolves, and downloads is recorded in the audit trail. `idOf`: the id of a lane. */
+/**
+ * The call records of an actor: what it requests, resolves, and downloads is recorded in the audit trail, unless it is invalid. `idOf`: the
+ * id of a lane.
+ */
 export function auditedRecords(
-  records: Records,
+  { check, close: _, ...records }: OpenRecords,
   by: Operator,
   idOf: (lane: string) => Promise<LaneId>,
 ): Records {
@@ -18,12 +21,19 @@ export function auditedRecords(
     by.audited({ action: 'records.export', details: { request: id } }, run);
   return {
     ...records,
-    download: (id, options) => exported(id, () => records.download(id, options)),
-    request: (input, options) => requested(input, () => records.request(input, options)),
-    fetch: (wanted, options) =>
-      'id' in wanted
-        ? exported(wanted.id, () => records.fetch(wanted, options))
-        : requested(wanted, () => records.fetch(wanted, options)),
+    async download(id, options) {
+      await check({ id }, options);
+      return exported(id, () => records.download(id, options));
+    },
+    async request(input, options) {
+      await check(input);
+      return requested(input, () => records.request(input, options));
+    },
+    async fetch(wanted, options) {
+      await check(wanted, options);
+      const run = () => records.fetch(wanted, options);
+      return 'id' in wanted ? exported(wanted.id, run) : requested(wanted, run);
+    },
     resolve: (id, resolution, options) =>
       by.audited({ action: 'records.resolve', details: { request: id, as: resolution.as } }, () =>
         records.resolve(id, resolution, options),

@@ -16,9 +16,14 @@ import type { RecordsService } from './records.js';
 import type { RequestReader } from './requests.js';
 
 /** Requests call records and downloads them. */
-export interface Records extends Omit<RecordsService, 'close'>, RequestReader {
+export interface Records extends Omit<RecordsService, 'check' | 'close'>, RequestReader {
   /** Reads and checks the contract. Rejects with a ConfigError that names every invalid member; null if none is set. */
   contract(): Promise<Contract | null>;
+}
+
+/** Call records, and what only this installation may do with them. */
+export interface OpenRecords extends Records, Pick<RecordsService, 'check'> {
+  close(): Promise<void>;
 }
 
 interface RecordsOptions {
@@ -42,7 +47,7 @@ export const SIMULATED_CLIENT = { id: 'simulator-records', secret: 'simulator' }
 const SIMULATED_TOKEN_PATH = '/oauth2/token';
 
 /** Reads the contract and loads the code on first use, because most processes never use call records. */
-export function openRecords(options: RecordsOptions): Records & { close(): Promise<void> } {
+export function openRecords(options: RecordsOptions): OpenRecords {
   const { redis, keys, events, config, lanes, accountOf } = options;
   const { contractFile, inFlight, simulatorOrigin } = config.records;
   const direct = { proxy: undefined, ca: undefined, timeoutMs: config.requestTimeoutMs };
@@ -89,6 +94,7 @@ export function openRecords(options: RecordsOptions): Records & { close(): Promi
 
   return {
     contract,
+    check: async (...args) => (await service()).check(...args),
     request: async (...args) => (await service()).request(...args),
     status: async (...args) => (await service()).status(...args),
     download: async (...args) => (await service()).download(...args),

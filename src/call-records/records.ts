@@ -53,6 +53,14 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
   }
 
   return {
+    /** Checks what would be requested or downloaded. Rejects with an InputError if it is invalid. Stores nothing. */
+    async check(wanted: RecordsInput | { readonly id: string }, { parameters = {} }: DownloadOptions = {}) {
+      downloadParameters(parameters);
+      if ('id' in wanted) return;
+      await lanes.named(wanted.lane);
+      checkInput(wanted, contract, machine.clock());
+    },
+
     /**
      * Requests records, at most once: if the process dies before the response, the outcome is unknown until an operator resolves it.
      * A request with the same key that has not ended without a file is returned instead. Rejects with an InputError before anything is sent.

@@ -50,6 +50,7 @@ export const COMMANDS: readonly string[] = [
   'suppress add numbers.csv',
   'suppress import missing.csv',
   'suppress import .',
+  'suppress import bad.csv',
   'suppress undo 77',
   'keys create --name shop',
   'keys create --scope read',
@@ -174,14 +175,10 @@ export const WITH_ACCOUNT: readonly string[] = [
   `records fetch ${DAYS} --json`,
   `records request ${DAYS} --set zone`,
   `records request ${DAYS} --set __proto__=1`,
-  'records status nothing',
-];
-
-/** These are in the audit trail before they are checked. */
-export const AUDITED: readonly string[] = [
   `records request ${DAYS} --set zonee=1`,
   `records request ${DAYS} --from 2019-12-31 --to 2020-01-01`,
   `records request ${DAYS} --from 2023-01-31 --to 2023-01-31 --global-mobile`,
+  'records status nothing',
 ];
 
 /** What is piped into a command that cannot use it, and the command. */

@@ -282,12 +282,21 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
           for (const row of batch) if (row.kind === 'invalid') invalid.push(invalidRowOf(row, 'csv'));
           const valid = batch.filter((row) => row.kind === 'recipient').map(({ number }) => number);
           if (international.length < MAX_NUMBERS_READ) international.push(...valid);
-          yield valid;
+          if (valid.length > 0) yield valid;
         }
       }
       const source = typeof input === 'string' ? `file ${basename(input)}` : undefined;
       const named = { ...options, source: options.source ?? source };
-      const done = await perform('add', named, {}, (made) => suppression.addBatches(numbers(), made));
+      // Only once there is a number: a list without one leaves no trace.
+      const batches = numbers();
+      const first = await batches.next();
+      async function* all(): AsyncGenerator<string[]> {
+        if (!first.done) yield first.value;
+        yield* batches;
+      }
+      const done = first.done
+        ? NOTHING
+        : await perform('add', named, {}, (made) => suppression.addBatches(all(), made));
       const { rows, duplicates, recipientCount } = list.counts();
       const collected = invalidRows();
       for (const row of invalid) collected.add(row, list.columns, () => row);

@@ -176,7 +176,7 @@ const ENDS_WITH_COPY = /: (?:volley (?:[^.;`"']|"[^"]*"|'[^']*'|\.(?=\S))*|mkdir
  */
 export function asSentence(message: string): string {
   const text = message.replace(
-    /^[a-z]+(?=[\s,;:.']|$)/,
+    /^[a-z]+(?=[\s,;:']|\.(?![a-z])|$)/,
     (word) => word.charAt(0).toUpperCase() + word.slice(1),
   );
   return /[.!?…]$/.test(text) || text.includes('\n') || ENDS_WITH_COPY.test(text) ? text : `${text}.`;

@@ -163,7 +163,7 @@ function readCredentials(
   if (!hasKey && account === undefined && client === undefined) {
     const set =
       wanted.kind === 'client' ? 'client' : 'apiKeyEnv (the name of a variable), apiKey, or account';
-    report([], `has no credentials: set ${set}`);
+    report([], `the lane has no credentials: set ${set}`);
     return undefined;
   }
   /** The value of a field, or of the variable that its `…Env` field names. Exactly one of the two must be set. */

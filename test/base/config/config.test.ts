@@ -597,7 +597,7 @@ describe('A lanes file', () => {
       '5 "c d" hourlyQuota must be a whole number of requests an hour from 1 to 10000000, or "auto"',
       '6 4 name must be up to 40 letters, digits and _ . -, starting with a letter or digit',
       '6 4 maxRecipientsPerRequest must be a whole number from 1 to 1000',
-      '7 "e" has no credentials: set apiKeyEnv (the name of a variable), apiKey, or account',
+      '7 "e" the lane has no credentials: set apiKeyEnv (the name of a variable), apiKey, or account',
       '8 "f" apiKey must be given as either apiKey or apiKeyEnv',
       '9 "g" account.pasword is not a field; did you mean password?',
       '10 "h" account.password must be given as either password or passwordEnv',

@@ -34,11 +34,9 @@ export class LongFirst extends BaseSequencer {
 
 function shuffled(files: readonly TestSpecification[], seed: number): TestSpecification[] {
   const random = seededRandom(seed);
-  const keyed = files
-    .map((file) => ({ file, name: file.moduleId }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-  return keyed
-    .map(({ file }) => ({ file, at: random() }))
+  return [...files]
+    .sort((a, b) => (a.moduleId < b.moduleId ? -1 : 1))
+    .map((file) => ({ file, at: random() }))
     .sort((a, b) => a.at - b.at)
     .map(({ file }) => file);
 }

@@ -35,6 +35,7 @@ const parts = {
   processes: { include: PROCESSES, exclude: ALONE },
   chromium: { include: CHROMIUM, exclude: ALONE },
   alone: { include: ALONE, exclude: [] },
+  together: { include: ALL, exclude: ALONE },
   all: { include: ALL, exclude: [] },
 } satisfies Record<string, Files>;
 

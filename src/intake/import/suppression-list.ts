@@ -294,9 +294,14 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
         if (!first.done) yield first.value;
         yield* batches;
       }
-      const done = first.done
-        ? NOTHING
-        : await perform('add', named, {}, (made) => suppression.addBatches(all(), made));
+      let done = NOTHING;
+      try {
+        if (!first.done)
+          done = await perform('add', named, {}, (made) => suppression.addBatches(all(), made));
+      } finally {
+        // Closes the file if nothing has read it to its end.
+        await batches.return(undefined);
+      }
       const { rows, duplicates, recipientCount } = list.counts();
       const collected = invalidRows();
       for (const row of invalid) collected.add(row, list.columns, () => row);

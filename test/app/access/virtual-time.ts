@@ -10,7 +10,7 @@ const STEP_MS = 5_000;
 export function virtualTime() {
   let passedMs = 0;
   const alarms = new Set<{ readonly at: number; readonly ring: () => void }>();
-  /** How often somebody has begun to wait for so many ms. */
+  /** How many waits of so many ms have begun. */
   const begun = new Map<number, number>();
   const time: SpreadTime = {
     alarm(ms, ring) {

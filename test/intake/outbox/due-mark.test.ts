@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { checkOldCampaigns } from '../../../src/engine/recovery/old-campaigns.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
-import { cancelAllWaiting } from '../../../src/intake/outbox/cancel-all.js';
 import { outboxStore } from '../../../src/intake/outbox/store.js';
 import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
 import { forgetWave } from '../../../src/intake/outbox/wave.js';
@@ -25,18 +24,7 @@ async function sentOutbox() {
     0.5,
     own.now(),
   );
-  const { campaign, ...others } = commandStore(own.laneStore);
-  const lane = {
-    ...own.laneStore,
-    clock: own.now,
-    emit: () => {},
-    commands: {
-      ...others,
-      campaign: (action: 'pause' | 'resume' | 'cancel', id: string, reason?: string) =>
-        campaign(action, id, reason, own.now()),
-    },
-  };
-  return { ...own, cancelAll: () => cancelAllWaiting(lane, own.name, RETENTION_MS, 'a test') };
+  return own;
 }
 
 type Sent = Awaited<ReturnType<typeof sentOutbox>>;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
-import { cancelAllWaiting } from '../../../src/intake/outbox/cancel-all.js';
 import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../../src/intake/outbox/outbox.js';
 import { indexOutbox } from '../../../src/intake/outbox/outbox-index.js';
@@ -119,18 +118,7 @@ test('Messages that are planned and not claimed are cancelled with those that wa
   for (const id of ['a', 'b', 'c']) await own.put(id);
   expect(await own.tend()).toMatchObject({ planned: 3 });
   await own.put('later', 3_600_000);
-  const { campaign, ...others } = commandStore(own.laneStore);
-  const lane = {
-    ...own.laneStore,
-    clock: own.now,
-    emit: () => {},
-    commands: {
-      ...others,
-      campaign: (action: 'pause' | 'resume' | 'cancel', id: string, reason?: string) =>
-        campaign(action, id, reason, own.now()),
-    },
-  };
-  expect(await cancelAllWaiting(lane, own.name, RETENTION_MS, 'a test')).toEqual({
+  expect(await own.cancelAll()).toEqual({
     cancelled: 4,
     inFlight: 0,
   });

@@ -5,9 +5,11 @@ import { readLua } from '../../../src/base/redis/script.js';
 import type { OutboxChange } from '../../../src/campaign/outbox-views.js';
 import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
 import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
+import { commandStore } from '../../../src/engine/lane/lane.js';
 import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { cancelAllWaiting } from '../../../src/intake/outbox/cancel-all.js';
 import { definitionOf } from '../../../src/intake/outbox/change-outbox.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
 import { settingsReplacer } from '../../../src/intake/outbox/set-outbox.js';
@@ -113,6 +115,17 @@ export async function outboxFixture(
     /** Cancels a message, wherever it is. */
     cancel: async (id: string, version: number | null = null): Promise<string> =>
       (await store.cancel(id, { version, now, retentionMs: RETENTION_MS, time: now })).outcome,
+    /** Cancels everything that waits, as an operator does. */
+    cancelAll() {
+      const { campaign, ...others } = commandStore(lane.store);
+      const commands = {
+        ...others,
+        campaign: (action: 'pause' | 'resume' | 'cancel', id: string, reason?: string) =>
+          campaign(action, id, reason, now),
+      };
+      const operated = { ...lane.store, clock: () => now, emit: () => {}, commands };
+      return cancelAllWaiting(operated, name, RETENTION_MS, 'a test');
+    },
     tend: () => tendOutbox(lane.store, name, tending()),
     /** Tends the outbox if it has something to do, as turns and the sweep do. */
     tendDue: () => tendDue(lane.store, tending()),

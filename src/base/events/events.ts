@@ -10,7 +10,6 @@ import { createMask } from './mask.js';
 
 export type { EventOf, EventType, VolleyEvent } from './catalogue.js';
 export type { LogDestination } from './log.js';
-export { maskNumber } from './mask.js';
 
 /** Emits events: each one is logged and passed to the listeners of this process. */
 export interface Events {

@@ -1,9 +1,9 @@
 import { formatDuration, parseDuration } from '../duration.js';
-import { type Mask, maskNumber } from './mask.js';
+import type { Mask } from './mask.js';
 
 /** A kind of event field: the type of its value, and how it appears in the log. */
 export interface Field<Value> {
-  readonly kind: 'id' | 'enum' | 'phone' | 'prose' | 'failure' | 'number' | 'time' | 'span';
+  readonly kind: 'id' | 'enum' | 'prose' | 'failure' | 'number' | 'time' | 'span';
   readonly isNullable?: boolean;
   /** The value in a JSON log line, for programs. */
   toJson(value: Value, mask: Mask): string | number | null;
@@ -33,9 +33,6 @@ export const foreignId: Field<string> = {
 export function oneOf<const Value extends string>(..._values: Value[]): Field<Value> {
   return { kind: 'enum', toJson: (value) => value, toText: (value) => value };
 }
-
-/** A phone number. The log shows only its end. */
-export const phone: Field<string> = { kind: 'phone', toJson: maskNumber, toText: maskNumber };
 
 /** A text that the service or the system wrote. The log truncates it. */
 export const prose: Field<string> = {

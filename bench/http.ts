@@ -20,6 +20,7 @@ import { createVolley } from '../src/app/runtime.js';
 import { loadLocalConfig } from '../src/base/config/index.js';
 import { createEvents } from '../src/base/events/events.js';
 import { connect, type Redis } from '../src/base/redis/connection.js';
+import type { EnqueueOutcome } from '../src/intake/import/campaign-input.js';
 import { importedFromFile } from './http/import-from-file.js';
 import { type Server, startServer } from './http/server.js';
 import { TEXTS, writeList } from './list.js';
@@ -91,9 +92,10 @@ async function uploaded(path: string, message: string) {
     headers: { authorization: `Bearer ${key}` },
     body: form,
   });
-  const said = (await reply.json()) as { recipients?: number };
+  const said = (await reply.json()) as Partial<Extract<EnqueueOutcome, { recipientCount: number }>>;
   const seconds = (performance.now() - began) / 1_000;
-  if (reply.status !== 201 || said.recipients !== rows) throw new Error(`answered ${JSON.stringify(said)}`);
+  if (reply.status !== 201 || said.recipientCount !== rows)
+    throw new Error(`answered ${JSON.stringify(said)}`);
   const { peakMb } = server.meter();
   await server.stop();
   return { seconds, beforeMb, peakMb };

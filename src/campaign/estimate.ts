@@ -54,8 +54,6 @@ export interface LaneOutlook extends LaneState {
   readonly certain: number;
   readonly latency: number;
   readonly virtualTime: number;
-  /** Recipients per request as learned; 0: not learned. */
-  readonly maxRecipients: number;
   readonly stopped: string;
   readonly held: string;
   /** Whether the lane backs off because the service does not respond. */

@@ -244,7 +244,7 @@ export const laneStatus = z
       .readonly(),
     awaitingReports: count,
     unknownOutcomes: count.describe('Requests that may or may not have been accepted'),
-    maxRecipients: count.describe('Recipients per request, as configured or as learned from refusals'),
+    maxRecipients: count.describe('Recipients per request, as configured'),
   })
   .readonly()
   .meta({ id: 'LaneStatus' });

@@ -159,10 +159,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
     campaigns: { running: view.running, waiting: view.waiting, scheduled: view.scheduled },
     awaitingReports: view.awaiting,
     unknownOutcomes: view.unknown,
-    maxRecipients:
-      view.maxRecipients === 0
-        ? settings.maxRecipientsPerRequest
-        : Math.min(view.maxRecipients, settings.maxRecipientsPerRequest),
+    maxRecipients: settings.maxRecipientsPerRequest,
   };
 }
 
@@ -345,7 +342,7 @@ function estimateOf(
 ): Estimate {
   if (outlook === null) return { eta: null, completion: null };
   const { rules } = lane;
-  const most = Math.min(rules.maxRecipients, outlook.maxRecipients || rules.maxRecipients, state.batch);
+  const most = Math.min(rules.maxRecipients, state.batch);
   const isWaiting = state.state === 'scheduled' || state.state === 'running' || state.state === 'paused';
   const requestsOf = (recipients: number): number => Math.ceil(recipients / most);
   return estimate(outlook, rules, {

@@ -43,7 +43,6 @@ const idle: LaneOutlook = {
   latency: 100,
   paceAt: 0,
   virtualTime: 0,
-  maxRecipients: 0,
   stopped: '',
   held: '',
   noToken: '',

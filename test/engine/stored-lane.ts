@@ -61,7 +61,6 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
     /** The lane waits for a token since then. */
     awaitToken: (reason: string, since: number) =>
       redis.hset(record, { tokenReason: reason, time: since, closedAt: since }),
-    limitRecipients: (most: number) => redis.hset(record, 'maxRecipients', most),
     /** Of the ledger: when the lane was last used, and its buckets and totals. */
     setLedger: (fields: Readonly<Record<string, number>>) => redis.hset(record, fields),
     /** The sends that the ledger counts. */

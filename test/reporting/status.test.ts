@@ -47,7 +47,6 @@ const OPEN: LaneStatusRecord = {
   tokenReason: '',
   throttled: 0,
   epoch: 0,
-  maxRecipients: 0,
   running: 1,
   scheduled: 0,
   waiting: 0,

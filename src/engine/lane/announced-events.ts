@@ -31,8 +31,6 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
         { type: 'batch.split', lane, campaign, batch: `${campaign}:${first}`, recipientCount, into: 2 },
       ];
     }
-    case 'maximum':
-      return [{ type: 'batch.maximumLearned', lane, maximum: scriptEvent.maximum }];
     case 'unknown': {
       const { campaign, number, recipientCount, reason, overdue, ageMs } = scriptEvent;
       const request = requestReference(campaign, number);

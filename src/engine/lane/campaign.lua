@@ -45,7 +45,6 @@
 ---@field activeMs number see campaign_active_for
 ---@field number? number in the log of results
 ---@field changes? number how often it was written
----@field splits? table of refused batches, by their parent: whether the first half was accepted
 ---@field irregularAt? number
 ---@field letters? string of a campaign of one recipient: its status letter, or empty
 ---@field record? string of a campaign of one recipient: the record of its request
@@ -66,7 +65,6 @@
 ---@class Range
 ---@field first number
 ---@field count number
----@field parent? string of the half of a refused batch: first ordinal and count of the whole
 ---@field again? string set if an earlier request may have been accepted: `underCorrelator`, each batch goes again whole and unchanged, under the correlator of that request; `byOperator`, it goes again by an operator's command
 ---@field firstAt? number with `again`: when the first such request was claimed, ms; the service remembers its correlator for a limited time
 ---@field accused? boolean the service blamed the account for it: it goes behind all others
@@ -141,14 +139,8 @@ local function campaign_is_sendable(c)
   return c.state == 'running' and c.remainder == 'planned' and (c.counts.planned or 0) > 0
 end
 
--- Recipients of a request, as learned by the lane.
-local function lane_batch_size(lane, rules)
-  local learned = lane.maxRecipients > 0 and lane.maxRecipients or rules.maxRecipients
-  return math.min(rules.maxRecipients, learned)
-end
-
--- The same, and at most as many as the campaign allows.
-local function campaign_batch_size(lane, rules, c) return math.min(lane_batch_size(lane, rules), c.batch) end
+-- Recipients of a request: at most as many as the lane and the campaign allow.
+local function campaign_batch_size(rules, c) return math.min(rules.maxRecipients, c.batch) end
 
 -- The recipients of the batch of at most `most` that begins at `first`. It stays within one slice.
 local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end

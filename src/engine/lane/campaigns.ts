@@ -37,7 +37,6 @@ export const RELEASED = luaList(
   z.object({
     first: count,
     count,
-    parent: z.string().optional(),
     again: z.string().optional(),
     firstAt: count.optional(),
     accused: z.boolean().optional(),

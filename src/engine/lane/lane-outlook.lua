@@ -83,7 +83,7 @@ local view = cjson.encode({
   deducted = lane.deducted, deductedAt = lane.deductedAt, returning = returning(),
   inFlightSends = isQuiet and 0 or redis.call('HLEN', claimsKey), inFlightPolls = isQuiet and 0 or redis.call('HLEN', pollsKey),
   lastSendAt = lane.lastSendAt, lastPollAt = lane.lastPollAt, latency = lane.latency, paceAt = lane.paceAt,
-  virtualTime = lane.virtualTime, maxRecipients = lane.maxRecipients,
+  virtualTime = lane.virtualTime,
   stopped = lane.stopped, held = lane.held, noToken = lane.tokenReason, isBackingOff = lane.backingOff ~= '', isUnreachable = lane.backingOff == 'unreachable',
   opensAt = math.max(lane.backoffUntil, lane.tokenAt, lane.graceUntil, lane.mayHaveLost == 1 and lane.barrierUntil or 0),
   unpolled = unpolled, polled = due(polledKey), oldestDue = oldestDue, dueWithin = DUE_WITHIN,

@@ -56,7 +56,6 @@ const outlook = z.object({
   latency: z.number(),
   paceAt: z.number(),
   virtualTime: z.number(),
-  maxRecipients: z.number(),
   stopped: z.string(),
   held: z.string(),
   noToken: z.string(),
@@ -82,8 +81,7 @@ export async function readLaneOutlook(store: LaneStore, now?: number): Promise<L
     time: now,
   });
   const lane = outlook.parse(JSON.parse(json));
-  // Recipients of a request, as learned by the lane, and at most as many as the campaign allows.
-  const most = Math.min(store.rules.maxRecipients, lane.maxRecipients || store.rules.maxRecipients);
+  const most = store.rules.maxRecipients;
   return {
     ...lane,
     campaigns: openCampaigns(running, runningStates, most),

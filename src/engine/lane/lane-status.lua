@@ -113,7 +113,7 @@ local view = {
   window = rules.window, width = lane.bucketMs, ahead = LEDGER.latest(rules, rules.timeout, 0), buckets = buckets == 1 and listed or {}, perMinute = perMinute,
   permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, heldByTenant = lane.heldByTenant == 1, haltedAt = lane.haltedAt, backingOff = lane.backingOff,
   backoffReason = lane.backoffReason, backoffUntil = lane.backoffUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,
-  maxRecipients = lane.maxRecipients, running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,
+  running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,
   tokenAt = lane.tokenAt, tokenReason = lane.tokenReason, pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane), failures = failures,

@@ -32,7 +32,6 @@ const record = z.object({
   tokenReason: z.string(),
   throttled: z.number(),
   epoch: z.number(),
-  maxRecipients: z.number(),
   running: z.number(),
   scheduled: z.number(),
   waiting: z.number(),

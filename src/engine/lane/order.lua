@@ -98,7 +98,7 @@ end
 local function order_range(order, id, c)
   local lane, rules, now = order.lane, order.rules, order.now
   while campaign_is_sendable(c) do
-    local most = order.isForPlaceholders and WORKERS.lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(lane, rules, c)
+    local most = order.isForPlaceholders and WORKERS.lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(rules, c)
     local range = campaign_next(c, most, lane, not order.isForPlaceholders and now or nil)
     if not range then return nil end
     local isRepeat = range.again == 'underCorrelator' and not order.isForPlaceholders

@@ -33,8 +33,8 @@ local LANE_NUMBERS = {
   -- the last 429 came. While the limit is unknown, since when a window is watched, how many requests it held at its last 429, how many the
   -- window before it held, its 429s, and its doubts
   'admitted', 'admittedFrom', 'trial', 'watchedFrom', 'suspected', 'suspectedBefore', 'refused', 'doubts',
-  -- learned from refusals and reports: recipients per request, age at the first poll
-  'maxRecipients', 'firstPoll',
+  -- settle-poll.lua: the learned age of a request at its first poll
+  'firstPoll',
   -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing
   'virtualTime', 'paceAt',
   -- command-lane.lua: when the lane without a token tries again to get one; of a stored lane, the revision of its settings that is needed
@@ -76,7 +76,6 @@ local LANE_TEXTS = {
 ---@field campaign string
 ---@field first number the ordinal of its first recipient
 ---@field count? number its recipients; of sends
----@field parent? string of the half of a refused batch: first ordinal and count of the whole
 ---@field again? string see Range (campaign.lua)
 ---@field firstAt? number when the first request that may have been accepted was claimed, ms
 ---@field accused? boolean see Range (campaign.lua)
@@ -101,7 +100,6 @@ local LANE_TEXTS = {
 ---@field campaign string
 ---@field first number
 ---@field count number
----@field parent? string
 ---@field again? string
 ---@field firstAt? number
 ---@field notAfter? number

@@ -20,7 +20,6 @@ const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('refused'), campaign, recipientCount: integer, reason }),
   z.object({ type: z.literal('rejected'), campaign, ordinal: integer, reason }),
   z.object({ type: z.literal('split'), campaign, first: integer, recipientCount: integer }),
-  z.object({ type: z.literal('maximum'), maximum: integer }),
   z.object({
     type: z.literal('unknown'),
     campaign,

@@ -38,7 +38,7 @@ function WORKERS.note_size(lane, rules, now)
   local repeatAs = lane_repeats_as(rules)
   if lane.repeatAs ~= repeatAs then lane.repeatAs, lane.repeatFrom = repeatAs, now end
   if repeatAs == '' then return 0 end
-  local size = lane_batch_size(lane, rules)
+  local size = rules.maxRecipients
   if lane.batchSize ~= size then lane.batchSize, lane.sizedAt = size, now end
   return math.max(lane.sizedAt, lane.repeatFrom) + lane.mayLoseMs
 end
@@ -48,7 +48,7 @@ end
 function WORKERS.lost_batches(lane, rules, c, lostFrom)
   local isKnown = lane.repeatAs ~= '' and lane.repeatAs == lane_repeats_as(rules) and lane.batchSize > 0
     and math.max(lane.sizedAt, lane.repeatFrom) <= lostFrom and (c.irregularAt or 0) < lostFrom
-  if not isKnown then return campaign_batch_size(lane, rules, c), 0 end
+  if not isKnown then return campaign_batch_size(rules, c), 0 end
   return math.min(lane.batchSize, c.batch), lostFrom
 end
 

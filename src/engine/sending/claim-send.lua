@@ -95,7 +95,7 @@ local order, claims, fields = ORDER.open(keys, lane, rules, want, now, events, f
 local taken = ORDER.take(order, take, function(id, c, range)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
-    campaign = id, first = range.first, count = range.count, parent = range.parent, again = range.again, firstAt = range.firstAt, accused = range.accused,
+    campaign = id, first = range.first, count = range.count, again = range.again, firstAt = range.firstAt, accused = range.accused,
     notAfter = range.notAfter, closesAt = READY.closes_at(keys, c, rules, now), at = now, turn = turn, call = call,
     epoch = lane.epoch, timeout = rules.timeout, margin = rules.margin,
   })

@@ -99,20 +99,6 @@ local function release_range(c, claim, statusesKey, range)
   end
 end
 
--- If both halves of a refused batch are accepted, the service refused its size. The result of the first half is kept until that of
--- the other arrives, and no longer: a list with many bad numbers is split more often than a state may grow.
-local function note_half(c, claim, isAccepted)
-  if not claim.parent then return end
-  c.splits = c.splits or {}
-  local other = c.splits[claim.parent]
-  c.splits[claim.parent] = other == nil and (isAccepted and 1 or 0) or nil
-  local half = math.ceil(tonumber(string.match(claim.parent, ':(%d+)$')) / 2)
-  if other == 1 and isAccepted and (lane.maxRecipients == 0 or lane.maxRecipients > half) then
-    lane.maxRecipients = half
-    events[#events + 1] = { type = 'maximum', maximum = half }
-  end
-end
-
 local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   apply(c, claim, string.gsub(settlement.letters, '-', RECIPIENT_LETTER.unknown), statusesKey)
   -- A placeholder claim for a campaign that sends no more carries its own reason: no worker is lost.
@@ -123,7 +109,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local safeAt = settlement.overdue and claim.at + 2 * timeout + margin or now
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
-    turn = claim.turn, campaign = id, first = claim.first, count = claim.count, parent = claim.parent, at = claim.at, epoch = claim.epoch,
+    turn = claim.turn, campaign = id, first = claim.first, count = claim.count, at = claim.at, epoch = claim.epoch,
     again = claim.again, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, notAgain = settlement.notAgain,
     notAfter = claim.notAfter,
   })
@@ -165,7 +151,6 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
   if settlement.requestId == '' then
     events[#events + 1] = { type = 'unfollowable', campaign = id, number = claim.number, recipientCount = claim.count }
   end
-  if not settlement.byNotification then note_half(c, claim, true) end
   if not rules.notify then return end
   if settlement.digest then
     request_remember(filterKey, c.capacity or c.ordinals, settlement.hashes)
@@ -180,7 +165,7 @@ end
 -- If an earlier request may have been accepted, and the batch is not sent again, its outcome is unknown.
 function RECIPIENTS.putBack(id, c, claim, _, statusesKey, recordsKey)
   if not claim.again or c.remainder == 'planned' then
-    local range = { first = claim.first, count = claim.count, parent = claim.parent, again = claim.again }
+    local range = { first = claim.first, count = claim.count, again = claim.again }
     return release_range(c, claim, statusesKey, range)
   end
   remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statusesKey, recordsKey)
@@ -229,19 +214,18 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
     return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey, notAgain)
   end
   c.refusals = c.refusals + 1
-  note_half(c, claim, false)
   local isPart = string.find(settlement.letters, RECIPIENT_LETTER.rejected, 1, true) and not claim.again and not claim.isLate
   -- Batches of a campaign have one text. If the service has accepted none, halves would be refused, too.
   local isAllText = settlement.isText and claim.count > 1 and c.accepted == 0 and not claim.again and not lane_is_recovering(lane)
   if isAllText then
-    release_range(c, claim, statusesKey, { first = claim.first, count = claim.count, parent = claim.parent })
+    release_range(c, claim, statusesKey, { first = claim.first, count = claim.count })
     if c.state == 'running' then refusals_pause(id, c, 'the service refuses the text: ' .. settlement.reason) end
   elseif isPart then
     reject_named(id, c, claim, settlement, statusesKey, recordsKey)
   elseif claim.count > 1 then
-    local half, parent = math.floor(claim.count / 2), string.format('%d:%d', claim.first, claim.count)
-    release_range(c, claim, statusesKey, { first = claim.first, count = half, parent = parent, again = claim.again })
-    release_range(c, claim, statusesKey, { first = claim.first + half, count = claim.count - half, parent = parent, again = claim.again })
+    local half = math.floor(claim.count / 2)
+    release_range(c, claim, statusesKey, { first = claim.first, count = half, again = claim.again })
+    release_range(c, claim, statusesKey, { first = claim.first + half, count = claim.count - half, again = claim.again })
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipientCount = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
@@ -262,7 +246,7 @@ function RECIPIENTS.accuse(id, c, claim, settlement, statusesKey, recordsKey)
     return RECIPIENTS.release(id, c, claim, settlement, statusesKey, recordsKey)
   end
   if claim.accused then return RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey) end
-  release_range(c, claim, statusesKey, { first = claim.first, count = claim.count, parent = claim.parent, accused = true })
+  release_range(c, claim, statusesKey, { first = claim.first, count = claim.count, accused = true })
   events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
 end
 
@@ -280,7 +264,7 @@ function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
   local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
     return release_range(c, claim, statusesKey, {
-      first = claim.first, count = claim.count, parent = claim.parent, again = 'underCorrelator', size = claim.size,
+      first = claim.first, count = claim.count, again = 'underCorrelator', size = claim.size,
     })
   end
   remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)

@@ -70,8 +70,7 @@ export interface CampaignInput extends CampaignFields {
   /**
    * Estimates when the campaign is sent, as `eta` and `completion` of the preview; otherwise both are null. It costs a look at all
    * campaigns that are running, so a program that creates many small campaigns does without it, and reads their status instead.
-   * Without it, `requests` of the preview does not know either whether the lane has learned a smaller maximum of recipients per
-   * request. `preview` always estimates.
+   * `preview` always estimates.
    */
   readonly estimate?: boolean | undefined;
   /** Called when everything is imported and before anything is launched; false discards the import. */

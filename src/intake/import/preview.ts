@@ -142,8 +142,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
       isSuppressionChecked: boolean,
     ): Preview {
       const counts = { ...list.counts(), recipientCount: recipients, suppressed };
-      const { maxRecipients } = lane.rules;
-      const most = Math.min(maxRecipients, outlook?.maxRecipients || maxRecipients);
+      const most = lane.rules.maxRecipients;
       const sends = requestsNeeded(recipients, isShared, most, SLICE);
       const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, sendAt ?? 0)) =>
         estimateOnce(known, lane.rules, {

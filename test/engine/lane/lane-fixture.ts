@@ -120,9 +120,19 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
   turns += 1;
   const turn = `turn-${turns}`;
   let calls = 0;
-  const ask = (now: number | undefined, want: number): Promise<ClaimReply<SendClaim>> => {
+  const ask = (
+    now: number | undefined,
+    want: number,
+    others: Partial<ScriptRules> = {},
+  ): Promise<ClaimReply<SendClaim>> => {
     calls += 1;
-    return sendClaims(store).take({ turn, call: calls, want, seen: 0, now });
+    return sendClaims({ ...store, rules: { ...rules, ...others } }).take({
+      turn,
+      call: calls,
+      want,
+      seen: 0,
+      now,
+    });
   };
   const settle = (
     claims: SendClaim | readonly SendClaim[],
@@ -185,8 +195,9 @@ export function laneFixture(redis: Redis, prefix: string, lane: string, change: 
       await stored.run(id, Math.max(0, (await stored.virtualTime()) - 5));
     },
     state: stored.state,
-    /** The reply to a claim in a turn of this fixture. */
-    ask: (now: number | undefined = START, want = 1) => ask(now, want),
+    /** The reply to a claim in a turn of this fixture; `others`: rules that have changed since. */
+    ask: (now: number | undefined = START, want = 1, others: Partial<ScriptRules> = {}) =>
+      ask(now, want, others),
     /** Claims so many batches in a turn of this fixture. */
     claim: async (now: number | undefined = START, want = 1) => (await ask(now, want)).claims,
     /** Claims a batch, which there must be. */

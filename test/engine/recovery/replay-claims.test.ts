@@ -47,8 +47,8 @@ async function laneThatLosesData(name: string, recipients: number, most = 1) {
     /** Claims batches of at most `size` recipients. */
     async claim(want: number, most = 1, by = memory): Promise<readonly SendClaim[]> {
       call += 1;
-      await fixture.stored.limitRecipients(most);
-      const reply = await sendClaims(lane).take({ turn: `t${call}`, call: 1, want, seen: by.self.seen });
+      const sized = { ...lane, rules: { ...lane.rules, maxRecipients: most } };
+      const reply = await sendClaims(sized).take({ turn: `t${call}`, call: 1, want, seen: by.self.seen });
       by.claimed(reply.claims);
       return reply.claims;
     },

@@ -226,22 +226,3 @@ test('The placeholder claims of a cancelled campaign keep no other campaign wait
   const reply = await lane.ask(START + 5_000, 32);
   expect(reply.claims).toHaveLength(32);
 });
-
-test('A campaign stores the result of half a batch only until the other half has one', async () => {
-  const lane = laneFixture(redis, prefix, 'splits', { maxRecipients: 8, quota: 1_000 });
-  await lane.campaign('c', 64, { accepted: 1 });
-  for (let call = 1; call < 200; call += 1) {
-    const claims = await lane.claim(START + call, 4);
-    if (claims.length === 0) break;
-    // Every eighth number is bad.
-    const entries = claims.map((claim) =>
-      claim.first % 8 === 0 || Math.floor((claim.first + claim.count - 1) / 8) > Math.floor(claim.first / 8)
-        ? ({ claim, result: 'refused', reason: 'x' } as const)
-        : ({ claim, result: 'accepted', letters: 'T'.repeat(claim.count), requestId: 'r' } as const),
-    );
-    await lane.settlements.send(entries, 0, START + call);
-  }
-  const state = await lane.state('c');
-  expect(state).toMatchObject({ counts: { rejected: 8, deliveredToTerminal: 56 }, splits: {} });
-  expect(Object.keys(state['splits'] ?? {})).toEqual([]);
-});

@@ -58,8 +58,8 @@ const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object
   refuse: {
     counts: PLANNED,
     released: [
-      { first: 0, count: 1, parent: '0:2' },
-      { first: 1, count: 1, parent: '0:2' },
+      { first: 0, count: 1 },
+      { first: 1, count: 1 },
     ],
     refusals: 1,
   },

@@ -11,8 +11,7 @@ test('A batch sent again under its correlator keeps its recipients, even above a
   await lane.campaign('c', 8);
   const claims = await lane.claim();
   await lane.settle(claims, 'unknown', START + 1);
-  await lane.stored.limitRecipients(4);
-  const again = await lane.ask(START + 2, 2);
+  const again = await lane.ask(START + 2, 2, { maxRecipients: 4 });
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 8]]);
 });
 
@@ -91,8 +90,7 @@ test('A batch whose worker did not repeat it stays whole, and is repeated later'
   const again = await lane.claim(2, START + 10);
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
   await lane.settle(again.claims, 'released', START + 20);
-  await lane.stored.limitRecipients(1);
-  const third = await lane.claim(3, START + 30);
+  const third = await lane.ask(START + 30, 1, { maxRecipients: 1 });
   expect(third.claims.map(({ first, count, again }) => [first, count, again])).toEqual([
     [0, 2, 'underCorrelator'],
   ]);
@@ -216,8 +214,7 @@ test('A batch that an operator resends and then cancels becomes unknown, because
   await lane.settle(claims, 'unknown', START + 1);
   const later = START + 120_000;
   await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), later);
-  await lane.stored.limitRecipients(2);
-  const part = await lane.ask(later);
+  const part = await lane.ask(later, 1, { maxRecipients: 2 });
   await lane.settle(part.claims, 'notSent', later, { reason: 'x' });
   await lane.commands.campaign('cancel', 'c');
   await lane.sweep(later + 60_000);

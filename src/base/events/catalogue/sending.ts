@@ -134,12 +134,6 @@ export const SENDING_EVENTS = {
     (e) =>
       `campaign ${e.campaign}: Volley divides batch ${e.batch} with ${e.recipientCount} into ${e.into} to find the recipient that the service refuses`,
   ),
-  'batch.maximumLearned': entry(
-    'warn',
-    { lane: id, maximum: number },
-    (e) =>
-      `lane ${e.lane}: the service accepts at most ${e.maximum} recipients per request; Volley sends smaller requests from now on`,
-  ),
   'recipient.rejected': entry(
     'info',
     { lane: id, campaign: id, position: number, reason: prose },

@@ -20,6 +20,7 @@ list('spring.csv', `Anna,${DELIVERED},a-1`, `Bo,${REFUSED},b-2`, `Anna,${DELIVER
 list('unknown.csv', `Cy,${UNKNOWN},c-3`);
 list('messy.csv', 'Di,+44 12,d-4', 'Ed,07700 900101,e-5', `Flo,${DELIVERED},f-6`);
 list('reminders.csv', `Gil,${DELIVERED},g-7`);
+write('opt-outs.csv', '+447700900101\n+447700900102\n');
 const FAR = '2030-05-01T09:00:00Z';
 
 /** One session of one user, from the first preview to the audit trail, with each command that ends by itself. */
@@ -106,6 +107,8 @@ test('The texts and the --json output of each command are those in session.txt',
   for (const command of ['pause', 'resume']) await once(command, 'last');
   await once('cancel', 'last', '--yes');
   await run('list', '--state', 'cancelled');
+  await once('list', '--name', 'SPRING', '--lane', 'default', '--tag', 'vip', '--created-from', '2020-01-01');
+  await once('list', '--created-before', '2020-01-01');
 
   await once(
     'schedule',
@@ -124,7 +127,8 @@ test('The texts and the --json output of each command are those in session.txt',
   await run('schedule', 'next', 'weekly');
   for (const command of ['pause', 'resume', 'remove']) await once('schedule', command, 'weekly');
 
-  await once('outbox', 'create', 'visits', '-m', 'Hi {{name}}', '-s', 'ACME', '--late', '1h');
+  for (const text of ['Hi {{name}}', 'Hi {{name}}', 'Bye'])
+    await once('outbox', 'create', 'visits', '-m', text, '-s', 'ACME', '--late', '1h');
   await once('outbox', 'put', 'visits', 'v1', DELIVERED, '--send-at', FAR, '--set', 'name=Gil');
   await once('outbox', 'put', 'visits', 'v2', DELIVERED, '--send-at', FAR, '--set', 'name=Hal', '--json');
   await run('outbox', 'list');
@@ -141,9 +145,12 @@ test('The texts and the --json output of each command are those in session.txt',
   await run('suppress', 'why', SUPPRESSED);
   await run('suppress', 'operations');
   await once('suppress', 'undo', 'last');
+  await once('suppress', 'undo', 'last');
+  await once('suppress', 'import', 'opt-outs.csv', '--lane', 'default', '--reason', 'monthly list');
   await once('suppress', 'remove', SUPPRESSED);
   await once('keys', 'create', '--name', 'shop', '--scope', 'read,send');
   await run('keys', 'list');
+  await run('keys', 'show', 'last');
   await once('keys', 'rotate', 'last');
   await once('keys', 'revoke', 'last');
   await run('records', 'list');

@@ -1,8 +1,7 @@
-import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
-import { run } from '../../../src/surfaces/cli/program.js';
-import { scene } from '../../scene/scene.js';
+import { type Settings, scene } from '../../scene/scene.js';
+import { CTRL_C, CTRL_D, onTerminal } from './on-terminal.js';
 
 const {
   shell,
@@ -16,41 +15,17 @@ const {
   settings: { MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1' },
 });
 
-const CTRL_C = '\u0003';
-
-/** Runs a command on a terminal. The user types `reply` to its question, or presses Ctrl-D if it is undefined. */
-async function onTerminal(
-  reply: string | undefined,
-  env: Readonly<Record<string, string>>,
-  ...args: readonly string[]
-) {
-  const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: true, columns: 80, rows: 40 });
-  const [stdin, stdout, stderr] = [stream(), stream(), stream()];
-  let messages = '';
-  stderr.setEncoding('utf8').on('data', (text: string) => {
-    messages += text;
-    if (!text.includes('[y/N]')) return;
-    if (reply === undefined) stdin.end();
-    else stdin.write(reply === CTRL_C ? reply : `${reply}\n`);
-  });
-  const exit = await run(args, {
-    env: { ...settings, ...env },
-    cwd,
-    stdin: stdin as unknown as NodeJS.ReadStream,
-    stdout: stdout as unknown as NodeJS.WriteStream,
-    stderr: stderr as unknown as NodeJS.WriteStream,
-    clock: Date.now,
-  });
-  return { exit, messages, stdout: String(stdout.read() ?? '') };
-}
+/** Runs a command on a terminal, where the user gives this reply to its question. */
+const asked = (reply: string, env: Settings, ...args: readonly string[]) =>
+  onTerminal({ cwd, env: { ...settings, ...env } }, { '[y/N]': [reply] }, ...args);
 
 const send = ['send', list, '-s', '447700900000', '-m', 'Hi {{name}}'];
 const campaigns = async (): Promise<unknown> => (await shell().json('list')).output;
 
-test.each([['n'], [''], ['maybe'], [undefined]])(
+test.each([['n'], [''], ['maybe'], [CTRL_D]])(
   'On a terminal, the reply %j to the question sends nothing',
   async (reply) => {
-    const { exit, messages, stdout } = await onTerminal(reply, { NO_COLOR: '1' }, ...send);
+    const { exit, messages, stdout } = await asked(reply, {}, ...send);
     expect(messages.split('\n').map((line) => line.trimEnd())).toEqual(
       expect.arrayContaining([
         'text        Hi {{name}}',
@@ -75,16 +50,16 @@ test.each([['n'], [''], ['maybe'], [undefined]])(
 );
 
 test('On a terminal, --json asks, too: an output format is no consent', async () => {
-  const { exit, messages, stdout } = await onTerminal('n', { NO_COLOR: '1' }, ...send, '--json');
+  const { exit, messages, stdout } = await asked('n', {}, ...send, '--json');
   expect(messages).toContain('Send to 1 recipient via sms.example?');
   expect([exit, JSON.parse(stdout)]).toMatchObject([1, { error: { code: 'declined' } }]);
   expect(await campaigns()).toMatchObject({ campaigns: [] });
 });
 
-test.each([[CTRL_C], [undefined]])(
+test.each([[CTRL_C], [CTRL_D]])(
   'After %j at the question, the shell prompt has a line of its own',
   async (reply) => {
-    const { exit, messages } = await onTerminal(reply, { NO_COLOR: '1' }, ...send);
+    const { exit, messages } = await asked(reply, {}, ...send);
     const isInterrupted = reply === CTRL_C;
     const last = isInterrupted ? 'Interrupted; nothing was sent.' : 'Nothing was sent.';
     const lines = stripVTControlCharacters(messages).replaceAll('\r', '').split('\n');
@@ -99,15 +74,15 @@ test.each([[CTRL_C], [undefined]])(
 );
 
 test('On a terminal, the question names the cost, and the preview before it shows how it comes about', async () => {
-  const prices = { NO_COLOR: '1', PRICE_PER_SEGMENT: '0.042 EUR' };
-  const { messages } = await onTerminal('n', prices, ...send, '--max-cost', '1');
+  const prices = { PRICE_PER_SEGMENT: '0.042 EUR' };
+  const { messages } = await asked('n', prices, ...send, '--max-cost', '1');
   expect(messages).toContain('cost        0.042 EUR at 0.042 EUR per segment; the limit is 1.00 EUR');
   expect(messages).toContain('Send to 1 recipient for 0.042 EUR via sms.example?');
   expect(await campaigns()).toMatchObject({ campaigns: [] });
 });
 
 test('On a terminal, the reply y to the question sends the campaign', async () => {
-  const { exit, stdout } = await onTerminal('y', { NO_COLOR: '1' }, ...send);
+  const { exit, stdout } = await asked('y', {}, ...send);
   expect(stdout).toMatch(/^Campaign \w+: 1 recipient via sms\.example\.\n/);
   expect(exit).toBe(0);
   expect(await campaigns()).toMatchObject({ campaigns: [{ name: 'list' }] });
@@ -118,21 +93,21 @@ test('On a terminal, cancel shows what it cancels and asks first, unless --yes i
   const stateOf = async (id: string): Promise<unknown> => (await cli.json('status', id)).output;
   const { output } = await cli.json(...send, '--yes', '--again');
   const { id } = output as { id: string };
-  const kept = await onTerminal('n', { NO_COLOR: '1' }, 'cancel', id);
+  const kept = await asked('n', {}, 'cancel', id);
   expect(kept.messages).toContain(`Campaign ${id} (list): 1 of 1 recipient would get no message.`);
   expect(kept.messages).toContain('Cancel the messages to 1 recipient? This cannot be undone.');
   expect(kept.messages).toContain('Nothing was cancelled.');
   expect(kept.exit).toBe(1);
-  const left = await onTerminal(CTRL_C, { NO_COLOR: '1' }, 'cancel', id);
+  const left = await asked(CTRL_C, {}, 'cancel', id);
   expect(left.messages).toContain('Interrupted; nothing was cancelled.');
   expect(left.exit).toBe(130);
   expect(await stateOf(id)).toMatchObject({ state: 'running' });
-  const cancelled = await onTerminal('y', { NO_COLOR: '1' }, 'cancel', id);
+  const cancelled = await asked('y', {}, 'cancel', id);
   expect(cancelled.stdout).toContain(`Campaign ${id} is cancelled. 1 recipient will get no message`);
   // It is cancelled already, so there is nothing to ask.
-  expect((await onTerminal('n', {}, 'cancel', id)).exit).toBe(0);
+  expect((await asked('n', {}, 'cancel', id)).exit).toBe(0);
   const { output: other } = await cli.json(...send, '--yes', '--again');
-  const unasked = await onTerminal('n', {}, 'cancel', (other as { id: string }).id, '--yes');
+  const unasked = await asked('n', {}, 'cancel', (other as { id: string }).id, '--yes');
   expect(unasked.messages).not.toContain('[y/N]');
   expect(unasked.exit).toBe(0);
 });
@@ -146,7 +121,7 @@ test('Without a terminal, cancel needs --yes; with nothing left to send, it is r
   expect((await cli.json('status', id)).output).toMatchObject({ state: 'running' });
   // Its only message is on the network.
   await stored().settle(id, 'N');
-  const { exit, messages, stdout } = await onTerminal(undefined, { NO_COLOR: '1' }, 'cancel', id);
+  const { exit, messages, stdout } = await asked('', {}, 'cancel', id);
   expect([exit, stdout]).toEqual([2, '']);
   expect(messages.replace(/\s+/g, ' ')).toBe(
     `volley: Everything of campaign ${id} has been sent; there is nothing to cancel. `,
@@ -157,13 +132,13 @@ test('A list that repeats a number with another text says so before the question
   const to = '+447700900102';
   const repeated = write('repeated.csv', `name,phone\nAnna,${to}\nBo,${to}\nAnna,${to}\n`);
   const sendRepeated = ['send', repeated, '-s', '447700900000', '-m', 'Hi {{name}}'];
-  const { messages } = await onTerminal('n', { NO_COLOR: '1' }, ...sendRepeated);
+  const { messages } = await asked('n', {}, ...sendRepeated);
   expect(messages).toContain('1 of 3 rows');
   // On a terminal, long lines are broken.
   expect(messages.replace(/\s+/g, ' ')).toContain(
     'warning 1 number appears again with another text: line 3 (same number as line 2). Only the first message to a number is sent. To send all messages, use --duplicates keep',
   );
-  const cli = shell({ NO_COLOR: '1' });
+  const cli = shell();
   const preview = await cli.volley('preview', ...sendRepeated.slice(1));
   expect(preview.stdout).toContain(
     `2 rows with the number of an earlier row:\n  line 3: ${to} has another text than line 2\n  line 4: ${to} repeats line 2\n`,
@@ -188,7 +163,7 @@ test('A list that repeats a number with another text says so before the question
 
 test('The status and the report show the rows that --skip-invalid left out', async () => {
   const partly = write('partly.csv', 'phone,reference\n+447700900103,r1\nask Bo,r2\n+447700900103,r3\n');
-  const { json, volley } = shell({ NO_COLOR: '1' });
+  const { json, volley } = shell();
   const sent = await json('send', partly, '-s', '447700900000', '-m', 'Hi', '--skip-invalid', '--yes');
   const { id } = sent.output as { id: string };
   expect((await json('status', id)).output).toMatchObject({
@@ -206,8 +181,8 @@ test('The status and the report show the rows that --skip-invalid left out', asy
 
 test('Output has colours on a terminal, but not with NO_COLOR or in a file', async () => {
   const colour = '\u001b[';
-  expect((await onTerminal('', {}, 'lanes')).stdout).toContain(colour);
-  expect((await onTerminal('', { NO_COLOR: '1' }, 'lanes')).stdout).not.toContain(colour);
+  expect((await asked('', { NO_COLOR: '' }, 'lanes')).stdout).toContain(colour);
+  expect((await asked('', {}, 'lanes')).stdout).not.toContain(colour);
   expect((await shell().volley('lanes')).stdout).not.toContain(colour);
 });
 
@@ -221,13 +196,13 @@ test('Cancelling everything in an outbox asks first', async () => {
   const cancel = ['outbox', 'cancel', 'codes', '--all'];
   const unasked = await volley(...cancel);
   expect([unasked.exit, unasked.stderr]).toEqual([2, expect.stringContaining('Add --yes')]);
-  const declined = await onTerminal('n', {}, ...cancel);
+  const declined = await asked('n', {}, ...cancel);
   expect([declined.exit, declined.messages]).toEqual([
     1,
     expect.stringContaining('Cancel 2 messages of outbox codes'),
   ]);
   expect((await volley('outbox', 'show', 'codes')).stdout).toContain('2 waiting');
-  expect((await onTerminal('y', {}, ...cancel)).stdout).toContain('2 messages will never be sent');
+  expect((await asked('y', {}, ...cancel)).stdout).toContain('2 messages will never be sent');
   expect((await volley(...cancel, '--yes')).stdout).toContain('Nothing was waiting');
   const refused = async (...args: readonly string[]) =>
     (await volley('outbox', 'cancel', 'codes', ...args, '--yes')).stderr;

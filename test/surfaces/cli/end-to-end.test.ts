@@ -63,49 +63,6 @@ interface Sent {
 }
 
 describe('without workers', () => {
-  test('preview shows the counts and stores nothing', async () => {
-    const { exit, output } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi {{name}}');
-    expect(exit).toBe(0);
-    expect(output).toMatchObject({
-      rows: 4,
-      recipientCount: 3,
-      duplicates: 1,
-      invalid: 0,
-      toColumn: 'phone',
-    });
-    expect((await cli.json('list')).output).toMatchObject({ campaigns: [] });
-  });
-
-  test('send warns that no worker is running and prints the campaign id', async () => {
-    const { exit, stdout, stderr } = await cli.volley(...send('--idempotency-key', 'first'));
-    expect(stderr).toContain('No worker is running');
-    expect(stdout).toMatch(/^Campaign \w+: 3 recipients via 127\.0\.0\.1:\d+; left out: 1 duplicate\.\n/);
-    expect(exit).toBe(0);
-  });
-
-  test('The same idempotency key creates no second campaign, and another text with it is an error', async () => {
-    const again = await cli.json(...send('--idempotency-key', 'first'));
-    expect(again.output).toMatchObject({ existing: true, recipientCount: 3 });
-    const other = await cli.json(
-      'send',
-      list,
-      '-s',
-      'ACME',
-      '-m',
-      'Bye',
-      '--yes',
-      '--idempotency-key',
-      'first',
-    );
-    expect(other).toMatchObject({ exit: 2, output: { error: { code: 'conflict' } } });
-  });
-
-  test('The same file, text, and sender need --again', async () => {
-    const { exit, stderr } = await cli.volley(...send());
-    expect(stderr).toMatch(/same list, text, and sender.*--again/);
-    expect(exit).toBe(2);
-  });
-
   test.each(['long.csv', '-'])(
     'Ctrl-C while the list %s is read sends nothing and stores nothing',
     async (source) => {
@@ -143,29 +100,6 @@ describe('without workers', () => {
     expect(watched.stderr).toContain(`volley resume ${id}`);
     expect((await cli.json('resume', id)).output).toMatchObject({ id, state: 'running' });
     expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({ cancelled: 3, inFlight: 0 });
-  });
-
-  test('The doctor warns that no worker is running and checks everything else', async () => {
-    const { output } = await cli.json('doctor');
-    const { checks } = output as { checks: { name: string; state: string }[] };
-    const levels = Object.fromEntries(checks.map(({ name, state }) => [name, state]));
-    expect(levels).toMatchObject({
-      settings: 'ok',
-      'Redis version': 'ok',
-      'Redis append-only file': 'ok',
-      'Redis eviction': 'ok',
-      workers: 'warn',
-      'messaging service': 'ok',
-      'credentials of lane default': 'ok',
-    });
-    expect(levels).toHaveProperty('Redis fsync');
-    expect(levels).toHaveProperty('clock of Redis');
-  });
-
-  test('token show explains that a lane with an API key has no token', async () => {
-    const { exit, stderr } = await cli.volley('token', 'show', '--lane', 'default');
-    expect(stderr).toContain('Lane default has no account');
-    expect(exit).toBe(2);
   });
 });
 
@@ -207,47 +141,6 @@ describe('with a worker', () => {
     expect(
       (await cli.volley('report', id, '--status', 'rejected')).stdout.trimEnd().split('\n'),
     ).toHaveLength(1);
-  });
-
-  test('status prints one documented object, or a picture for people', async () => {
-    const { output } = await cli.json('list', '--limit', '1');
-    const [newest] = (output as { campaigns: { id: string }[] }).campaigns;
-    const { output: status } = await cli.json('status', newest?.id ?? '');
-    expect(status).toMatchObject({
-      id: newest?.id,
-      name: 'Waited for',
-      lane: 'default',
-      state: 'completed',
-      requests: { send: 3 },
-      quota: { limit: 500 },
-      blockedBy: null,
-      waitingFor: null,
-      eta: null,
-    });
-    expect((await cli.volley('status', newest?.id ?? '')).stdout).toMatch(/█ delivered +3 /);
-  });
-
-  test('find finds a number in its campaigns, in any format', async () => {
-    const { output } = await cli.json('find', '07700 900103');
-    const { found } = output as { found: { status: string; name: string }[] };
-    expect(found.map(({ name }) => name)).toContain('Waited for');
-    expect((await cli.volley('find', '+447700999999')).stdout).toContain('No campaign contains this number');
-  });
-
-  test('A suppressed number is left out until it is removed from the list', async () => {
-    expect((await cli.json('suppress', 'add', '07700 900102', '+447700900102')).output).toMatchObject({
-      added: 1,
-    });
-    expect((await cli.json('suppress', 'list')).output).toEqual({ numbers: ['+447700900102'] });
-    const { output } = await cli.json('preview', list, '-s', 'ACME', '-m', 'Hi');
-    expect(output).toMatchObject({ suppressed: 1 });
-    expect((await cli.json('suppress', 'remove', '07700900102')).output).toMatchObject({ removed: 1 });
-    const imported = await cli.json(
-      'suppress',
-      'import',
-      write('opt-outs.csv', 'phone\n07700900199\nnobody\n'),
-    );
-    expect(imported).toMatchObject({ exit: 2, output: { error: { added: 1, rows: 2, invalid: 1 } } });
   });
 
   test('find and suppress accept national numbers of the country in --country', async () => {
@@ -395,10 +288,4 @@ test('A command fails at once if Redis does not answer', async () => {
   const { stdout } = await nowhere.volley('doctor');
   expect(stdout).toMatch(/Redis: does not answer: .*ECONNREFUSED/);
   expect(stdout).not.toMatch(/volley doctor/);
-});
-
-test('Without Redis, a command shows how to start one', async () => {
-  const { exit, stderr } = await commandLine(cwd).volley('list');
-  expect(stderr).toMatch(/REDIS_URL is not set.*: volley up --simulator\n$/);
-  expect(exit).toBe(2);
 });

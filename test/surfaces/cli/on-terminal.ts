@@ -3,6 +3,8 @@ import { run } from '../../../src/surfaces/cli/program.js';
 
 /** What a terminal sends for Ctrl-C. */
 export const CTRL_C = '\u0003';
+/** The same for Ctrl-D, which ends the input. */
+export const CTRL_D = '\u0004';
 
 /** Runs a command on a terminal. The user answers each question, found by a part of it, with the next of its replies. */
 export async function onTerminal(
@@ -32,7 +34,10 @@ export async function onTerminal(
     );
     if (asked === undefined) return;
     answered = messages.length;
-    setImmediate(() => stdin.write(asked.all[0] === CTRL_C ? CTRL_C : `${asked.all.shift()}\n`));
+    setImmediate(() => {
+      if (asked.all[0] === CTRL_D) stdin.end();
+      else stdin.write(asked.all[0] === CTRL_C ? CTRL_C : `${asked.all.shift()}\n`);
+    });
   });
   const exit = await run(args, {
     env: { NO_COLOR: '1', ...env },

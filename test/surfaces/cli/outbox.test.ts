@@ -9,26 +9,10 @@ const { volley, json, piped } = shell(
 );
 const LIST = fileURLToPath(new URL('../../../examples/appointments.csv', import.meta.url));
 
-test('An outbox is created, filled, shown, and closed', async () => {
+test('A list is imported into an outbox, whose messages are due at times of its zone', async () => {
   const create = ['outbox', 'create', 'dentist', '--message', 'Hi {{name}}, {{appointment}}'];
   const rule = ['--send-rule', 'appointment - 24h', '--zone', 'Europe/London', '--late', '2h'];
   expect((await volley(...create, ...rule)).stdout).toContain('Outbox dentist is ready');
-  expect((await volley(...create, ...rule)).stdout).toContain('nothing was changed');
-  const { exit, stderr } = await volley(
-    ...create,
-    '--send-rule',
-    'appointment - 1d',
-    '--zone',
-    'Europe/London',
-  );
-  expect([exit, stderr]).toEqual([2, expect.stringContaining('exists with a different')]);
-  const { output } = await json('audit');
-  const created = (output as { entries: { action: string; failed: string | null }[] }).entries.filter(
-    ({ action }) => action === 'outbox.create',
-  );
-  expect(created[0]?.failed).toContain('exists with a different');
-  expect(created.at(-1)?.failed).toBeNull();
-
   expect(await json('outbox', 'import', 'dentist', LIST, '--id-column', 'id')).toMatchObject({
     exit: 0,
     output: {
@@ -42,58 +26,13 @@ test('An outbox is created, filled, shown, and closed', async () => {
   expect((await volley('outbox', 'import', 'dentist', LIST)).stdout).toContain(
     '3 messages via sms.example: 3 unchanged',
   );
-
   const put = ['outbox', 'put', 'dentist', 'appt-17', '+447700900123', '--set', 'name=Ada'];
-  expect(await json(...put, '--set', 'appointment=2030-05-01T16:00')).toEqual({
-    exit: 0,
-    output: {
-      destination: 'sms.example',
-      id: 'appt-17',
-      outcome: 'updated',
-      code: null,
-      sendAt: '2030-04-30T15:00:00.000Z',
-      warnings: [],
-    },
-  });
   expect((await volley(...put, '--set', 'appointment=2030-05-01T16:30')).stdout).toContain(
     'It is due at Tue 30 Apr 2030 16:30 BST via sms.example.',
   );
-  expect((await volley('outbox', 'cancel', 'dentist', 'appt-18')).stdout).toContain('it will never be sent');
-  expect((await volley('results')).stdout).toMatch(/appt-18 .*cancelled +outbox dentist/);
-  expect(await json('outbox', 'show', 'dentist')).toMatchObject({
-    exit: 0,
-    output: {
-      name: 'dentist',
-      lane: 'default',
-      state: 'open',
-      zone: 'Europe/London',
-      counts: { total: 3, waiting: 2, cancelled: 1, lapsed: 0 },
-      nextDue: '2030-04-30T15:30:00.000Z',
-    },
-  });
-  const shown = await volley('outbox', 'show', 'dentist');
-  expect(shown.stdout).toContain('next due  Tue 30 Apr 2030 16:30 BST');
-  expect((await volley('outbox', 'list')).stdout).toContain('Tue 30 Apr 2030 16:30 BST');
-  const bad = await volley(
-    'outbox',
-    'put',
-    'dentist',
-    'appt-99',
-    '12',
-    '--send-at',
-    'noon',
-    '--version',
-    '1',
-  );
-  expect(bad.stderr).toMatch(/"12" .*noon/s);
-  expect((await volley('outbox', 'show', 'dentist')).stdout).toContain('3: 2 waiting, 1 cancelled');
-  expect((await volley('outbox', 'show', 'dentist', 'appt-17')).stdout).toContain('Message appt-17, waiting');
-  expect((await volley('outbox', 'list')).stdout).toMatch(/dentist +default +open +2 +3/);
-  const report = (await volley('outbox', 'report', 'dentist')).stdout.trim().split('\n');
-  expect(report).toHaveLength(4);
-  expect((await volley('outbox', 'pause', 'dentist')).stdout).toContain('is paused');
-  expect((await volley('outbox', 'resume', 'dentist')).stdout).toContain('is resumed');
-  expect((await volley('outbox', 'close', 'dentist')).stdout).toContain('2 messages will still be sent');
+  const due = 'Tue 30 Apr 2030 15:00 BST';
+  expect((await volley('outbox', 'show', 'dentist')).stdout).toContain(`next due  ${due}`);
+  expect((await volley('outbox', 'list')).stdout).toContain(due);
 });
 
 test('Ids and references are printed without characters that control a terminal', async () => {

@@ -59,22 +59,6 @@ test('A schedule is added, listed, and shown; its id comes from its file', async
   });
 });
 
-test('Pause, resume, and remove', async () => {
-  await volley('schedule', 'add', 'Spring sale.csv', '--id', 'weekly', ...TIMES);
-  expect((await volley('schedule', 'pause', 'weekly')).stdout).toContain('volley schedule resume weekly');
-  expect((await volley('schedule', 'show', 'weekly')).stdout).toMatch(
-    /weekly {2}paused\n {2}reason +paused by cli/,
-  );
-  expect((await volley('schedule', 'resume', 'weekly')).stdout).toContain(
-    `is resumed. It is due next at ${DAY} `,
-  );
-  expect((await json('schedule', 'remove', 'weekly')).output).toEqual({ id: 'weekly', state: 'removed' });
-  expect(await volley('schedule', 'show', 'weekly')).toMatchObject({
-    exit: 2,
-    stderr: expect.stringContaining('There is no schedule weekly'),
-  });
-});
-
 test('Run: a worker creates the campaign from the list that its code provides', async () => {
   const asked: number[] = [];
   worker.schedules.provide('customers', async function* ({ at }) {

@@ -4,48 +4,6 @@ import { scene } from '../../scene/scene.js';
 const { shell, write } = scene('cli-suppression', { lanes: ['main', 'other'] });
 const { volley, json } = shell();
 
-test('A change of a suppression list is shown with its actor and reason, and can be undone', async () => {
-  const file = write('opt-outs.csv', '+447700900101\n+447700900102\n');
-  const imported = await volley('suppress', 'import', file, '--lane', 'main', '--reason', 'monthly list');
-  expect(imported.stdout).toBe(
-    '2 numbers added from 2 rows. To undo it: volley suppress undo 1\nNumbers by country: United Kingdom (+44) 2.\n',
-  );
-  const added = await json('suppress', 'add', '+447700900102', '+447700900103');
-  expect(added.output).toEqual({ added: 2, operation: '2' });
-
-  const shown = (await volley('suppress', 'operations')).stdout;
-  expect(shown).toMatch(/^ID +CHANGE +NUMBERS +LIST +TIME +ACTOR +SOURCE +REASON\n/);
-  expect(shown).toMatch(/\n1 +add +2 +main .* cli \S+@\S+ +file opt-outs\.csv +monthly list\n/);
-  expect((await volley('suppress', 'operations', '--lane', 'main')).stdout).not.toContain('all lanes');
-  expect((await volley('suppress', 'why', '+447700900102')).stdout.split('\n')).toHaveLength(4);
-  expect((await volley('suppress', 'why', '+447700900199')).stdout).toBe('This number is not suppressed.\n');
-
-  expect((await json('suppress', 'list', '--lane', 'main')).output).toMatchObject({
-    numbers: expect.arrayContaining(['+447700900101', '+447700900102']),
-  });
-  expect((await volley('suppress', 'undo', '1')).stdout).toBe(
-    'Operation 1 is undone: 2 numbers taken off the list.\n',
-  );
-  expect((await json('suppress', 'list', '--lane', 'main')).output).toEqual({ numbers: [] });
-  expect((await volley('suppress', 'list')).stdout.trim().split('\n').sort()).toEqual([
-    '+447700900102',
-    '+447700900103',
-  ]);
-  const again = await volley('suppress', 'undo', '1');
-  expect([again.exit, again.stderr]).toEqual([2, expect.stringContaining('operation 1 is undone already')]);
-
-  const { output } = await json('audit', '--lane', 'main');
-  expect((output as { entries: { action: string; actor: { kind: string } }[] }).entries).toMatchObject([
-    // Printing the list is an export.
-    { action: 'suppression.export' },
-    { action: 'suppression.undo', actor: { kind: 'cli' }, details: { operation: '1' } },
-    { action: 'suppression.export' },
-    // Without its reason, which may name a person.
-    { action: 'suppression.add', details: { source: 'file opt-outs.csv' } },
-  ]);
-  expect((await volley('audit')).stdout).toMatch(/cli \S+@\S+ +suppression\.add +main +source file opt-outs/);
-});
-
 test('A change that changes nothing offers no undo, and a removal of nothing is not recorded', async () => {
   const to = '+447700900150';
   const lane = ['--lane', 'other'];

@@ -2,9 +2,8 @@ import { expect, test } from 'vitest';
 import { campaignForm } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
-const { api, prefix, storedKeys } = scene('http-cost');
+const { api, storedKeys } = scene('http-cost');
 const { call } = await api({ PRICE_PER_SEGMENT: '0.042 EUR' });
-const withoutPrices = await api({ REDIS_PREFIX: `${prefix}-file` });
 
 let created = 0;
 const campaign = (more: object = {}) => {
@@ -57,27 +56,6 @@ test('The preview, the new campaign, its status, and its recipients show the cos
   const so = { total: '0.084', accepted: '0.00', currency: 'EUR', unpriced: 0 };
   expect(await call('GET', `/v1/campaigns/${id}`)).toMatchObject({ json: { cost: so } });
   expect(await call('GET', `/v1/campaigns/${id}/recipients`)).toMatchObject({ json: { cost: so } });
-});
-
-test.each([[-1], ['5,00'], ['1e3'], [true], [null]])('The limit %j is a bad request', async (maxCost) => {
-  expect(await post('/v1/campaigns', campaign({ maxCost }))).toMatchObject({
-    status: 400,
-    json: { errors: [{ pointer: '/maxCost' }] },
-  });
-});
-
-test('A limit in another currency, and one without prices, are bad requests that say what is missing', async () => {
-  expect(await post('/v1/campaigns', campaign({ maxCost: '5 USD' }))).toMatchObject({
-    status: 400,
-    json: {
-      detail: 'The cost limit must be in EUR, the currency of the prices.',
-      errors: [{ pointer: '/maxCost' }],
-    },
-  });
-  const { status, json } = await withoutPrices.call('POST', '/v1/campaigns', {
-    body: campaign({ maxCost: 5 }),
-  });
-  expect([status, json]).toMatchObject([400, { detail: expect.stringContaining('set PRICE_PER_SEGMENT') }]);
 });
 
 test('A schedule whose campaign costs more than its maxCost is refused when it is added', async () => {

@@ -136,24 +136,6 @@ test('A preview counts who was texted in the last 24 hours, but not on lanes tha
   expect((await preview(list, '', { message })).json).toMatchObject({ sentBefore: null });
 });
 
-test('Keys are listed and revoked with the scope admin, and workers with the scope read', async () => {
-  const made = await volley.keys.create({ name: 'shop', scopes: ['read'] });
-  const listed = await call('GET', '/v1/keys');
-  expect(listed.json).toMatchObject({
-    keys: expect.arrayContaining([expect.objectContaining({ name: 'shop' })]),
-  });
-  expect(JSON.stringify(listed.json)).not.toContain(made.key);
-  const reader = await key(['read', 'operate']);
-  expect((await call('GET', '/v1/keys', { key: reader })).status).toBe(403);
-  const refused = await call('POST', `/v1/keys/${made.id}/revoke`, { key: reader, body: {} });
-  expect(refused.status).toBe(403);
-  expect((await call('GET', '/v1/lanes', { key: made.key })).status).toBe(200);
-  const revoked = await call('POST', `/v1/keys/${made.id}/revoke`, { body: {} });
-  expect([revoked.status, revoked.json]).toEqual([200, { id: made.id, revoked: true }]);
-  expect((await call('GET', '/v1/lanes', { key: made.key })).status).toBe(401);
-  expect((await call('GET', '/v1/workers', { key: reader })).json).toEqual({ workers: [] });
-});
-
 test('The doctor checks Redis and says that no worker runs, each with a code, for keys with the scope admin', async () => {
   const { status, json } = await call('GET', '/v1/doctor');
   const { ok, checks } = json as { ok: boolean; checks: { code: string; state: string; advice: unknown }[] };

@@ -79,20 +79,6 @@ describe('An outbox', () => {
     });
   });
 
-  test.each([
-    [{ zone: undefined }, '/zone'],
-    [{ zone: 'Europe/Londn' }, '/zone'],
-    [{ sendRule: 'appointment - 1w' }, '/sendRule'],
-    [{ message: 'Hi {{#name}}' }, '/message'],
-    [{ name: 'a b' }, '/name'],
-    [{ sender: 'a sender that is too long' }, '/sender'],
-  ])('with %j is refused, and the error names the member', async (change, pointer) => {
-    const { status, json } = await call('POST', '/v1/outboxes', {
-      body: { ...OUTBOX, name: 'invalid', ...change },
-    });
-    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
-  });
-
   test('is listed in pages, and the key of a lane gets full pages of its own', async () => {
     const own = await key(['read', 'send'], ['paged']);
     for (const name of ['p1', 'p2', 'p3', 'p4', 'p5'])
@@ -120,22 +106,6 @@ describe('An outbox', () => {
     ]);
     for (const query of ['limit=0', 'limit=201', 'cursor=invalid'])
       expect((await call('GET', `/v1/outboxes?${query}`)).status).toBe(400);
-  });
-
-  test('is hidden from a key of another lane', async () => {
-    const path = await outbox();
-    const other = await key(['read', 'send', 'operate'], ['another']);
-    for (const [method, suffix, body] of [
-      ['GET', '', undefined],
-      ['POST', '/pause', undefined],
-      ['PUT', '/messages/a', message()],
-      ['DELETE', '/messages/a', undefined],
-    ] as const)
-      expect((await call(method, `${path}${suffix}`, { key: other, body })).status).toBe(404);
-    expect((await call('GET', '/v1/outboxes', { key: other })).json).toEqual({
-      outboxes: [],
-      nextCursor: null,
-    });
   });
 
   test('has a name that other lanes may use as well, and each key reaches that of its own lane', async () => {
@@ -222,17 +192,6 @@ describe('An outbox', () => {
       },
     });
     expect((await call('GET', at, { key: own })).json).toMatchObject({ late: '3h' });
-  });
-
-  test('is created on a lane of the key, and a refusal names no other lanes', async () => {
-    const own = await key(['send'], ['another', 'third']);
-    const { status, json } = await call('POST', '/v1/outboxes', {
-      key: own,
-      body: { ...OUTBOX, name: 'mine' },
-    });
-    expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/lane' }] }]);
-    expect(JSON.stringify(json)).toContain('another and third');
-    expect(JSON.stringify(json)).not.toContain('default');
   });
 
   test('that is closed takes no messages', async () => {
@@ -340,72 +299,6 @@ describe('A message', () => {
     const lines = String(json).trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).warnings)).toEqual([warnings, []]);
   });
-
-  test('that is not known cannot be cancelled, unless the request has a version', async () => {
-    const path = await outbox();
-    expect((await call('DELETE', `${path}/messages/a`)).status).toBe(404);
-    expect((await call('DELETE', `${path}/messages/a?version=5`)).status).toBe(200);
-    expect((await call('PUT', `${path}/messages/a`, { body: message({ version: 4 }) })).status).toBe(409);
-    expect((await call('PUT', `${path}/messages/a`, { body: message({ version: 6 }) })).status).toBe(200);
-  });
-
-  test.each([
-    [{ to: 'Ada' }, '/to'],
-    [{ name: undefined }, '/name'],
-    [{ appointment: undefined }, '/appointment'],
-    [{ appointment: '2030-03-31T01:30' }, '/appointment'],
-    [{ appointment: '2030-10-27T01:30' }, '/appointment'],
-    [{ appointment: '2020-01-01T00:00' }, '/appointment'],
-    [{ appointment: '2999-01-01T00:00' }, '/appointment'],
-    [{ sendAt: '2020-01-01T00:00Z' }, '/sendAt'],
-    [{ version: -1 }, '/version'],
-    [{ reference: 'x'.repeat(129) }, '/reference'],
-  ])('with %j is refused, and the error names the member', async (change, pointer) => {
-    const path = await outbox();
-    const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
-    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
-    expect((await call('GET', path)).json).toMatchObject({ counts: { total: 0 } });
-  });
-});
-
-test.each([
-  [{ name: { first: 'Ada' } }, 'is not a text or a number'],
-  [{ version: 1.5 }, 'a whole number'],
-])('A message with %j is refused, and the error says what is right', async (change, advice) => {
-  const path = await outbox();
-  const { status, json } = await call('PUT', `${path}/messages/a`, { body: message(change) });
-  expect([status, json]).toMatchObject([400, { errors: [{ message: expect.stringContaining(advice) }] }]);
-});
-
-test('A message with several errors is refused with all of them, also those of the schema', async () => {
-  const path = await outbox();
-  const body = message({
-    to: 'Ada',
-    name: undefined,
-    version: -1,
-    appointment: 'tomorrow',
-    reference: 'é'.repeat(80),
-  });
-  const { status, json } = await call('PUT', `${path}/messages/a`, { body });
-  const { errors } = json as { errors: { pointer: string; message: string }[] };
-  expect(status).toBe(400);
-  expect(errors.map(({ pointer }) => pointer).sort()).toEqual([
-    '/appointment',
-    '/name',
-    '/reference',
-    '/to',
-    '/version',
-  ]);
-  const missing = await call('PUT', `${path}/messages/a`, { body: { version: 1.5 } });
-  expect(missing.json).toMatchObject({ status: 400 });
-  expect((missing.json as typeof json & { errors: unknown[] }).errors).toHaveLength(4);
-  expect((await call('PUT', `${path}/messages/a`, { body: [] })).status).toBe(400);
-  expect((await call('GET', path)).json).toMatchObject({ counts: { total: 0 } });
-});
-
-test('An invalid message with an invalid query is refused for the query', async () => {
-  const reply = await call('PUT', '/v1/outboxes/dentist/messages/a?lane=default&lane=another', { body: {} });
-  expect(reply).toMatchObject({ status: 400, json: { errors: [{ pointer: 'query/lane' }] } });
 });
 
 describe('A list of messages', () => {
@@ -529,20 +422,6 @@ describe('A list of messages', () => {
   test('in another format is refused', async () => {
     expect((await post(await outbox(), 'text/plain', 'a')).status).toBe(415);
   });
-});
-
-test('An outbox is emptied by a key that may operate', async () => {
-  const path = await outbox();
-  for (const id of ['a', 'b']) await call('PUT', `${path}/messages/${id}`, { body: message() });
-  expect((await call('POST', `${path}/cancel`, { key: await key(['send']) })).status).toBe(403);
-  expect((await call('POST', `${path}/cancel`, { key: await key(['operate'], ['another']) })).status).toBe(
-    404,
-  );
-  expect(await call('POST', `${path}/cancel`)).toMatchObject({
-    status: 200,
-    json: { cancelled: 2, inFlight: 0 },
-  });
-  expect((await call('GET', path)).json).toMatchObject({ counts: { waiting: 0, cancelled: 2 } });
 });
 
 describe('The settings of an outbox', () => {

@@ -14,7 +14,6 @@ const app = createHttp({ volley, config: loadConfig(env) });
 afterAll(() => app.close());
 const origin = await app.listen({ host: '127.0.0.1', port: 0 });
 const { key } = await volley.keys.create({ name: 'test', scopes: ['read', 'send', 'operate'] });
-const reader = await volley.keys.create({ name: 'reader', scopes: ['read'] });
 
 async function call(method: string, path: string, body?: unknown, using = key) {
   const reply = await fetch(`${origin}/v1${path}`, {
@@ -142,40 +141,6 @@ test('A download is not opened to answer HEAD', async () => {
   await expect.poll(async () => (await call('POST', `/records/${id}/status`)).json.state).toBe('ready');
   expect((await call('HEAD', `/records/${id}/download`)).status).toBe(405);
   expect(entryFor('+48')).toMatchObject([{ downloads: 0 }]);
-});
-
-test('A key needs the scope of an operation', async () => {
-  expect((await call('POST', '/records', january(4), reader.key)).status).toBe(403);
-  expect((await call('GET', '/records', undefined, reader.key)).status).toBe(200);
-});
-
-test('A key that is limited to a lane sees and requests only its records', async () => {
-  const LANES_FILE = place.lanesFile(['one', 'two']);
-  const two = await recordsSetting(
-    { ...place, prefix: `${place.prefix}-lanes` },
-    { credentials: { LANES_FILE }, simulator: { keys: [{ key: 'key-one' }, { key: 'key-two' }] } },
-  );
-  const limited = createHttp({ volley: two.volley, config: loadConfig(two.env) });
-  onTestFinished(() => limited.close());
-  const own = await two.volley.keys.create({
-    name: 'two',
-    scopes: ['read', 'send', 'operate'],
-    lanes: ['two'],
-  });
-  const ask = (method: 'GET' | 'POST', url: string, payload?: object) =>
-    limited.inject({
-      method,
-      url: `/v1${url}`,
-      headers: { authorization: `Bearer ${own.key}` },
-      ...(payload && { payload }),
-    });
-  const hidden = await two.volley.records.request({ ...january(5), lane: 'one' });
-  expect((await ask('GET', `/records/${hidden.id}`)).statusCode).toBe(404);
-  expect((await ask('POST', `/records/${hidden.id}/fetch`)).statusCode).toBe(404);
-  expect((await ask('POST', '/records', { ...january(5), lane: 'one' })).statusCode).toBe(404);
-  const made = await ask('POST', '/records', january(5));
-  expect(made.json()).toMatchObject({ lane: 'two', state: 'pending' });
-  expect((await ask('GET', '/records')).json().requests).toMatchObject([{ lane: 'two' }]);
 });
 
 test('A client that disconnects does not hold the slot of the credential', async () => {

@@ -58,18 +58,6 @@ test('A key that is limited to a lane cannot release a number that is suppressed
   expect([await suppressedOn('main', mine), await suppressedOn('other', mine)]).toEqual([1, 1]);
 });
 
-test('A key that is limited to several lanes names the one that it means', async () => {
-  const own = await key(['read', 'send'], ['main', 'other']);
-  const mine = number();
-  const unnamed = await post('/v1/suppressions', own, { numbers: [mine] });
-  expect(unnamed).toMatchObject({ status: 400, json: { errors: [{ pointer: '/lane' }] } });
-  const named = await post('/v1/suppressions', own, { numbers: [mine], lane: 'other' });
-  expect(named).toMatchObject({ status: 200, json: { lane: 'other', added: 1 } });
-  expect([await suppressedOn('main', mine), await suppressedOn('other', mine)]).toEqual([0, 1]);
-  const { status } = await call('GET', '/v1/suppressions', { key: own });
-  expect(status).toBe(400);
-});
-
 test('Each change says who made it, when, and why, and can be undone', async () => {
   const own = await key(['read', 'send', 'operate'], ['third']);
   const [kept, wrong] = [number(), number()];
@@ -115,45 +103,4 @@ test('Each change says who made it, when, and why, and can be undone', async () 
     'suppression.undone',
   ]);
   expect(lines.join()).not.toContain(wrong);
-});
-
-test('A key suppresses at most as many numbers as it may', async () => {
-  const { key: own } = await volley.keys.create({ name: 'shop', scopes: ['send'], maxSuppressions: 2 });
-  const numbers = [number(), number(), number()];
-  const refused = await post('/v1/suppressions', own, { numbers });
-  expect(refused).toMatchObject({
-    status: 403,
-    json: { code: 'forbidden', detail: expect.stringContaining('at most 2 numbers') },
-  });
-  expect(await list()).not.toContain(numbers[0]);
-  expect((await post('/v1/suppressions', own, { numbers: numbers.slice(1) })).status).toBe(200);
-  expect((await post('/v1/suppressions', own, { numbers: numbers.slice(0, 1) })).status).toBe(403);
-});
-
-test('The numbers that a key removes count towards as many as it may suppress', async () => {
-  const scopes = ['send', 'operate'] as const;
-  const { key: own } = await volley.keys.create({ name: 'shop', scopes, maxSuppressions: 2 });
-  const numbers = [number(), number(), number()];
-  await volley.suppression.add(numbers);
-  const refused = await post('/v1/suppressions/remove', own, { numbers });
-  expect(refused).toMatchObject({
-    status: 403,
-    json: { code: 'forbidden', detail: expect.stringContaining('at most 2 numbers') },
-  });
-  expect(await list()).toEqual(expect.arrayContaining(numbers));
-  const { json } = await post('/v1/suppressions/remove', own, { numbers: numbers.slice(1) });
-  expect(json).toMatchObject({ removed: 2 });
-});
-
-test('The library says on which lists a number is, and why', async () => {
-  const mine = number();
-  await volley.suppression.add([mine], { lane: 'main', reason: 'complaint' });
-  await volley.suppression.add([mine]);
-  expect(await volley.suppression.entries(mine)).toMatchObject([
-    { lane: null, operations: [{ reason: null, source: 'library' }] },
-    { lane: 'main', operations: [{ reason: 'complaint' }] },
-  ]);
-  await expect(volley.suppression.add([mine], { lane: 'nowhere' })).rejects.toThrow(
-    'there is no lane nowhere',
-  );
 });

@@ -46,57 +46,6 @@ test('A form has addresses of its own, which generated clients use', async () =>
   expect([previewed.status, previewed.json]).toMatchObject([200, { recipientCount: 3 }]);
 });
 
-test('A CSV may have semicolons, a byte order mark, and quotes, and the request may name the column', async () => {
-  const csv = '\ufeffname;home;work\r\n"Anna; the first";+447700900101;+447700900102\r\n';
-  const { status, json } = await upload(campaign({ toColumn: 'work' }), csv);
-  expect(status).toBe(201);
-  const found = await call('POST', '/v1/find', { body: { number: '+447700900102' } });
-  expect(found.json).toMatchObject({ found: [{ campaign: (json as { id: string }).id }] });
-});
-
-test('A CSV takes the country of each row from a column only if the request names it', async () => {
-  const csv = 'phone,Land\n0171 1234567,Deutschland\n06 12 34 56 78,FR\n07400 123456,UK\n+44 7400 123457,\n';
-  const asked = campaign({ message: 'Hi', sender: '+447400100100' });
-  const guessed = await upload(asked, csv);
-  expect([guessed.status, guessed.json]).toMatchObject([
-    422,
-    {
-      code: 'invalidRows',
-      invalid: 3,
-      detail: expect.stringContaining('Set `countryColumn` to "Land"'),
-      errors: [
-        { line: 2, column: 'phone', message: expect.stringContaining('column "Land" contains countries') },
-        {},
-        {},
-      ],
-    },
-  ]);
-  // It is not used, but makes the country of the list doubtful.
-  const doubted = await call('POST', '/v1/preview', { form: campaignForm({ ...asked, country: 'DE' }, csv) });
-  expect([doubted.status, doubted.json]).toMatchObject([
-    200,
-    {
-      countryColumn: null,
-      warnings: [expect.stringContaining('than column "Land" says'), expect.anything()],
-    },
-  ]);
-  const named = { ...asked, countryColumn: 'Land' };
-  const seen = await call('POST', '/v1/preview', { form: campaignForm(named, csv) });
-  expect([seen.status, seen.json]).toMatchObject([
-    200,
-    {
-      countryColumn: 'Land',
-      countries: [
-        { country: 'GB', callingCode: '44', numberCount: 2 },
-        { country: 'DE', callingCode: '49', numberCount: 1 },
-        { country: 'FR', callingCode: '33', numberCount: 1 },
-      ],
-      warnings: [],
-    },
-  ]);
-  expect(await upload(named, csv)).toMatchObject({ status: 201, json: { recipientCount: 4, invalid: 0 } });
-});
-
 test('Recipients in JSON take their country from the member that the request names', async () => {
   const recipients = [
     { to: '0171 1234567', country: 'DE' },
@@ -118,37 +67,6 @@ test('Recipients in JSON take their country from the member that the request nam
       ],
     },
   ]);
-});
-
-test('Invalid rows of a CSV reject the list by line, column, and reason, or are left out', async () => {
-  const csv = 'name,phone\nAnna,+447700900111\nBo,12\n"Cy\nthe second",+447700900112\n,+447700900113\nDee\n';
-  const before = await campaignKeys();
-  const refused = await upload(campaign(), csv);
-  expect(refused.status).toBe(422);
-  expect(refused.json).toMatchObject({
-    code: 'invalidRows',
-    invalid: 3,
-    rows: 5,
-    errors: [
-      { pointer: '/recipients', line: 3, column: 'phone' },
-      { pointer: '/recipients', line: 6, column: 'name' },
-      { pointer: '/recipients', line: 7, column: null, message: expect.stringContaining('It has 1 field') },
-    ],
-  });
-  expect(await campaignKeys()).toEqual(before);
-  const left = await upload(campaign({ skipInvalid: true }), csv);
-  expect([left.status, left.json]).toMatchObject([201, { recipientCount: 2, invalid: 3 }]);
-});
-
-test.each([
-  ['binary data', '\0\0\0', /zero byte/],
-  ['an empty file', '', /The file is empty/],
-  ['no rows', 'name,phone\n', /no rows/],
-  ['two columns of one name', 'phone,phone\n1,2\n', /"phone \(column 1\)"/],
-  ['no column of numbers', 'name,city\nAnna,Rome\n', /toColumn/],
-])('A file that is not a list is rejected: %s', async (_name, csv, pattern) => {
-  const { status, json } = await upload(campaign({ message: 'Hi' }), csv);
-  expect([status, (json as { detail: string }).detail]).toEqual([400, expect.stringMatching(pattern)]);
 });
 
 test.each([
@@ -268,31 +186,6 @@ test.each([
     expect((await text(socket)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400', 'HTTP/1.1 200']);
   },
 );
-
-test('A preview of a form returns its recipients and invalid rows, and stores nothing', async () => {
-  const before = await campaignKeys();
-  const form = campaignForm(campaign(), 'name,phone\nAnna,+447700900121\nAnna,+447700900121\nBo,12\n');
-  const { status, json } = await call('POST', '/v1/preview', { form });
-  expect(status).toBe(200);
-  expect(json).toMatchObject({
-    rows: 3,
-    recipientCount: 1,
-    duplicates: 1,
-    invalid: 1,
-    errors: [{ line: 4 }],
-  });
-  expect(await campaignKeys()).toEqual(before);
-});
-
-test('A form is rejected by routes that do not accept uploads', async () => {
-  for (const [path, detail] of [
-    ['/v1/find', 'Send JSON with `Content-Type: application/json`.'],
-    ['/v1/lanes/default/resume', 'This request takes no body.'],
-  ]) {
-    const { status, json } = await call('POST', String(path), { form: campaignForm(campaign(), rows(1)) });
-    expect([status, json]).toMatchObject([415, { code: 'unsupported', detail }]);
-  }
-});
 
 test('A list that is too long is rejected, and the import is discarded', async () => {
   const before = await campaignKeys();

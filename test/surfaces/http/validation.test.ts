@@ -5,58 +5,6 @@ import { scene } from '../../scene/scene.js';
 const { call } = await scene('http-validation').api();
 
 const recipients = [{ to: '+447700900123' }];
-test.each([
-  ['POST', '/v1/campaigns', { recipients }, '/message', '`message` is missing.'],
-  ['POST', '/v1/campaigns', { recipients, message: '' }, '/message', '`message` is empty.'],
-  ['POST', '/v1/campaigns', { recipients, message: 'Hi', mesage: '' }, '/mesage', '`mesage` is unknown.'],
-  ['POST', '/v1/campaigns', { recipients, message: 'Hi', sender: ' ' }, '/sender', '`sender` is empty.'],
-  [
-    'POST',
-    '/v1/campaigns',
-    { recipients, message: 'Hi', country: 'UK!' },
-    '/country',
-    '`country` is invalid. Use two letters of ISO 3166, such as GB.',
-  ],
-  [
-    'POST',
-    '/v1/campaigns',
-    { recipients: [...recipients, { to: true }], message: 'Hi' },
-    '/recipients/1/to',
-    '`to` in item 2 of `recipients` is invalid. Use a number, null, or a string of up to 5000 characters.',
-  ],
-  ['POST', '/v1/preview', [], '', 'The body must be an object.'],
-  ['POST', '/v1/suppressions', { numbers: [7] }, '/numbers/0', 'Item 1 of `numbers` must be a string.'],
-  ['POST', '/v1/find', undefined, '', 'The body must be an object.'],
-  ['GET', '/v1/campaigns?limit=abc', undefined, 'query/limit', 'The parameter `limit` must be a number.'],
-  ['GET', '/v1/campaigns?limit=201', undefined, 'query/limit', 'The parameter `limit` must be at most 200.'],
-  [
-    'GET',
-    '/v1/campaigns?state=gone',
-    undefined,
-    'query/state',
-    'The parameter `state` must be one of importing, scheduled, running, paused, cancelled, completed.',
-  ],
-  ['GET', '/v1/campaigns?stat=x', undefined, 'query/stat', 'The parameter `stat` is unknown.'],
-  ['GET', '/v1/outboxes?limits=1', undefined, 'query/limits', 'The parameter `limits` is unknown.'],
-  [
-    'GET',
-    `/v1/campaigns/${'x'.repeat(41)}`,
-    undefined,
-    'path/id',
-    'The id in the address has more than 40 characters.',
-  ],
-] as const)(
-  'The problem of an invalid request says in a sentence what is wrong, and points to it: %s %s %o',
-  async (method, path, body, pointer, detail) => {
-    const { status, json } = await call(method, path, { body });
-    expect([status, json]).toMatchObject([400, { detail, errors: [{ pointer }] }]);
-  },
-);
-
-test('A problem with several errors says how many there are', async () => {
-  const { json } = await call('POST', '/v1/preview', { body: { recipients, message: 7, a: 1, b: 2 } });
-  expect(json).toMatchObject({ detail: '`message` must be a string. There are 2 more errors.' });
-});
 
 test('No message names an option of the command line', async () => {
   const csv = 'home,work\n07700900123,07700900124\n';
@@ -86,12 +34,6 @@ test('No message names an option of the command line', async () => {
     status: 200,
     json: { warnings: expect.arrayContaining([expect.stringContaining('set `duplicates` to `keep`')]) },
   });
-});
-
-test('Every error of a request is listed, not only the first', async () => {
-  const { json } = await call('POST', '/v1/preview', { body: { recipients: [], a: 1, b: 2 } });
-  const { errors } = json as { errors: { pointer: string }[] };
-  expect(errors.map(({ pointer }) => pointer).sort()).toEqual(['/a', '/b', '/message', '/recipients']);
 });
 
 test('The JSON part of a form is validated in the same way', async () => {

@@ -4,30 +4,9 @@ import type { CampaignStatus } from '../../src/campaign/views.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import type { Fleet } from './fleet.js';
 import { recipients } from './recipients.js';
-import { finished, launch, startedFleet } from './started.js';
+import { launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('fairness');
-
-test('A small campaign behind a huge one on the same lane starts at once', { timeout: 90_000 }, async () => {
-  const fleet = await startedFleet({
-    redisUrl: url,
-    prefix: `${prefix}-small`,
-    workers: ['send', 'follow-up'],
-    simulator: { keys: [{ key: 'key' }], latency: 250 },
-  });
-  const { simulator } = fleet;
-  const huge = await launch(fleet, { recipients: recipients(25_000), message: 'huge' });
-  await vi.waitUntil(async () => (await simulator.ledger()).length > 100, { timeout: 20_000 });
-  const launchedAt = Date.now();
-  const small = await launch(fleet, { recipients: recipients(100, 60_000), message: 'small' });
-  const ofSmall = async () => (await simulator.ledger()).filter(({ text }) => text === 'small');
-  await vi.waitUntil(async () => (await ofSmall()).length === 100, { timeout: 20_000, interval: 200 });
-  const times = (await ofSmall()).map(({ at }) => at - launchedAt);
-  console.info(`first of the small campaign after ${times[0]} ms, its last after ${times.at(-1)} ms`);
-  expect(times[0]).toBeLessThan(5_000);
-  expect((await fleet.volley.status(huge)).counts.planned).toBeGreaterThan(20_000);
-  expect((await fleet.volley.status(small)).counts.planned).toBe(0);
-});
 
 test('A lane that is always throttled and one that hangs take nothing from a healthy one', {
   timeout: 120_000,
@@ -83,58 +62,6 @@ test('A lane that is always throttled and one that hangs take nothing from a hea
   console.info(`${hung} unknown on the hanging lane`);
   expect(hung).toBeGreaterThan(0);
   expect(hung).toBeLessThan(64);
-});
-
-test('After pause returns, no request starts beyond those it reported as in flight, and resume completes the campaign', {
-  timeout: 90_000,
-}, async () => {
-  const fleet = await startedFleet({
-    redisUrl: url,
-    prefix: `${prefix}-pause`,
-    workers: ['all', 'all'],
-    simulator: { keys: [{ key: 'key' }], latency: 200, deliveryTime: 200 },
-  });
-  const { volley, simulator } = fleet;
-  const id = await launch(fleet, { recipients: recipients(1_000), message: 'Sale' });
-  await vi.waitUntil(async () => (await simulator.ledger()).length > 300, { timeout: 20_000 });
-  const { inFlight } = await volley.pause(id);
-  const returnedAt = Date.now();
-  await vi.waitUntil(async () => (await volley.status(id)).counts.sending === 0, { timeout: 10_000 });
-  await delay(2_000);
-  const sends = (await simulator.arrivals()).filter(({ kind }) => kind === 'send');
-  const late = sends.filter(({ at }) => at >= returnedAt);
-  console.info(`${inFlight} in flight at the pause, ${late.length} of them arrived after it`);
-  expect(late.length).toBeLessThanOrEqual(inFlight);
-  const paused = await volley.status(id);
-  expect(paused.counts.planned).toBe(1_000 - sends.length);
-  expect(paused.waitingFor).toBe('operator');
-
-  await volley.resume(id);
-  const final = await finished(volley, id, 60_000);
-  expect(final.counts.deliveredToTerminal).toBe(1_000);
-  expect((await simulator.summary()).recipients).toBe(1_000);
-});
-
-test('After cancel, every recipient was either sent to or is cancelled', {
-  timeout: 90_000,
-}, async () => {
-  const fleet = await startedFleet({
-    redisUrl: url,
-    prefix: `${prefix}-cancel`,
-    workers: ['all', 'all'],
-    simulator: { keys: [{ key: 'key' }], latency: 200, deliveryTime: 200 },
-  });
-  const { volley, simulator } = fleet;
-  const id = await launch(fleet, { recipients: recipients(1_000), message: 'Sale' });
-  await vi.waitUntil(async () => (await simulator.ledger()).length > 300, { timeout: 20_000 });
-  const { inFlight, cancelled } = await volley.cancel(id);
-  expect(inFlight).toBeGreaterThan(0);
-  const final = await finished(volley, id, 60_000);
-  expect(addsUp(final)).toBe(true);
-  expect(final.state).toBe('cancelled');
-  expect(final.counts.cancelled).toBe(cancelled);
-  expect(final.counts.deliveredToTerminal).toBe(1_000 - cancelled);
-  expect((await simulator.summary()).recipients).toBe(1_000 - cancelled);
 });
 
 /** Whether the states of a campaign's recipients add up to the total and none is negative. */

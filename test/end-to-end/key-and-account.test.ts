@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testRedis } from '../base/redis/test-redis.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
@@ -31,46 +31,5 @@ describe('a lane that sends an API key and an access token', () => {
     const ledger = await fleet.simulator.ledger();
     expect(new Set(ledger.map(({ key }) => key))).toEqual(new Set(['key']));
     expect(fleet.logged('token.loggedIn')).toHaveLength(1);
-  });
-
-  test('stops and names the key when the service refuses it together with a fresh token', {
-    timeout: 120_000,
-  }, async () => {
-    const fleet = await startedFleet({
-      redisUrl: url,
-      prefix: `${prefix}-refused`,
-      workers: ['all'],
-      lanes: [
-        LANE,
-        {
-          name: 'other',
-          apiKey: 'good',
-          account: ACCOUNT,
-          authorization: 'apiKey',
-          xAuthorization: 'accessToken',
-        },
-      ],
-      simulator: { accepts: 'both', keys: [{ key: 'good' }], accounts: [ACCOUNT], deliveryTime: 100 },
-    });
-    const { volley } = fleet;
-    await launch(fleet, { recipients: recipients(COUNT), message: 'Sale', lane: 'main' });
-    await vi.waitFor(
-      async () => {
-        const [main] = await volley.lanes();
-        expect(main).toMatchObject({
-          name: 'main',
-          state: 'stopped',
-          blockedBy: {
-            reason: expect.stringMatching(
-              /API key of lane main, also together with a fresh access token of "ann": correct it/,
-            ),
-          },
-        });
-      },
-      { timeout: 40_000, interval: 100 },
-    );
-    // The lane that shares the account goes on.
-    const id = await launch(fleet, { recipients: recipients(COUNT), message: 'Other', lane: 'other' });
-    expect((await finished(volley, id, 40_000)).counts.deliveredToTerminal).toBe(COUNT);
   });
 });

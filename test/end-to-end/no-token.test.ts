@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { campaignSentence } from '../../src/surfaces/cli/sentence.js';
 import { createMetrics } from '../../src/surfaces/metrics/index.js';
 import { testRedis } from '../base/redis/test-redis.js';
-import { closedPort, rawServer, reply } from '../interface/raw-server.js';
+import { closedPort } from '../interface/raw-server.js';
 import { type Exposed, readExposition } from '../surfaces/metrics/exposition.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
@@ -87,37 +87,4 @@ test('a lane whose account service is unreachable says so everywhere, spends no 
   expect(counts).toMatchObject({ total: 5, deliveredToTerminal: 5 });
   expect(await volley.lanes()).toMatchObject([{ state: 'open', blockedBy: null }]);
   expect(fleet.logged('token.loggedIn')).toHaveLength(1);
-});
-
-test('a campaign whose lane a poll has stopped after everything was sent says why it does not continue', {
-  timeout: 60_000,
-}, async () => {
-  const head = 'HTTP/1.1 201 Created\r\nLocation: /outbound/ACME/requests/1\r\nContent-Length: 0\r\n\r\n';
-  const service = await rawServer((socket, request) => {
-    socket.write(request.startsWith('POST') ? head : reply(['HTTP/1.1 403 Forbidden']));
-  });
-  const fleet = await startedFleet({
-    redisUrl: url,
-    prefix: `${prefix}-poll`,
-    workers: ['all'],
-    settings: { MESSAGING_BASE_URL: service.origin },
-  });
-  const { volley } = fleet;
-  const id = await launch(fleet, { recipients: recipients(1), message: 'Sale', lane: 'default' });
-  await vi.waitFor(
-    async () => {
-      const status = await volley.status(id);
-      expect(status).toMatchObject({
-        counts: { deliveredToNetwork: 1 },
-        waitingFor: 'lane',
-        blockedBy: { state: 'stopped', reason: expect.stringContaining('403'), until: null },
-        eta: null,
-        completion: { latest: null, reason: 'the lane is stopped until you resume it' },
-      });
-      expect(campaignSentence(status, Date.now()).text).toMatch(
-        /^Lane default is stopped \(since .*\): .*403.*volley lane resume default$/,
-      );
-    },
-    { timeout: 20_000, interval: 100 },
-  );
 });

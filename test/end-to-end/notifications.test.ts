@@ -59,23 +59,6 @@ async function bothSides({ volley, simulator }: Fleet, id: string) {
   return { service, reported };
 }
 
-test('If every notification arrives, nothing is polled', { timeout: 120_000 }, async () => {
-  const { fleet } = await notifiedFleet(
-    { shape: 'mixed', securityTokenIn: 'mixed', shuffle: true },
-    { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2 },
-    { FOLLOW_UP_FIRST_MS: '15000' },
-  );
-  const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
-  const status = await finished(fleet.volley, id, 60_000);
-  const { service, reported } = await bothSides(fleet, id);
-  expect(reported).toEqual(service);
-  const { requests, polls } = await fleet.simulator.summary();
-  console.info(`${polls} polls of ${requests} requests`);
-  expect(requests).toBe(400);
-  expect(polls).toBe(0);
-  expect(status.requests.poll).toBe(polls);
-});
-
 test('Lost, repeated, late, shuffled, and forged notifications leave every recipient with the status that the service has', {
   timeout: 120_000,
 }, async () => {
@@ -131,17 +114,6 @@ test('A request whose response was lost is found by its notification, and no mes
   const { service, reported } = await bothSides(fleet, id);
   expect(reported).toEqual(service);
   expect((await fleet.simulator.summary()).duplicates).toBe(0);
-});
-
-test('A message of several segments is settled by its single notification', {
-  timeout: 120_000,
-}, async () => {
-  const { fleet } = await notifiedFleet({}, { deliveryTime: 200 }, { FOLLOW_UP_FIRST_MS: '15000' });
-  const id = await launch(fleet, { recipients: recipients(20), message: 'x'.repeat(300) });
-  const { counts } = await finished(fleet.volley, id, 60_000);
-  expect(counts.deliveredToTerminal).toBe(20);
-  const { notifications, polls } = await fleet.simulator.summary();
-  expect([notifications, polls]).toEqual([20, 0]);
 });
 
 test('A killed receiver loses the reports it held, and polls make up for them', {

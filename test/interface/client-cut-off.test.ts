@@ -1,26 +1,10 @@
 import type { Socket } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Clocks, Machine } from '../../src/base/clock.js';
-import { createMessagingClient, type MessagingClient } from '../../src/service/client/messaging.js';
-import { PERMIT, rawServer, reply } from './raw-server.js';
+import { describe, expect, it } from 'vitest';
+import { CREATED, clientOf, poll, send } from './messaging-client.js';
+import { rawServer, reply } from './raw-server.js';
 
-const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
-const CREATED = reply(['HTTP/1.1 201 Created', 'Location: http://h/outbound/ACME/requests/r1']);
 const INFOS = reply(['HTTP/1.1 200 OK'], '{"deliveryInfoList":{"deliveryInfo":[]}}');
 
-function clientOf(
-  baseUrl: string,
-  settings: { timeoutMs?: number; clocks?: Clocks & Pick<Machine, 'renewUptime'> } = {},
-): MessagingClient {
-  const client = createMessagingClient({ baseUrl, timeoutMs: 5000, ...settings });
-  onTestFinished(() => client.close());
-  return client;
-}
-
-const send = (client: MessagingClient, signal?: AbortSignal) =>
-  client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT, signal);
-const poll = (client: MessagingClient, signal?: AbortSignal) =>
-  client.deliveryInfos('ACME', 'r1', { authorization: 'KEY-1' }, PERMIT, signal);
 const reset = (socket: Socket) => socket.resetAndDestroy();
 const hang = () => {};
 /** Long enough for a busy process to write a request, which it does not after this time. */

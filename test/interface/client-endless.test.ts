@@ -2,12 +2,11 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAccountClient } from '../../src/service/client/accounts.js';
-import { createMessagingClient } from '../../src/service/client/messaging.js';
 import { createSubscriptionClient } from '../../src/service/client/subscriptions.js';
-import { PERMIT, rawServer, reply } from './raw-server.js';
+import { clientOf, poll, send } from './messaging-client.js';
+import { rawServer, reply } from './raw-server.js';
 
 const MB = 1_000_000;
-const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
 const LOCATED = 'Location: http://h/outbound/ACME/requests/r1';
 
 /** Writes a body that never ends, as fast as the client reads it, and counts its bytes. */
@@ -38,12 +37,6 @@ function bomb(megabytes: number): (socket: Socket) => void {
   };
 }
 
-function messagingClient(baseUrl: string) {
-  const client = createMessagingClient({ baseUrl, timeoutMs: 10_000 });
-  onTestFinished(() => client.close());
-  return client;
-}
-
 describe('a response of more than 1 MB', () => {
   it.each([
     ['201 Created', 'unknown', []],
@@ -55,7 +48,7 @@ describe('a response of more than 1 MB', () => {
     const { answer, written } = unframed(status, ...headers);
     const closed: Socket[] = [];
     const server = await rawServer(answer, (socket) => socket.on('close', () => closed.push(socket)));
-    const outcome = await messagingClient(server.origin).send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
+    const outcome = await send(clientOf(server.origin));
     expect(outcome.kind).toBe(kind);
     await expect.poll(() => closed.length).toBe(1);
     // The sockets' buffers hold some more.
@@ -64,19 +57,18 @@ describe('a response of more than 1 MB', () => {
 
   it('is unreadable even if it is compressed to less', async () => {
     const server = await rawServer(bomb(100));
-    const client = messagingClient(server.origin);
+    const client = clientOf(server.origin);
     const before = process.memoryUsage().rss;
-    expect(await client.send(MESSAGE, { authorization: 'KEY-1' }, PERMIT)).toMatchObject({ kind: 'unknown' });
+    expect(await send(client)).toMatchObject({ kind: 'unknown' });
     expect(process.memoryUsage().rss - before).toBeLessThan(60 * MB);
   });
 
   it('leaves a poll unanswered, and the next request uses a new connection', async () => {
     const infos = reply(['HTTP/1.1 200 OK'], '{"deliveryInfoList":{"deliveryInfo":[]}}');
     const server = await rawServer([unframed('200 OK').answer, infos]);
-    const client = messagingClient(server.origin);
-    const poll = () => client.deliveryInfos('ACME', 'r1', { authorization: 'KEY-1' }, PERMIT);
-    expect(await poll()).toMatchObject({ kind: 'unanswered' });
-    expect(await poll()).toMatchObject({ kind: 'infos' });
+    const client = clientOf(server.origin);
+    expect(await poll(client)).toMatchObject({ kind: 'unanswered' });
+    expect(await poll(client)).toMatchObject({ kind: 'infos' });
     expect(server.connections()).toBe(2);
   });
 
@@ -98,7 +90,7 @@ describe('a response of more than 1 MB', () => {
 it('A response of exactly 1 MB is read', async () => {
   const start = '{"outboundSMSMessageRequest":{"resourceURL":"http://h/outbound/ACME/requests/r1"}}';
   const server = await rawServer(reply(['HTTP/1.1 201 Created'], start.padEnd(MB)));
-  const outcome = await messagingClient(server.origin).send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
+  const outcome = await send(clientOf(server.origin));
   expect(outcome).toMatchObject({ kind: 'accepted', requestId: 'r1' });
 });
 
@@ -111,6 +103,6 @@ it('A body is read whatever the chunks in which it arrives, even if they split a
     for (const chunk of chunks) socket.write(chunk);
     socket.write('0\r\n\r\n');
   });
-  const outcome = await messagingClient(server.origin).send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
+  const outcome = await send(clientOf(server.origin));
   expect(outcome).toMatchObject({ kind: 'stopped', reason: expect.stringMatching(/ä € 😀$/) });
 });

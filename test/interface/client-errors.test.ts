@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAccountClient } from '../../src/service/client/accounts.js';
-import { createMessagingClient } from '../../src/service/client/messaging.js';
 import { createSubscriptionClient } from '../../src/service/client/subscriptions.js';
-import { PERMIT, type RawServer, rawServer, reply } from './raw-server.js';
+import { clientOf, MESSAGE, poll, send } from './messaging-client.js';
+import { PERMIT, rawServer, reply } from './raw-server.js';
 
 /** Written by hand in the form of the OneAPI family, of which the interface is a variant. */
 const POLICY = `{"requestError": {"policyException": {
@@ -18,18 +18,8 @@ const SERVICE = `{"requestError": {"serviceException": {
 const WORDS = 'POL0013: Duplicated addresses tel:… in part address';
 const TYPE = 'Content-Type: application/json';
 
-const MESSAGE = { sender: 'ACME', recipients: ['+358401234567'], text: 'Hello' };
-
-function messagingOf({ origin }: RawServer) {
-  const client = createMessagingClient({ baseUrl: origin, timeoutMs: 10_000 });
-  onTestFinished(() => client.close());
-  return client;
-}
-
-const sent = async (answer: string) =>
-  messagingOf(await rawServer(answer)).send(MESSAGE, { authorization: 'KEY-1' }, PERMIT);
-const polled = async (answer: string) =>
-  messagingOf(await rawServer(answer)).deliveryInfos('ACME', 'b2c3', { authorization: 'KEY-1' }, PERMIT);
+const sent = async (answer: string) => send(clientOf((await rawServer(answer)).origin));
+const polled = async (answer: string) => poll(clientOf((await rawServer(answer)).origin));
 
 describe('An error of the OneAPI family is quoted by its code and its text, with the variables filled in,', () => {
   it.each([
@@ -149,7 +139,7 @@ describe('The clientCorrelator of a 201', () => {
     );
   const sentWith = async (answer: string, clientCorrelator?: string) => {
     const message = clientCorrelator === undefined ? MESSAGE : { ...MESSAGE, clientCorrelator };
-    return messagingOf(await rawServer(answer)).send(message, { authorization: 'KEY-1' }, PERMIT);
+    return clientOf((await rawServer(answer)).origin).send(message, { authorization: 'KEY-1' }, PERMIT);
   };
   const accepted = { kind: 'accepted', requestId: 'b2c3', statuses: new Map() };
 

@@ -13,7 +13,6 @@ interface Unsent {
     readonly first: number;
     readonly count: number;
     readonly again?: string | undefined;
-    readonly size?: number | undefined;
   }[];
 }
 
@@ -34,9 +33,8 @@ export function requestsNeeded(
 export function requestsLeft(campaign: Unsent): number {
   const { cursor, ordinals, slice, batch, released } = campaign;
   let requests = requestsOf(cursor, ordinals, slice, batch);
-  for (const { first, count, again, size } of released) {
-    const isBatch = again === 'underCorrelator' && size === undefined;
-    requests += isBatch ? 1 : requestsOf(first, first + count, slice, size ?? batch);
+  for (const { first, count, again } of released) {
+    requests += again === 'underCorrelator' ? 1 : requestsOf(first, first + count, slice, batch);
   }
   return requests;
 }

@@ -34,7 +34,7 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
       flat.flatMap((member, at) => (at % 2 === 0 ? [[member, Number(flat[at + 1])]] : [])),
     );
   };
-  const processesIn = async (name: string): Promise<Record<string, number>> =>
+  const processesIn = async (name: string): Promise<Record<string, readonly [since: number, most: number]>> =>
     JSON.parse((await fieldOf(name)) || '{}');
   const stateOf = async (campaign: string): Promise<Record<string, unknown>> =>
     parseStoredState((await redis.hget(key('states'), campaign)) ?? '{}');
@@ -81,11 +81,11 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
     mayLose: (ms: number) => redis.hset(record, 'mayLoseMs', ms),
     /** So many batches of a lost worker are to get placeholder claims. */
     losePlaceholders: (placeholders: number, lostAt: number) =>
-      redis.hset(record, { placeholders, lostAt, mayHaveLost: 1, sequence: 1 }),
+      redis.hset(record, { placeholders, lostAt, mayHaveLost: 1, sequence: 1, awaited: '{"lost":[1,1]}' }),
     placeholdersLeft: () => numberIn('placeholders'),
     /** The processes that serve the lane, and since when. */
     workers: () => processesIn('workers'),
-    setWorkers: (workers: Readonly<Record<string, number>>) =>
+    setWorkers: (workers: Readonly<Record<string, readonly [since: number, most: number]>>) =>
       redis.hset(record, 'workers', JSON.stringify(workers)),
     /** The processes whose replay the recovery barrier awaits. */
     awaited: async () => Object.keys(await processesIn('awaited')),

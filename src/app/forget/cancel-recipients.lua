@@ -27,7 +27,7 @@ if not c then return { 1, '[]' } end
 if c.state == 'importing' then return { 0, '[]' } end
 WORKERS.recognise(lane, rules, 0, now, events)
 
--- What is planned before the ordinal becomes a range that is claimed first, so that the batches after it begin elsewhere.
+-- What is planned before the ordinal becomes a range that is claimed first.
 local function take(ordinal)
   if c.outbox or ordinal < c.cursor then return take_planned(c, ordinal) end
   if ordinal > c.cursor then c.released[#c.released + 1] = { first = c.cursor, count = ordinal - c.cursor } end
@@ -37,7 +37,6 @@ end
 
 local function cancel(ordinal)
   if statuses_read(c, statusesKey, ordinal, 1) ~= '\0' or c.remainder ~= 'planned' or not take(ordinal) then return end
-  if not c.outbox then c.irregularAt = now end
   campaign_move(c, 'planned', 'cancelled', 1, ordinal)
   statuses_write(c, statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
 end

@@ -45,7 +45,7 @@ local why, from = READY.lane(keys, lane, rules, now, 'poll', true, own, true)
 if why then return claim_end(context, why, from, {}) end
 
 -- A process that was considered dead joins again: a recovery barrier must wait for its recent polls.
-if process ~= '' then WORKERS.join(lane, process, 0) end
+if process ~= '' then WORKERS.join(lane, process, 0, 0) end
 WORKERS.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local late = PERMITS.late_polls(rules, now, unpolledKey)
 -- While the lane's window stays closed for longer than a permit is used, no send waits for one.

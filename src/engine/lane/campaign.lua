@@ -3,8 +3,7 @@
   `counts` holds the number of recipients in each state; they add up to `total` before and after every script. Only campaign_move
   changes them, and notes in the log what has a result. `released` holds ranges that were claimed and are to be sent (again); the
   cursor passes over everything else once. `remainder` is the state of every ordinal that was certainly never accepted: planned, cancelled, or
-  lapsed; in a wave, one that is cancelled or has lapsed has a letter. `irregularAt`: when it ceased to be known where all lost batches
-  begin. `number` names the campaign in the lane's log of results.
+  lapsed; in a wave, one that is cancelled or has lapsed has a letter. `number` names the campaign in the lane's log of results.
   `window`: the rule of its window, if it has one (window.lua); while that is closed, the campaign waits in `scheduled`, and `opensAt` says
   until when; `results` exists only while a script runs.
 ]]
@@ -45,7 +44,6 @@
 ---@field activeMs number see campaign_active_for
 ---@field number? number in the log of results
 ---@field changes? number how often it was written
----@field irregularAt? number
 ---@field letters? string of a campaign of one recipient: its status letter, or empty
 ---@field record? string of a campaign of one recipient: the record of its request
 ---@field word? string of a campaign of one recipient: the service's own word
@@ -65,10 +63,9 @@
 ---@class Range
 ---@field first number
 ---@field count number
----@field again? string set if an earlier request may have been accepted: `underCorrelator`, each batch goes again whole and unchanged, under the correlator of that request; `byOperator`, it goes again by an operator's command
+---@field again? string set if an earlier request may have been accepted: `underCorrelator`, the batch goes again whole and unchanged, under the correlator of that request; `byOperator`, it goes again by an operator's command
 ---@field firstAt? number with `again`: when the first such request was claimed, ms; the service remembers its correlator for a limited time
 ---@field accused? boolean the service blamed the account for it: it goes behind all others
----@field size? number it has several batches of so many recipients (campaign_cut), each of which goes again whole and unchanged
 ---@field notAfter? number of a wave: when it lapses, ms
 
 -- Lua unpacks at most some thousand values at once.
@@ -260,7 +257,7 @@ end
 
 -- A part of a range, which goes again as the whole would.
 local function range_part(range, first, count)
-  return { first = first, count = count, again = range.again, firstAt = range.firstAt, size = range.size, notAfter = range.notAfter }
+  return { first = first, count = count, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter }
 end
 
 -- Returns a range that was claimed, or unknown, and was not accepted.
@@ -296,9 +293,8 @@ local function campaign_next(c, most, lane, now)
   local range = c.released[at]
   if range then
     if now and range.notAfter and range.notAfter <= now then return nil end
-    local count = campaign_cut(c, range.first, range.size or most)
-    local isWhole = range.again == 'underCorrelator' and not range.size
-    if isWhole or range.count <= count then return table.remove(c.released, at) end
+    local count = campaign_cut(c, range.first, most)
+    if range.again == 'underCorrelator' or range.count <= count then return table.remove(c.released, at) end
     c.released[at] = range_part(range, range.first + count, range.count - count)
     return range_part(range, range.first, count)
   end

@@ -40,7 +40,6 @@ export const RELEASED = luaList(
     again: z.string().optional(),
     firstAt: count.optional(),
     accused: z.boolean().optional(),
-    size: count.optional(),
     notAfter: count.optional(),
   }),
 ).default([]);

@@ -39,7 +39,7 @@ if command == 'pause' then
 elseif command == 'resume' then
   campaign_resume(keys, lane, id, c, now)
 elseif c.state ~= 'cancelled' then
-  WORKERS.hold(claimsKey, lane, rules, id, c, now)
+  WORKERS.hold(claimsKey, lane, id, c, now)
   local cancelledBefore = c.counts.cancelled or 0
   campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
   campaign_enter(c, 'cancelled')

@@ -67,7 +67,7 @@ local function recovering(at) return at > 0 and math.min(ending(at), now + math.
 lane.graceUntil, lane.barrierUntil = recovering(lane.graceUntil), recovering(lane.barrierUntil)
 
 LEDGER.move(windowKey, lane, rules, now, delayMs, was)
-for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'reopenedAt', 'haltedAt', 'awaitsFrom', 'sizedAt', 'repeatFrom' }) do
+for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'reopenedAt', 'haltedAt', 'awaitsFrom', 'repeatFrom' }) do
   lane[name] = past(lane[name])
 end
 for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'backoffUntil', 'tokenAt', 'probeUntil', 'mayLoseFrom' }) do
@@ -75,7 +75,7 @@ for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'backoffUntil', 'tokenAt', '
 end
 if lane.workers ~= '' then
   local workers = cjson.decode(lane.workers)
-  for process, since in pairs(workers) do workers[process] = past(since) end
+  for _, joined in pairs(workers) do joined[1] = past(joined[1]) end
   lane.workers = cjson.encode(workers)
 end
 
@@ -95,7 +95,6 @@ end
 -- How long the service has remembered a correlator is not known after a step back: the first request is at least that much older.
 local backMs = delayMs == 0 and rules.repeatFor > 0 and math.max(back, ahead and -ahead or 0) or 0
 local function older(firstAt) return firstAt > 0 and firstAt - backMs or firstAt end
-lane.lostFrom, lane.knownAt = older(lane.lostFrom), older(lane.knownAt)
 
 local function change_send(claim)
   -- After a step forward, not later than before: machines that were suspended look the same, and the service has not been.

@@ -63,7 +63,7 @@ end
 
 -- Pauses a campaign, which leaves the order. The caller has checked that its state allows that, and saves it.
 local function campaign_hold(keys, lane, rules, id, c, reason, now)
-  WORKERS.hold(keys.claims, lane, rules, id, c, now)
+  WORKERS.hold(keys.claims, lane, id, c, now)
   campaign_pause(lane, c, reason, now)
   redis.call('ZREM', keys.running, id)
   redis.call('ZREM', keys.scheduled, id)
@@ -98,7 +98,7 @@ end
 local function order_range(order, id, c)
   local lane, rules, now = order.lane, order.rules, order.now
   while campaign_is_sendable(c) do
-    local most = order.isForPlaceholders and WORKERS.lost_batches(lane, rules, c, lane.lostFrom) or campaign_batch_size(rules, c)
+    local most = order.isForPlaceholders and WORKERS.lost_batch(lane, c) or campaign_batch_size(rules, c)
     local range = campaign_next(c, most, lane, not order.isForPlaceholders and now or nil)
     if not range then return nil end
     local isRepeat = range.again == 'underCorrelator' and not order.isForPlaceholders
@@ -129,7 +129,7 @@ local function order_take(order)
   if not id then return nil end
   local c, lane, now = order.campaigns[id], order.lane, order.now
   if c.lapseAt > 0 and c.lapseAt <= now and c.remainder == 'planned' then
-    WORKERS.hold(order.keys.claims, lane, order.rules, id, c, now)
+    WORKERS.hold(order.keys.claims, lane, id, c, now)
     campaign_give_up(order.keys.claims, lane, id, c, 'lapsed', now)
     order.touched[id] = c
     campaign_end(order.keys.ended, order.keys.lapsing, id, c, now, order.events)

@@ -44,7 +44,7 @@ local LANE_NUMBERS = {
   'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
   -- workers.lua: see there
   'mayLoseMs', 'mayLoseFrom', 'replicaAt', 'unboundedAt', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'unresolvedLoss', 'uncountedPolls',
-  'burstAt', 'burstClaims', 'burstMax', 'batchSize', 'sizedAt', 'knownAt', 'lostFrom', 'repeatFrom',
+  'burstAt', 'burstClaims', 'burstMax', 'repeatFrom',
 }
 -- Texts; an untouched lane has ''.
 local LANE_TEXTS = {
@@ -56,7 +56,8 @@ local LANE_TEXTS = {
   'tokenReason',
   -- claim.lua: the turns that serve the lane
   'sendTurn', 'pollTurn',
-  -- workers.lua: run id and replication id of the server, workers that may have claimed, workers whose replay is awaited (JSON)
+  -- workers.lua: run id and replication id of the server; workers that may have claimed, and those whose replay is awaited, as JSON:
+  -- process -> since when, ms, and at most how many recipients it sends in a request (0: it only polls)
   'runId', 'replicationId', 'workers', 'awaited', 'repeatAs',
   -- the run id of the server whose time was last compared with the clock of a process
   'clockRunId',
@@ -89,9 +90,7 @@ local LANE_TEXTS = {
 ---@field margin? number of its worker, ms
 ---@field placeholder? string|boolean `barrier`: made for a lost worker; true: for what was claimed before a replayed claim
 ---@field loss? number of a placeholder: the lane's losses then
----@field size? number of a placeholder: recipients of each of its batches, where they are known
 ---@field reason? string of a placeholder: why its outcome will be unknown
----@field endsShort? boolean not stored: its last batch has fewer recipients than `size`
 ---@field isLate? boolean not stored: it has become unknown before it was settled
 ---@field matched? string the request that a notification has matched to it
 
@@ -150,7 +149,7 @@ local function lane_refuse_clock() error('CLOCKSTEP: the clock of Redis was chan
 local function lane_agree(lane, now, since)
   local isNew = since > lane.agreedAt and lane.agreedAt > 0 and now - lane.agreedAt > POLICY.CLOCK_STEP_MS
   local witnessedBy = since + POLICY.CLOCK_WITNESS_MS
-  if isNew and now < witnessedBy and string.find(lane.workers, ',', 1, true) then
+  if isNew and now < witnessedBy and string.find(lane.workers, '],', 1, true) then
     lane.unsureUntil = witnessedBy
   else
     lane.agreedAt = math.max(lane.agreedAt, now)

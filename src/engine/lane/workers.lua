@@ -6,7 +6,8 @@
   than that: after a loss, the server still knows every process that may have claimed in the lost time. It then raises a
   recovery barrier: nothing is claimed until each of them has replayed the claims it remembers. A worker that does not do so in
   time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
-  claimed, for as many batches as may have been claimed in the lost time: they become unknown, and are not sent twice.
+  claimed, for as many batches as may have been claimed in the lost time, each as large as any of them can have been: they become unknown, and
+  are not sent twice, also where the service deduplicates, because nothing tells how they were divided.
 
   What shows a loss: a new run id, a new replication id after a promotion, or a claim sequence lower than a process has seen. The
   claim numbers then skip ahead, so that none is used twice. Each claim looks for replicas, because a new one shows before it copies
@@ -31,25 +32,10 @@ local WORKERS = {
 function WORKERS.read(text) return text ~= '' and cjson.decode(text) or {} end
 function WORKERS.text(workers) return next(workers) and cjson.encode(workers) or '' end
 
--- Where the service deduplicates, a batch whose claim is lost goes again under its correlator, which names its recipients. So the lane
--- must know how it has divided its campaigns: nothing is claimed with another size, or under other rules for repeats, until this can
--- no longer be lost. Returns from when the lane may claim.
-function WORKERS.note_size(lane, rules, now)
+-- Notes since when the lane repeats a batch under its correlator: an earlier request carried none, or another one.
+function WORKERS.note_repeats(lane, rules, now)
   local repeatAs = lane_repeats_as(rules)
   if lane.repeatAs ~= repeatAs then lane.repeatAs, lane.repeatFrom = repeatAs, now end
-  if repeatAs == '' then return 0 end
-  local size = rules.maxRecipients
-  if lane.batchSize ~= size then lane.batchSize, lane.sizedAt = size, now end
-  return math.max(lane.sizedAt, lane.repeatFrom) + lane.mayLoseMs
-end
-
--- The size of the batches of a campaign that may be lost, and from when on they were claimed; 0 if either is not known, so that they
--- must not go again. `lostFrom`: what is lost was claimed after this time.
-function WORKERS.lost_batches(lane, rules, c, lostFrom)
-  local isKnown = lane.repeatAs ~= '' and lane.repeatAs == lane_repeats_as(rules) and lane.batchSize > 0
-    and math.max(lane.sizedAt, lane.repeatFrom) <= lostFrom and (c.irregularAt or 0) < lostFrom
-  if not isKnown then return campaign_batch_size(rules, c), 0 end
-  return math.min(lane.batchSize, c.batch), lostFrom
 end
 
 -- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
@@ -77,24 +63,32 @@ function WORKERS.note_loss(lane, loss, replicaLoss, now, events)
   return lane.mayLoseFrom
 end
 
--- Adds a process; from the returned time on it may claim. One that only polls is added at 0: it has sent nothing that may be
--- lost, but it may have used permits.
-function WORKERS.join(lane, process, now)
+-- Adds a process that sends at most `most` recipients in a request; from the returned time on it may claim. One that only polls is added
+-- at 0 with `most` 0: it has sent nothing that may be lost, but it may have used permits.
+function WORKERS.join(lane, process, most, now)
   local workers = WORKERS.read(lane.workers)
-  if not workers[process] or (workers[process] == 0 and now > 0) then
-    workers[process] = now
+  local known = workers[process]
+  if not known or known[2] < most then
+    workers[process] = { now, most }
     lane.workers = WORKERS.text(workers)
   end
-  return workers[process] + lane.mayLoseMs
+  return workers[process][1] + lane.mayLoseMs
 end
 
 -- The workers of a list that may have sent.
 function WORKERS.sending(text)
   local senders = {}
-  for process, since in pairs(WORKERS.read(text)) do
-    if since > 0 then senders[#senders + 1] = process end
+  for process, joined in pairs(WORKERS.read(text)) do
+    if joined[2] > 0 then senders[#senders + 1] = process end
   end
   return senders
+end
+
+-- The largest batch of a campaign that may be lost: the largest that any lost worker may have sent.
+function WORKERS.lost_batch(lane, c)
+  local most = 1
+  for _, joined in pairs(WORKERS.read(lane.awaited)) do most = math.max(most, joined[2]) end
+  return math.min(most, c.batch)
 end
 
 function WORKERS.leave(lane, process)
@@ -151,14 +145,8 @@ function WORKERS.recognise(lane, rules, seen, now, events, kept)
   -- Another server has its own replicas, or none.
   if lane.runId ~= runId then lane.replicaAt = 0 end
   lane.runId, lane.replicationId = runId, lane.server.replicationId
-  -- Every claim is made by a script that comes here first: what will be lost, if nothing is now, is claimed later.
-  if not sign then
-    lane.knownAt = now
-    return
-  end
+  if not sign then return end
   lane_skip_numbers(lane, seen)
-  -- A loss that is not dealt with yet began earlier.
-  if lane.barrierUntil == 0 and lane.placeholders == 0 then lane.lostFrom = lane.knownAt end
   -- Not shorter than a worker that stayed with a cut-off master may go on.
   lane.graceUntil, lane.lostAt = now + math.max(rules.grace, lane.mayLoseMs), now
   lane.losses = lane.losses + 1
@@ -243,9 +231,8 @@ function WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   local barrierUntil = WORKERS.barrier(lane, now, events)
   if barrierUntil then return 'recovering', barrierUntil end
   WORKERS.count_polls(keys.window, keys.unpolled, keys.polled, lane, rules, context.inFlight, now)
-  local from = math.max(lossKnownAt, process ~= '' and WORKERS.join(lane, process, now) or 0)
-  -- The batches that may be lost were divided by the size as it was then.
-  if lane.placeholders == 0 then from = math.max(from, WORKERS.note_size(lane, rules, now)) end
+  WORKERS.note_repeats(lane, rules, now)
+  local from = math.max(lossKnownAt, process ~= '' and WORKERS.join(lane, process, rules.maxRecipients, now) or 0)
   if from > now then return 'joining', from end
 end
 
@@ -254,62 +241,48 @@ function WORKERS.is_newcomer(lane, c)
   return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
 end
 
--- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane. `size` and `lostFrom`: see
--- WORKERS.lost_batches.
-local function placeholder_claim(lane, campaign, range, size, lostFrom, now)
-  local isFirst = lostFrom > 0 and not range.again
+-- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane.
+local function placeholder_claim(lane, campaign, range, now)
   return {
     campaign = campaign, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
-    placeholder = 'barrier', loss = lane.losses, again = range.again,
-    firstAt = isFirst and lostFrom or range.firstAt, size = isFirst and size or nil, notAfter = range.notAfter,
+    placeholder = 'barrier', loss = lane.losses, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter,
   }
 end
 
--- Adds a batch to a placeholder claim if it continues it; returns whether it does. A batch that is sent again under its correlator
--- keeps a claim of its own, and so does one of a wave that must be sent before another time. Those that may be sent again are added
--- only while the size of the claim tells where each of them begins.
-local function placeholder_extend(c, claim, range)
-  if not claim or range.again == 'underCorrelator' or claim.first + claim.count ~= range.first then return false end
-  if claim.again ~= range.again or claim.notAfter ~= range.notAfter then return false end
-  if claim.size then
-    if claim.endsShort then return false end
-    claim.endsShort = range.count ~= campaign_cut(c, range.first, claim.size) or nil
-  elseif claim.firstAt ~= range.firstAt then
-    return false
-  end
+-- Adds a batch to a placeholder claim if it continues it; returns whether it does. One that was to be sent again keeps a claim of its own,
+-- and so does one of a wave that must be sent before another time.
+local function placeholder_extend(claim, range)
+  if not claim or claim.again or range.again or claim.first + claim.count ~= range.first then return false end
+  if claim.notAfter ~= range.notAfter then return false end
   claim.count = claim.count + range.count
   return true
 end
 
 local function placeholder_store(claimsKey, lane, claim)
   lane.sendInherited = lane.sendInherited + 1
-  claim.endsShort = nil
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
 end
 
 -- Adds a range of a campaign to its placeholder claim, which is stored when one that continues it is needed. Returns the claim that the
 -- next range may continue.
-local function placeholder_add(claimsKey, lane, rules, id, c, claim, range, now)
-  if placeholder_extend(c, claim, range) then return claim end
+local function placeholder_add(claimsKey, lane, id, claim, range, now)
+  if placeholder_extend(claim, range) then return claim end
   if claim then placeholder_store(claimsKey, lane, claim) end
-  local size, lostFrom = WORKERS.lost_batches(lane, rules, c, lane.lostFrom)
-  claim = placeholder_claim(lane, id, range, size, lostFrom, now)
-  claim.endsShort = range.count ~= campaign_cut(c, range.first, size) or nil
-  return claim
+  return placeholder_claim(lane, id, range, now)
 end
 
 -- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
 -- many of its batches as may be lost become placeholder claims first.
-function WORKERS.hold(claimsKey, lane, rules, id, c, now)
+function WORKERS.hold(claimsKey, lane, id, c, now)
   if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end
   local isAwaiting = lane.barrierUntil > 0 and #WORKERS.sending(lane.awaited) > 0
   if not isAwaiting and lane.placeholders == 0 then return end
-  local size, claim = WORKERS.lost_batches(lane, rules, c, lane.lostFrom), nil
+  local most, claim = WORKERS.lost_batch(lane, c), nil
   for _ = 1, isAwaiting and WORKERS.most_lost(lane) or lane.placeholders do
-    local range = campaign_next(c, size, lane)
+    local range = campaign_next(c, most, lane)
     if not range then break end
     campaign_move(c, 'planned', 'sending', range.count)
-    claim = placeholder_add(claimsKey, lane, rules, id, c, claim, range, now)
+    claim = placeholder_add(claimsKey, lane, id, claim, range, now)
   end
   if claim then placeholder_store(claimsKey, lane, claim) end
 end

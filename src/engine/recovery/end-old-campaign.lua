@@ -37,7 +37,7 @@ end
 
 if c.remainder == 'planned' then
   lapsed = c.counts.planned or 0
-  WORKERS.hold(claimsKey, lane, rules, id, c, now)
+  WORKERS.hold(claimsKey, lane, id, c, now)
   campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)

@@ -62,7 +62,7 @@ end
 WORKERS.recognise(lane, rules, seen, now, events, kept)
 if action == 'join' or action == 'attend' then
   WORKERS.note_loss(lane, loss, replicaLoss, now, events)
-  WORKERS.join(lane, process, action == 'join' and now or 0)
+  WORKERS.join(lane, process, action == 'join' and rules.maxRecipients or 0, action == 'join' and now or 0)
 elseif action == 'leave' then
   WORKERS.leave(lane, process)
 elseif lane.awaited ~= '' then

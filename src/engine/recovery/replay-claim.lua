@@ -32,8 +32,8 @@ local lane, now = lane_load(laneKey, time)
 if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
 
 -- A released range is missing only if Redis has lost data since: the claim numbers have skipped, or will.
-local isOther = SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
-local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or isOther
+local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9)
+  or SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
 
 local notAfter
 
@@ -43,38 +43,11 @@ local function put(claimNumber, claim)
   redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))
 end
 
--- `size`, `firstAt`: of batches that may be sent again; `before`: the time after which those of a wave must not be sent.
-local function put_placeholder(from, length, size, firstAt, before)
+-- `before`: the time after which messages of a wave must not be sent.
+local function put_placeholder(from, length, before)
   if length <= 0 then return end
   lane.sendInherited = lane.sendInherited + 1
-  put(lane_next_number(lane), {
-    first = from, count = length, turn = 'placeholder', placeholder = true, size = size, firstAt = size and firstAt, notAfter = before,
-  })
-end
-
--- The end of the last batch that begins at or before `at`, and its beginning, where batches of this size begin at `from`.
-local function batch_around(from, size, at)
-  local batchEnd = from
-  repeat
-    from = batchEnd
-    batchEnd = from + campaign_cut(c, from, size)
-  until batchEnd > at
-  return from, batchEnd
-end
-
--- Makes placeholder claims for the rest of [from, to) beside the range. Without a size, the batch was divided at unknown places.
-local function put_rest(from, to, size, firstAt)
-  if not size then
-    put_placeholder(from, first - from, nil, nil, notAfter)
-    return put_placeholder(first + count, to - first - count, nil, nil, notAfter)
-  end
-  local batch = batch_around(from, size, first)
-  put_placeholder(from, batch - from, size, firstAt, notAfter)
-  put_placeholder(batch, first - batch, nil, nil, notAfter)
-  local _, batchEnd = batch_around(from, size, first + count - 1)
-  local last = math.min(batchEnd, to)
-  put_placeholder(first + count, last - first - count, nil, nil, notAfter)
-  put_placeholder(last, to - last, size, firstAt, notAfter)
+  put(lane_next_number(lane), { first = from, count = length, turn = 'placeholder', placeholder = true, notAfter = before })
 end
 
 -- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
@@ -93,20 +66,11 @@ local function take_released()
     if from <= first and first + count <= from + length then
       table.remove(c.released, at)
       notAfter = range.notAfter
-      local function put_back(begin, stop, isWhole)
+      local function put_back(begin, stop)
         if begin >= stop then return end
         local part = range_part(range, begin, stop - begin)
-        if not isWhole then part.again, part.size = range.again and 'byOperator', nil end
+        part.again = range.again and 'byOperator'
         table.insert(c.released, part)
-      end
-      local batch, batchEnd = first, first + count
-      if range.size then
-        batch = batch_around(from, range.size, first)
-        _, batchEnd = batch_around(from, range.size, first + count - 1)
-        batchEnd = math.min(batchEnd, from + length)
-        put_back(from, batch, true)
-        put_back(batchEnd, from + length, true)
-        from, length = batch, batchEnd - batch
       end
       put_back(from, first)
       put_back(first + count, from + length)
@@ -126,7 +90,8 @@ local function take_claimed()
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
       notAfter = claim.notAfter
-      put_rest(claim.first, claim.first + claim.count, claim.size, claim.firstAt)
+      put_placeholder(claim.first, first - claim.first, notAfter)
+      put_placeholder(first + count, claim.first + claim.count - first - count, notAfter)
       return true
     end
   end
@@ -139,27 +104,17 @@ if c.outbox and first + count > c.ordinals then
 elseif c.outbox and WAVE.skips(c, first) then
   answer = 'settled'
 elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
-  local size, lostFrom = WORKERS.lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
   for _, run in ipairs(WAVE.runs(c, first + count)) do
     campaign_move(c, 'planned', 'sending', run.count)
-    put_placeholder(run.first, math.min(run.count, first - run.first), lostFrom > 0 and size or nil, lostFrom, run.notAfter)
+    put_placeholder(run.first, math.min(run.count, first - run.first), run.notAfter)
     notAfter = run.notAfter
   end
   c.cursor = first + count
   WAVE.advance(c)
   put_replayed()
 elseif first >= c.cursor and c.remainder == 'planned' then
-  local size, lostFrom = WORKERS.lost_batches(lane, rules, c, isOther and lane.knownAt or lane.lostFrom)
-  local isKnown = lostFrom > 0
-  local batch, batchEnd = batch_around(c.cursor, size, first)
-  if first > c.cursor then
-    put_placeholder(c.cursor, batch - c.cursor, isKnown and size or nil, lostFrom)
-    put_placeholder(batch, first - batch)
-    campaign_move(c, 'planned', 'sending', first - c.cursor)
-  end
-  -- It was part of a batch, whose other parts are not known, so neither is where the following batches begin.
-  if batch ~= first or math.min(batchEnd, c.ordinals) ~= first + count then c.irregularAt = now end
-  campaign_move(c, 'planned', 'sending', count)
+  put_placeholder(c.cursor, first - c.cursor)
+  campaign_move(c, 'planned', 'sending', first + count - c.cursor)
   c.cursor = first + count
   put_replayed()
 elseif c.remainder == 'planned' and hasLost and take_released() then

@@ -52,7 +52,7 @@ local function make_placeholders()
   local most, last = math.min(PLACEHOLDERS_AT_ONCE, lane.placeholders), {}
   local order = ORDER.open(keys, lane, rules, most, now, events, true)
   local taken = ORDER.take(order, most, function(id, c, range)
-    last[id] = placeholder_add(claimsKey, lane, rules, id, c, last[id], range, now)
+    last[id] = placeholder_add(claimsKey, lane, id, last[id], range, now)
   end)
   for _, claim in pairs(last) do placeholder_store(claimsKey, lane, claim) end
   ORDER.save(order)

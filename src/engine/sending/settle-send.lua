@@ -90,7 +90,6 @@ end
 local function release_range(c, claim, statusesKey, range)
   range.firstAt, range.notAfter = batch_first_at(claim), claim.notAfter
   if not claim.isLate then return campaign_release(c, 'sending', range) end
-  range.size = nil
   for _, run in ipairs(statuses_unknown_runs(c, statusesKey, range.first, range.count)) do
     statuses_write(c, statusesKey, run.first, string.rep('\0', run.count))
     local part = range
@@ -251,20 +250,19 @@ function RECIPIENTS.accuse(id, c, claim, settlement, statusesKey, recordsKey)
 end
 
 -- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
--- out, if the service may have forgotten the correlator or never got it, or if it would repeat the response. A placeholder claim has
--- no `firstAt` if its batches are not known; if it was to be sent by an operator's command, its parts may have been sent. What is too
--- late for a wave would be set aside, and come here again.
+-- out, if the service may have forgotten the correlator or never got it, or if it would repeat the response. How a lost worker divided what
+-- a placeholder claim holds is not known. What is too late for a wave would be set aside, and come here again.
 function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
   if settlement.result == 'unclear' and claim.again == 'underCorrelator' and not settlement.isKnown then
     return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey)
   end
   local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
-    and not (claim.placeholder and claim.again == 'byOperator') and not (claim.notAfter and claim.notAfter <= now)
+    and not claim.placeholder and not (claim.notAfter and claim.notAfter <= now)
   if settlement.isKnown then settlement.notAgain = 'the service knows its correlator' end
   local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
     return release_range(c, claim, statusesKey, {
-      first = claim.first, count = claim.count, again = 'underCorrelator', size = claim.size,
+      first = claim.first, count = claim.count, again = 'underCorrelator',
     })
   end
   remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)

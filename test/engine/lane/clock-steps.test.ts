@@ -255,7 +255,7 @@ describe('A clock of Redis that is set forward', () => {
   test('lets a process that has just started wait for one that knows the clock', async () => {
     const lane = await steppingLane('new-process');
     const known = lane.worker();
-    await lane.fixture.stored.setWorkers({ one: 1, other: 1 });
+    await lane.fixture.stored.setWorkers({ one: [1, 1], other: [1, 1] });
     expect(await known.send()).toBe(100);
     lane.pass(20 * SECOND);
     lane.step(2 * HOUR);

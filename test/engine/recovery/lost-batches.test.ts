@@ -8,6 +8,8 @@ import { LOSS_MS as LOSS, laneWithWorkers } from './mortal-workers.js';
 
 const server = testRedis('lost-batches');
 const REPEAT_FOR = 80_000_000;
+/** Batches that a quiet lane may have lost. */
+const MOST_LOST = 3 * 128;
 
 /** A batch, as the correlator of its request names it. */
 const batch = ({ first, count }: { first: number; count: number }): string => `${first}-${count}`;
@@ -37,82 +39,63 @@ async function deduplicating(name: string, recipients: number, change: Partial<S
   };
 }
 
-test('Batches whose claims Redis lost, beside a dead worker, are repeated under the same correlators', async () => {
-  const it = await deduplicating('lost', 1_000, { maxRecipients: 3 });
+test('Batches whose claims Redis lost, beside a dead worker, become unknown, also where the service deduplicates', async () => {
+  const it = await deduplicating('lost', 2_000, { maxRecipients: 4 });
   expect((await it.claim('a', 10, START)).why).toBe('joining');
-  const before = (await it.claim('a', 4, START + LOSS)).claims;
-  await it.accept(before, START + LOSS);
+  await it.accept((await it.claim('a', 4, START + LOSS)).claims, START + LOSS);
   await it.backUp();
   const lost = (await it.claim('a', 20, START + LOSS + 10)).claims;
   await it.accept(lost, START + LOSS + 20);
   await it.failOver();
 
   const at = await it.recover(START + LOSS + 30);
-  expect(await it.counts()).toMatchObject({ unknown: 0, sending: 0, deliveredToTerminal: 12, planned: 988 });
+  expect(await it.counts()).toMatchObject({ unknown: 4 * MOST_LOST, sending: 0, deliveredToTerminal: 16 });
   const rest = await it.rest(at);
-  const repeats = rest.filter(({ again }) => again === 'underCorrelator');
-  expect(repeats.map(batch)).toEqual(expect.arrayContaining(lost.map(batch)));
-  expect(repeats[0]).toMatchObject({ firstAt: START + LOSS });
-  expect(await it.counts()).toMatchObject({ unknown: 0, deliveredToTerminal: 1_000 });
+  expect(rest.filter(({ first, again }) => again !== undefined || first < 16 + 4 * MOST_LOST)).toEqual([]);
+  expect(await it.counts()).toMatchObject({ unknown: 4 * MOST_LOST, planned: 0 });
 });
 
-test('Lost batches are repeated with the size that they had, also by a worker with another one', async () => {
-  const it = await deduplicating('resized', 600, { maxRecipients: 4 });
-  await it.claim('a', 1, START);
+test('A lost worker may have sent larger batches than those that remain', async () => {
+  const it = await deduplicating('resized', 2_000, { maxRecipients: 1 });
+  const large = { maxRecipients: 4 };
+  await it.claim('a', 1, START, large);
   await it.backUp();
-  const lost = (await it.claim('a', 10, START + LOSS)).claims;
-  expect(lost.map(batch)).toContain('36-4');
-  await it.failOver();
-  const other = { maxRecipients: 3 };
-  const at = await it.recover(START + LOSS + 30, other);
-  const rest = await it.rest(at, other);
-  const repeats = rest.filter(({ again }) => again === 'underCorrelator');
-  expect(repeats.map(batch)).toEqual(expect.arrayContaining(lost.map(batch)));
-  expect(await it.counts()).toMatchObject({ unknown: 0, deliveredToTerminal: 600 });
-});
-
-test('A new size is used only when it can no longer be lost', async () => {
-  const it = await deduplicating('waits', 100, { maxRecipients: 4 });
-  await it.claim('b', 1, START);
-  expect((await it.claim('b', 1, START + LOSS)).claims.map(batch)).toEqual(['0-4']);
-  const other = { maxRecipients: 3 };
-  const early = await it.claim('b', 1, START + LOSS + 5, other);
-  expect([early.why, early.againInMs]).toEqual(['joining', LOSS]);
-  expect((await it.claim('b', 1, START + 2 * LOSS + 5, other)).claims.map(batch)).toEqual(['4-3']);
-});
-
-test('Lost batches stay unknown if it is not known how they were divided', async () => {
-  const it = await deduplicating('unsized', 600, { maxRecipients: 4 });
-  await it.backUp();
-  await it.claim('a', 1, START);
-  expect((await it.claim('a', 10, START + LOSS)).claims).toHaveLength(10);
+  let last: SendClaim | undefined;
+  for (let turns = 0; turns < 6; turns += 1) {
+    const { claims } = await it.claim('a', 20, START + LOSS, large);
+    await it.accept(claims, START + LOSS);
+    last = claims.at(-1);
+  }
+  // More recipients than the remaining worker would send in as many requests as may be lost.
+  expect(last).toMatchObject({ first: 476, count: 4 });
   await it.failOver();
   const at = await it.recover(START + LOSS + 30);
-  const { unknown = 0 } = await it.counts();
-  expect(unknown).toBeGreaterThanOrEqual(40);
-  const rest = await it.rest(at + LOSS);
-  expect(rest.filter(({ first }) => first < 40)).toEqual([]);
+  const rest = await it.rest(at);
+  expect(rest.filter(({ first }) => first < 480)).toEqual([]);
+  expect(await it.counts()).toMatchObject({ unknown: 4 * MOST_LOST, planned: 0 });
 });
 
-test('Lost batches stay unknown if the service may have forgotten their correlators', async () => {
-  const it = await deduplicating('forgotten', 600);
-  await it.claim('a', 1, START);
-  await it.backUp();
-  await it.claim('a', 10, START + LOSS);
-  await it.failOver();
-  await it.recover(START + REPEAT_FOR);
-  expect((await it.counts())['unknown']).toBeGreaterThanOrEqual(10);
+test('A worker that sends larger batches than it joined with first waits until that can no longer be lost', async () => {
+  const it = await deduplicating('waits', 100, { maxRecipients: 3 });
+  await it.claim('b', 1, START);
+  expect((await it.claim('b', 1, START + LOSS)).claims.map(batch)).toEqual(['0-3']);
+  const larger = { maxRecipients: 4 };
+  const early = await it.claim('b', 1, START + LOSS + 5, larger);
+  expect([early.why, early.againInMs]).toEqual(['joining', LOSS]);
+  expect((await it.claim('b', 1, START + 2 * LOSS + 5, larger)).claims.map(batch)).toEqual(['3-4']);
+  const smaller = { maxRecipients: 2 };
+  expect((await it.claim('b', 1, START + 2 * LOSS + 6, smaller)).claims.map(batch)).toEqual(['7-2']);
 });
 
-test('Batches that other workers lost before a replayed one are repeated, but not the parts of one that was divided', async () => {
+test('What other workers lost before a replayed claim stays unknown', async () => {
   const it = await deduplicating('gap', 100, { maxRecipients: 4 });
   await it.claim('b', 1, START);
   await it.backUp();
   const lost = (await it.claim('a', 5, START + LOSS)).claims;
-  const [last] = lost.slice(-1);
-  if (last === undefined) throw new Error('nothing was claimed');
+  const last = lost.slice(-1);
+  expect(last.map(batch)).toEqual(['16-4']);
   // Refused and halved: worker `b` has claimed the second half of [16, 20).
-  await it.settle([last], 'refused', START + LOSS + 1);
+  await it.settle(last, 'refused', START + LOSS + 1);
   const halves = (await it.claim('b', 2, START + LOSS + 2)).claims;
   expect(halves.map(batch)).toEqual(['16-2', '18-2']);
   await it.failOver();
@@ -121,13 +104,8 @@ test('Batches that other workers lost before a replayed one are repeated, but no
   expect(await it.replay(second, START + LOSS + 30)).toBe('restored');
   await it.accept([second], START + LOSS + 31);
   const at = await it.recover(START + LOSS + 32);
-  const rest = await it.rest(at);
-  expect(rest.map(batch)).toEqual(expect.arrayContaining(['0-4', '4-4', '8-4', '12-4']));
-  expect(rest.filter(({ first }) => first >= 16 && first < 20)).toEqual([]);
-  // Nor what follows: it is not known where the other workers' batches began.
-  const { unknown = 0, deliveredToTerminal = 0 } = await it.counts();
-  expect(deliveredToTerminal).toBe(18);
-  expect(unknown).toBe(82);
+  expect(await it.rest(at)).toEqual([]);
+  expect(await it.counts()).toMatchObject({ deliveredToTerminal: 2, unknown: 98 });
 });
 
 test('A request that carried no correlator is not repeated after the lane begins to deduplicate', async () => {
@@ -136,12 +114,11 @@ test('A request that carried no correlator is not repeated after the lane begins
   await it.claim('a', 1, START, off);
   const { claims } = await it.claim('a', 1, START + LOSS, off);
   expect(claims).toHaveLength(1);
-  expect((await it.claim('b', 1, START + LOSS + 1)).why).toBe('joining');
   await it.settle(claims, 'unknown', START + LOSS + 2);
   expect(await it.counts()).toMatchObject({ unknown: 1, planned: 3 });
-  const after = (await it.claim('b', 1, START + 2 * LOSS + 1)).claims;
+  const after = (await it.claim('b', 1, START + LOSS + 3)).claims;
   expect(after).toHaveLength(1);
-  await it.settle(after, 'unknown', START + 2 * LOSS + 2);
+  await it.settle(after, 'unknown', START + LOSS + 4);
   expect(await it.counts()).toMatchObject({ unknown: 1, planned: 3 });
 });
 

@@ -231,9 +231,9 @@ test('A worker that only polls joins the lane by polling, even if it was removed
   const now = START + LOSS_MS + it.rules.firstPoll;
   const call = { turn: 'p', call: 1, want: 1, seen: 0, process: 'p', now };
   expect((await it.claims.poll(call)).claims).toHaveLength(1);
-  expect(await it.stored.workers()).toEqual({ a: START, p: 0 });
+  expect(await it.stored.workers()).toEqual({ a: [START, 1], p: [0, 0] });
   await it.claims.poll({ ...call, turn: 'q', process: 'a' });
-  expect(await it.stored.workers()).toEqual({ a: START, p: 0 });
+  expect(await it.stored.workers()).toEqual({ a: [START, 1], p: [0, 0] });
 });
 
 test('The recovery barrier of an idle lane ends too, and its dead workers are removed', async () => {

@@ -249,7 +249,7 @@ test('A worker that is new to the lane forgets no requests of it while the clock
     sends: 3,
   };
   const stored = storedLane(lane);
-  await stored.setWorkers({ one: aDayAgo, other: aDayAgo });
+  await stored.setWorkers({ one: [aDayAgo, 1], other: [aDayAgo, 1] });
   await stored.setLedger({ time: aDayAgo, agreedAt: aDayAgo, ...ledger });
   await tend();
   expect(await stored.sends()).toBe(3);

@@ -43,7 +43,7 @@ local LANE_NUMBERS = {
   -- claim.lua: number of the last call, requests left in flight by the turn before
   'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
   -- workers.lua: see there
-  'mayLoseMs', 'mayLoseFrom', 'replicaAt', 'unboundedAt', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'unresolvedLoss', 'uncountedPolls',
+  'mayLoseMs', 'mayLoseFrom', 'replicaAt', 'unboundedAt', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'uncountedPolls',
   'burstAt', 'burstClaims', 'burstMax', 'repeatFrom',
 }
 -- Texts; an untouched lane has ''.

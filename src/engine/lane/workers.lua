@@ -190,7 +190,7 @@ function WORKERS.barrier(lane, now, events)
   local lost = WORKERS.sending(lane.awaited)
   if lane.mayHaveLost == 1 and #lost > 0 then
     if now < lane.barrierUntil then return lane.barrierUntil end
-    lane.placeholders, lane.unresolvedLoss = WORKERS.most_lost(lane), lane.losses
+    lane.placeholders = WORKERS.most_lost(lane)
     events[#events + 1] = { type = 'workersLost', processes = table.concat(lost, ' ') }
   end
   lane.barrierUntil = 0
@@ -200,16 +200,12 @@ end
 -- A claim ends the barrier. Without anything to claim, it ends when its time is over.
 function WORKERS.end_idle_barrier(lane, now)
   if now < lane.barrierUntil then return end
-  if lane.barrierUntil > 0 and #WORKERS.sending(lane.awaited) > 0 then lane.unresolvedLoss = lane.losses end
   lane.barrierUntil, lane.placeholders = 0, 0
 end
 
--- Whether no worker can have sent what a placeholder claim holds, now that all workers have replayed their claims. One made for an
--- earlier loss, at whose barrier a worker was lost, may have been sent: a later barrier does not wait for workers that were removed since.
-local function placeholder_was_not_sent(lane, claim)
-  local loss = claim.loss or 0
-  return claim.placeholder == 'barrier' and (loss == lane.losses or loss > lane.unresolvedLoss)
-end
+-- Whether no worker can have sent what a placeholder claim holds, now that all workers have replayed their claims: one made for an
+-- earlier loss may have been sent by a worker that was removed since.
+local function placeholder_was_not_sent(lane, claim) return claim.placeholder == 'barrier' and claim.loss == lane.losses end
 
 -- Counts polls of workers that do not replay theirs. Their requests are due again, because the poll is lost as well, but the
 -- permits are spent.

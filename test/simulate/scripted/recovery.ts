@@ -93,7 +93,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/lane/workers.lua',
-          from: "return claim.placeholder == 'barrier' and (loss == lane.losses or loss > lane.unresolvedLoss)",
+          from: "return claim.placeholder == 'barrier' and claim.loss == lane.losses",
           to: "return claim.placeholder == 'barrier'",
         },
       ],

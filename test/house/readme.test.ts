@@ -145,6 +145,7 @@ describe('the examples', () => {
         API_KEY: 'k',
         FOLLOW_UP_FIRST_MS: '200',
         LOG_LEVEL: 'silent',
+        REDIS_MAY_LOSE: '0s',
       },
     });
     expect(stdout.trim().split('\n')).toEqual([

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { actor } from './actor.js';
 
-/** A change of a suppression list. Each suppressed number points to the operations that added it. */
+/** A change of a suppression list. Each suppressed number points to the operation that added it. */
 export const suppressionOperation = z
   .object({
     id: z.string(),

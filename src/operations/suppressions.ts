@@ -238,7 +238,7 @@ export const undoSuppressionOperation = call({
   name: 'undoSuppressionOperation',
   summary: 'Undo a change of a suppression list',
   description:
-    'An addition takes its numbers off the list, except those that another operation also added. A removal, for 30 days, puts them back.',
+    'An addition takes its numbers off the list, except those that another operation also added: they stay until they are removed. A removal, for 30 days, puts them back.',
   tag: 'Numbers',
   scope: 'operate',
   bucket: 'control',

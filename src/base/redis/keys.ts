@@ -111,7 +111,7 @@ export function keyNames(prefix: string) {
     positions: `${prefix}:positions`,
     /** The suppression lists. They share a hash tag, which no lane has, because no lane's id contains a colon. */
     suppression: {
-      /** Hash: number, packed → the operations that added it. Of a lane, or of the whole installation (null). */
+      /** Hash: number, packed → the operation that added it, see change-suppressed.lua. Of a lane, or of the whole installation (null). */
       list: (lane: LaneId | null): string =>
         `{${prefix}:suppression:lists}:${lane === null ? 'all' : `lane:${lane}`}`,
       /** Hash: operation → its record, JSON. */

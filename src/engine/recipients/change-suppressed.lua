@@ -1,13 +1,14 @@
 --[[
-  change-suppressed: adds numbers to a suppression list, removes them, or undoes either for one operation. An entry lists the
-  operations that added it, the first one first. It goes when none of them is left. Repeating a call changes nothing.
+  change-suppressed: adds numbers to a suppression list, removes them, or undoes either for one operation. An entry names the operation that
+  added it, with a plus if others have added the number since. Undoing an addition takes off the entries that it alone added. One with a plus
+  stays until it is removed: nothing names the others. Repeating a call changes nothing.
 
-  KEYS  list        hash: number -> operations that added it, separated by commas
+  KEYS  list        hash: number -> operation that added it, with a plus if others did as well
         operations  hash: operation -> its record, JSON
-        addedBy     hash: API key -> numbers that are stored because of it: those on all lists that an operation of the key added
-                    first, and those that it removed, as long as they are kept; `removal:OPERATION` -> `count key` of the latter
+        addedBy     hash: API key -> numbers that are stored because of it: those on all lists that an operation of the key added, and
+                    those that it removed, as long as they are kept; `removal:OPERATION` -> `count key` of the latter
         removals    sorted set: operation that removed numbers for an API key -> until when they are kept, ms
-        removed     hash with a lifetime: number that a removal took from the list -> operations that had added it
+        removed     hash with a lifetime: number that a removal took from the list -> its entry
         removedAt   hash: list -> when it last lost a number, ms
   ARGV  change      add, remove, undo-add, or undo-remove
         name        the name of the list in removedAt
@@ -20,8 +21,6 @@
   Returns  how many numbers the list got or lost; -1, and no change, if too many would be stored because of the API key, or a stop word
            arrived later
 ]]
--- Operations that an entry names: the first, and the latest ones. `*` stands for those between, which cannot be undone.
-local MAX_NAMED, OTHERS = 4, '*'
 local packed = {}
 for at = 1, #numbers, 8 do packed[#packed + 1] = string.sub(numbers, at, at + 7) end
 
@@ -38,15 +37,8 @@ local function count_for(id, by)
   if by ~= 0 and actor and actor.kind == 'key' then counts[actor.id] = (counts[actor.id] or 0) + by end
 end
 
-local function named(value)
-  local ids = {}
-  for id in string.gmatch(value, '[^,]+') do ids[#ids + 1] = id end
-  return ids
-end
-local function position(ids, wanted)
-  for i, id in ipairs(ids) do if id == wanted then return i end end
-  return nil
-end
+local function operation_of(value) return string.match(value, '^%d+') end
+local function is_shared(value) return string.sub(value, -1) == '+' end
 
 -- The changes of the list, written together at the end.
 local changed, set, gone, kept = 0, {}, {}, {}
@@ -60,47 +52,35 @@ local function add(number, value)
     changed = changed + 1
     return put(set, number, operation)
   end
-  local ids = named(value)
-  if position(ids, operation) then return end
-  if #ids >= MAX_NAMED then
-    if ids[2] == OTHERS then table.remove(ids, 3) else ids[2] = OTHERS end
-  end
-  ids[#ids + 1] = operation
-  put(set, number, table.concat(ids, ','))
+  if operation_of(value) == operation or is_shared(value) then return end
+  -- A start word lifts the latest stop word, which two processes may add at the same time.
+  local earlier, later = record(operation_of(value)).receivedAt, record(operation).receivedAt
+  if not (earlier and later) then return put(set, number, value .. '+') end
+  if later > earlier then put(set, number, operation) end
+end
+
+local function take_off(number, value)
+  gone[#gone + 1] = number
+  count_for(operation_of(value), -1)
+  changed = changed + 1
 end
 
 local function remove(number, value)
   if not value then return end
-  gone[#gone + 1] = number
+  take_off(number, value)
   put(kept, number, value)
-  count_for(named(value)[1], -1)
-  changed = changed + 1
 end
 
 local function undo_add(number, value)
-  local ids = value and named(value) or {}
-  local at = position(ids, operation)
-  if not at then return end
-  table.remove(ids, at)
-  if at == 1 then count_for(operation, -1) end
-  if #ids == 0 then
-    gone[#gone + 1] = number
-    changed = changed + 1
-    return
-  end
-  if at == 1 then count_for(ids[1], 1) end
-  put(set, number, table.concat(ids, ','))
+  if value == operation then take_off(number, value) end
 end
 
+-- What was added again stays as it is. An addition that was undone meanwhile keeps nothing.
 local function undo_remove(number, value)
-  if value then return end
-  local ids = {}
-  for _, id in ipairs(named(redis.call('HGET', removedKey, number) or '')) do
-    if not record(id).undone then ids[#ids + 1] = id end
-  end
-  if #ids == 0 then return end
-  put(set, number, table.concat(ids, ','))
-  count_for(ids[1], 1)
+  local was = redis.call('HGET', removedKey, number)
+  if value or not was or (record(operation_of(was)).undone and not is_shared(was)) then return end
+  put(set, number, was)
+  count_for(operation_of(was), 1)
   changed = changed + 1
 end
 
@@ -130,7 +110,7 @@ if apiKey ~= '' then
   for i = 1, #packed do
     if change == 'add' and not values[i] then new = new + 1 end
     if change == 'remove' and values[i] then
-      local actor = record(named(values[i])[1]).actor
+      local actor = record(operation_of(values[i])).actor
       -- A number that the key added itself moves from the list to the removed ones.
       if not (actor and actor.kind == 'key' and actor.id == apiKey) then new = new + 1 end
     end

@@ -1,8 +1,8 @@
 --[[
   check-suppressed: finds which numbers are suppressed for a lane: on its own list, or on that of the whole installation.
 
-  KEYS  all      hash: number -> operations that added it; for all lanes
-        lane     hash: number -> operations that added it; for one lane
+  KEYS  all      hash: number -> operation that added it; for all lanes
+        lane     hash: number -> operation that added it; for one lane
         digests  hash: keyed digest of a number -> when it was forgotten; for all lanes
   ARGV  numbers  8 bytes each
   Returns  for each number 1 or 0, as one string, '' if none is suppressed; 1 if there are digests, which the caller has to compare

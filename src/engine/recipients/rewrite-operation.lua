@@ -1,7 +1,7 @@
 --[[
-  rewrite-operation: rewrites the record of an operation, unless it changed or no longer keeps one of these numbers on its list.
+  rewrite-operation: rewrites the record of an operation, unless it changed or the list names it for none of these numbers any more.
 
-  KEYS  list        hash: number -> operations that added it, separated by commas
+  KEYS  list        hash: number -> operation that added it, with a plus if others did as well
         operations  hash: operation -> its record, JSON
   ARGV  operation   the operation
         numbers     8 bytes each; '' if none need be on the list
@@ -11,8 +11,8 @@
 ]]
 local isKept = numbers == ''
 for at = 1, #numbers, 8 do
-  local keptBy = ',' .. (redis.call('HGET', listKey, string.sub(numbers, at, at + 7)) or '') .. ','
-  isKept = isKept or string.find(keptBy, ',' .. operation .. ',', 1, true)
+  local entry = redis.call('HGET', listKey, string.sub(numbers, at, at + 7))
+  isKept = isKept or entry == operation or entry == operation .. '+'
 end
 if not isKept then return 0 end
 if redis.call('HGET', operationsKey, operation) ~= before then return 0 end

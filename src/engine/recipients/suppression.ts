@@ -12,9 +12,10 @@ import { openNumberDigests } from './number-digests.js';
 
 /*
  * Which numbers are never sent to. There is a list for the whole installation, and one for each lane. Each is a hash from the
- * number to the operations that added it, so that an operation can be undone without touching what others added:
+ * number to the operation that added it, so that an operation can be undone without touching what others added. A plus says that others
+ * have added the number as well: then it stays until it is removed (change-suppressed.lua).
  *
- *   list: +447700900123 → 3,7          operations: 3 → { actor, at, source, reason, … }
+ *   list: +447700900123 → 3+          operations: 3 → { actor, at, source, reason, … }
  *
  * A list keeps each number as it was added. Whatever asks about a number asks about all that its subscriber may have (number-forms.ts).
  *
@@ -109,21 +110,25 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     redis.hset(names.operations, id, JSON.stringify(operation));
   /**
    * Rewrites a record as it is by then: a stop word may renew it, and an operator may undo it, at the same time. False if `change` returns
-   * what it got, or there is no record.
+   * what it got, there is no record, or the list names the operation for none of the `numbers`, if there are any.
    */
   const amend = async (
     id: string,
     change: (stored: StoredOperation) => StoredOperation,
+    list: LaneId | null = null,
+    numbers: readonly string[] = [],
   ): Promise<boolean> => {
-    for (;;) {
-      const before = await redis.hget(names.operations, id);
-      if (before === null) return false;
+    for (let last: string | null = null; ; ) {
+      const before: string | null = await redis.hget(names.operations, id);
+      if (before === null || before === last) return false;
+      last = before;
       const stored = storedOperation.parse(JSON.parse(before));
       const changed = change(stored);
       if (changed === stored) return false;
       const after = JSON.stringify(changed);
-      const at = { list: names.list(null), operations: names.operations };
-      if (await rewriteScript.run(redis, at, { operation: id, numbers: '', before, after })) return true;
+      const at = { list: names.list(list), operations: names.operations };
+      const named = numbers.length === 0 ? '' : Buffer.concat(packed(numbers));
+      if (await rewriteScript.run(redis, at, { operation: id, numbers: named, before, after })) return true;
     }
   };
   const read = async (id: string): Promise<FoundOperation | null> => {
@@ -225,7 +230,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     const isAdd = operation.change === 'add';
     let numbers = 0;
     for await (const entries of scan(isAdd ? names.list(operation.list) : names.removed(id))) {
-      const ofOperation = isAdd ? entries.filter(([, value]) => value.split(',').includes(id)) : entries;
+      const ofOperation = isAdd ? entries.filter(([, value]) => value === id) : entries;
       if (ofOperation.length === 0) continue;
       const how = isAdd ? 'undo-add' : 'undo-remove';
       numbers += await change(
@@ -262,7 +267,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       }
       changed += done;
     }
-    // An addition of numbers that are on the list already is kept: if the earlier one is undone, they stay because of it.
+    // An addition of numbers that are on the list already is recorded: if the earlier one is undone, they stay because of it.
     if (given === 0 || (how === 'remove' && changed === 0)) await redis.hdel(names.operations, id);
     else await amend(id, (stored) => ({ ...stored, numbers: changed }));
     return { ...operation, id, numbers: changed };
@@ -324,7 +329,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       }
       return changed;
     },
-    /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added stay. */
+    /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added as well stay. */
     undo,
     /** Undoes the addition of its only number, which is that of this subscriber, by a stop word, unless a stop word that arrived after `upTo`, ms, has renewed it. */
     async lift(
@@ -339,16 +344,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       return true;
     },
     /** Notes that the stop word of an operation has arrived again. False if the operation no longer keeps the number on its list. */
-    async renew({ id, list }: FoundOperation, number: string, receivedAt: number): Promise<boolean> {
-      const before = await redis.hget(names.operations, id);
-      if (before === null) return false;
-      const after = JSON.stringify({ ...storedOperation.parse(JSON.parse(before)), receivedAt });
-      return rewriteScript.run(
-        redis,
-        { list: names.list(list), operations: names.operations },
-        { operation: id, numbers: Buffer.concat(packed(possibleFormsOf(number))), before, after },
-      );
-    },
+    renew: ({ id, list }: FoundOperation, number: string, receivedAt: number): Promise<boolean> =>
+      amend(id, (stored) => ({ ...stored, receivedAt }), list, possibleFormsOf(number)),
     operation: read,
     /** Operations, newest first, that are older than `before`. */
     async *operations(before?: string): AsyncGenerator<FoundOperation> {
@@ -362,23 +359,22 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         }
       }
     },
-    /** The operations that keep a number on a list, the first one first; none if it is not on the list. */
+    /** The operations that put a number on a list: of each of its forms that is on it, the one that the entry names. */
     async operationsOf(number: string, list: LaneId | null): Promise<FoundOperation[]> {
-      const values = await redis.hmget(names.list(list), ...packed(possibleFormsOf(number)));
-      const ids = new Set(values.flatMap((value) => value?.split(',') ?? []));
+      const entries = await redis.hmget(names.list(list), ...packed(possibleFormsOf(number)));
+      const ids = new Set(entries.flatMap((entry) => (entry === null ? [] : [entry.replace('+', '')])));
       const operations = await Promise.all([...ids].map(read));
       return operations.filter((operation) => operation !== null);
     },
-    /** Whether this operation suppresses a number for a lane, and nothing else does but later ones of its source. */
+    /** Whether this operation suppresses a number for a lane, and nothing else does. */
     async isOnlyBy(operation: string, lane: LaneId, number: string): Promise<boolean> {
       const forms = possibleFormsOf(number);
-      const values = await Promise.all(
+      const lists = await Promise.all(
         [null, lane].map((list) => redis.hmget(names.list(list), ...packed(forms))),
       );
-      const lists = values.flat().flatMap((value) => (value ? [value.split(',')] : []));
-      if (lists.length === 0 || lists.some(([first]) => first !== operation)) return false;
-      const all = await Promise.all(lists.flat().map(read));
-      return all.every((one) => one !== null && one.source === all[0]?.source) && !(await isAnyKept(forms));
+      const entries = lists.flat().filter((entry) => entry !== null);
+      const isAlone = entries.length > 0 && entries.every((entry) => entry === operation);
+      return isAlone && !(await isAnyKept(forms));
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {

@@ -69,7 +69,7 @@ export interface SuppressionImport {
   readonly warnings: readonly string[];
 }
 
-/** On which list a number is, and which operations keep it there. `lane`: null for the list of the whole installation. */
+/** On which list a number is, and which operations put it there; later ones that added it again are not among them. `lane`: null for the list of the whole installation. */
 export interface SuppressionEntry {
   readonly lane: string | null;
   readonly operations: readonly SuppressionOperation[];

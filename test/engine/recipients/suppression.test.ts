@@ -69,22 +69,22 @@ test('An empty list suppresses no numbers', async () => {
   expect(await listed(list)).toEqual([]);
 });
 
-test('An entry points to the operations that added it, and an operation says who, when, and why', async () => {
+test('An entry points to the operation that added it, and an operation says who, when, and why', async () => {
   const list = open('records');
   const made = { ...SUPPRESSING, actor: SHOP, source: 'opt-outs.csv', reason: 'STOP', at: 42 };
   const first = await list.add([number(1), number(2)], made);
   const second = await list.add([number(2)], SUPPRESSING);
   expect(await list.operationsOf(number(2), null)).toMatchObject([
     { id: first.id, change: 'add', actor: SHOP, source: 'opt-outs.csv', reason: 'STOP', at: 42, numbers: 2 },
-    { id: second.id, numbers: 0 },
   ]);
+  expect(await list.operation(second.id)).toMatchObject({ numbers: 0 });
   expect(await list.operationsOf(number(3), null)).toEqual([]);
   const newestFirst: string[] = [];
   for await (const { id } of list.operations()) newestFirst.push(id);
   expect(newestFirst).toEqual([second.id, first.id]);
 });
 
-test('Undoing an addition leaves the numbers that another operation added', async () => {
+test('Undoing an addition leaves the numbers that another operation added, before it or since', async () => {
   const list = open('undo');
   const before = await list.add([number(1)], SUPPRESSING);
   const wrong = await list.add([number(1), number(2), number(3)], SUPPRESSING);
@@ -92,9 +92,20 @@ test('Undoing an addition leaves the numbers that another operation added', asyn
   expect(await list.undo(wrong, SHOP, 7)).toBe(1);
   expect(await listed(list)).toEqual([number(1), number(3)]);
   expect(await list.operation(wrong.id)).toMatchObject({ undone: { actor: SHOP, at: 7, numbers: 1 } });
-  expect(await list.undo(before, SHOP, 8)).toBe(1);
-  expect(await list.undo(after, SHOP, 9)).toBe(1);
+  // A number that several have added stays until it is removed.
+  expect([await list.undo(before, SHOP, 8), await list.undo(after, SHOP, 9)]).toEqual([0, 0]);
+  expect(await list.remove([number(1), number(3)], SUPPRESSING)).toMatchObject({ numbers: 2 });
   expect(await listed(list)).toEqual([]);
+});
+
+test('A removed number that several operations had added returns when the removal is undone', async () => {
+  const list = open('returned');
+  const first = await list.add([number(1), number(2)], SUPPRESSING);
+  await list.add([number(1)], SUPPRESSING);
+  const removal = await list.remove([number(1), number(2)], SUPPRESSING);
+  await list.undo(first, SHOP, 1);
+  expect(await list.undo(removal, SHOP, 2)).toBe(1);
+  expect(await listed(list)).toEqual([number(1)]);
 });
 
 test('A number stays suppressed while one of many additions is not undone', async () => {
@@ -160,6 +171,7 @@ test('An API key adds at most as many numbers as it may, over all lists and requ
   // They are still on the list because of the other operation of this key.
   await expect(list.add([number(5)], byShop(3))).rejects.toThrow('at most 3 numbers');
   await list.undo(again, SHOP, 1);
+  await list.remove([number(1), number(2)], SUPPRESSING);
   expect(await list.add([number(5), number(6), number(7)], byShop(3))).toMatchObject({ numbers: 3 });
   await list.remove([number(5)], SUPPRESSING);
   expect(await list.add([number(8)], byShop(3))).toMatchObject({ numbers: 1 });
@@ -200,15 +212,52 @@ test('A number that stays suppressed by its digest is not suppressed by a later 
   expect(await list.hasNone(null, [number(1)])).toBe(false);
 });
 
-test('A number is suppressed by an operation alone while only later operations of the same source suppress it', async () => {
-  const list = open('source');
-  const reply = { ...SUPPRESSING, source: 'reply' };
-  const { id } = await list.add([number(1)], { ...reply, list: 'main' });
-  const { id: later } = await list.add([number(1)], { ...reply, list: 'main' });
+test('A number is suppressed by an operation alone until another operation adds it', async () => {
+  const list = open('alone');
+  const { id } = await list.add([number(1)], { ...SUPPRESSING, list: 'main' });
   expect(await list.isOnlyBy(id, 'main', number(1))).toBe(true);
-  expect(await list.isOnlyBy(later, 'main', number(1))).toBe(false);
-  await list.add([number(1)], { ...SUPPRESSING, list: 'main' });
+  const { id: later } = await list.add([number(1)], { ...SUPPRESSING, list: 'main' });
   expect(await list.isOnlyBy(id, 'main', number(1))).toBe(false);
+  expect(await list.isOnlyBy(later, 'main', number(1))).toBe(false);
+});
+
+test.each([
+  ['earlier', 1_000, 3_000],
+  ['later', 3_000, 1_000],
+])(
+  'Of two stop words that are added at the same time, a start word lifts the later one: the %s is first',
+  async (_, firstAt, secondAt) => {
+    const list = open(`stops-${firstAt}`);
+    for (const receivedAt of [firstAt, secondAt]) await list.add([number(1)], { ...SUPPRESSING, receivedAt });
+    const [stored] = await list.operationsOf(number(1), null);
+    expect(stored).toMatchObject({ receivedAt: 3_000 });
+    const lift = async (upTo: number) =>
+      stored !== undefined && list.lift(stored, number(1), SHOP, { at: 4_000, upTo });
+    expect([await lift(2_000), await list.areSuppressed('main', [number(1)])]).toEqual([false, [true]]);
+    expect([await lift(3_500), await list.areSuppressed('main', [number(1)])]).toEqual([true, [false]]);
+  },
+);
+
+test('A stop word for a number that is on the list keeps it there when the earlier addition is undone', async () => {
+  const list = open('stopped-again');
+  const wrong = await list.add([number(1), number(2)], SUPPRESSING);
+  await list.add([number(1)], { ...SUPPRESSING, receivedAt: 1_000 });
+  await list.undo(wrong, SHOP, 1);
+  expect(await list.areSuppressed('main', [number(1), number(2)])).toEqual([true, false]);
+});
+
+test('A stop word is renewed although its record changes at the same time', async () => {
+  const list = open('renewed-at-once');
+  const operation = await list.add([number(1)], { ...SUPPRESSING, receivedAt: 1_000 });
+  const run = redis.evalsha.bind(redis);
+  vi.spyOn(redis, 'evalsha').mockImplementationOnce(async (...args: Parameters<typeof run>) => {
+    await list.renew(operation, number(1), 2_000);
+    return run(...args);
+  });
+  expect(await list.renew(operation, number(1), 3_000)).toBe(true);
+  expect(await list.operation(operation.id)).toMatchObject({ receivedAt: 3_000 });
+  await list.remove([number(1)], SUPPRESSING);
+  expect(await list.renew(operation, number(1), 4_000)).toBe(false);
 });
 
 test('A stop word that is renewed while its number is being added stays as late as it is', async () => {

@@ -1056,7 +1056,7 @@ export const OPERATION_COMMANDS = [
     usage: 'suppress undo <id>',
     summary: 'undo a change of a suppression list',
     description:
-      'Undo a change of a suppression list. An addition takes its numbers off the list, except those that another operation also added. A removal, for 30 days, puts them back.',
+      'Undo a change of a suppression list. An addition takes its numbers off the list, except those that another operation also added: they stay until they are removed. A removal, for 30 days, puts them back.',
     arguments: {
       '<id>': 'its id, as `suppress operations` shows it, or last for the newest one that is not undone',
     },

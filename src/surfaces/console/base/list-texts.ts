@@ -44,7 +44,7 @@ export const listTexts = {
     allLanes: 'all lanes',
     undone: (count: number) => `undone (${counted(count, 'number')})`,
     undoQuestion: {
-      add: 'Its numbers leave the list, except those that another change added, too.',
+      add: 'Its numbers leave the list, except those that another change added, too. Those stay until you remove them.',
       remove: 'Its numbers are on the list again.',
     },
   },

@@ -19,7 +19,10 @@ export class EncodingError extends Error {
   override readonly name = 'EncodingError';
 }
 
-/** What Windows-1252 has at 0x80 to 0x9f, where Latin-1 has control characters; a space where it defines nothing. */
+/**
+ * What Windows-1252 has at 0x80 to 0x9f, where Latin-1 has control characters; a space where it defines nothing. `TextDecoder` has the rest,
+ * but in Node.js 20 it reads these bytes of Windows-1252 as Latin-1, so that 0x80 is no €.
+ */
 const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ';
 const SPACE = 0x20;
 const WORD = /[\p{L}\p{M}\p{N}'’.-]*[^\p{ASCII}][\p{L}\p{M}\p{N}'’.-]*/u;

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import { readLua } from '../../src/base/redis/script.js';
 import { STATE_MEMBERS } from '../../src/engine/lane/campaigns.js';
 import { claimShape } from '../../src/engine/lane/claims.js';
+import { testRedis } from '../base/redis/test-redis.js';
 import { codeOf, lineAt } from './lua-code.js';
 import { sourceFiles } from './sources.js';
 
@@ -10,6 +12,7 @@ import { sourceFiles } from './sources.js';
  * that a script reads or writes of that name must be declared.
  */
 
+const { redis, prefix } = testRedis('lua-records');
 const files = sourceFiles(['src'], ['.lua']);
 const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
 
@@ -20,13 +23,11 @@ for (const { text } of files) {
     classes.set(name, new Set([...fields.matchAll(/^---@field (\w+)\??/gm)].map(([, field = '']) => field)));
   }
 }
-const namesIn = (list: RegExp): string[] =>
-  [...(list.exec(textOf('src/engine/lane/record.lua'))?.[1] ?? '').matchAll(/^ +'.*$/gm)].flatMap(([line]) =>
-    [...line.matchAll(/'(\w+)'/g)].map(([, name = '']) => name),
-  );
-// What is stored of a lane is in two lists, from which it is read.
-for (const name of namesIn(/^local LANE_NUMBERS = \{(.*?)^\}/ms)) classes.get('Lane')?.add(name);
-for (const name of namesIn(/^local LANE_TEXTS = \{(.*?)^\}/ms)) classes.get('Lane')?.add(name);
+const FIELDS = textOf('src/engine/lane/fields.lua');
+// What is stored of a lane is in a table, from which it is read.
+const [stored = ''] = /^local LANE_FIELDS = \{.*?^\}/ms.exec(FIELDS) ?? [];
+for (const [, name = ''] of stored.replace(/--.*$/gm, '').matchAll(/(\w+) = '/g))
+  classes.get('Lane')?.add(name);
 // The rules of a lane come from TypeScript, which checks their names.
 const [rules = ''] =
   /^export interface ScriptRules \{.*?^\}/ms.exec(
@@ -86,4 +87,30 @@ test('What TypeScript reads of a campaign and of a claim is what the scripts cal
     members.filter((member) => classes.get(name)?.has(member) !== true);
   expect(missing('Campaign', STATE_MEMBERS)).toEqual([]);
   expect(missing('Claim', Object.keys(claimShape.shape))).toEqual([]);
+});
+
+/** The source of the record with a planted change in the table of fields, as a script that reads a lane. */
+function planted(row: string, by: string): string {
+  const source = readLua(new URL('../../src/engine/lane/record.lua', import.meta.url));
+  expect(source).toContain(row);
+  return `${source.replace(row, by)}\nlane_read(KEYS[1])\nreturn 'read'`;
+}
+
+test('A field of a lane has a kind, or no script can read the lane', async () => {
+  const key = `${prefix}:lane`;
+  const [row, without] = ["sequence = 'count'", "sequence = ''"];
+  expect(await redis.eval(planted(row, row), 1, key)).toBe('read');
+  await expect(redis.eval(planted(row, without), 1, key)).rejects.toThrow('fields: sequence has no kind');
+});
+
+test('A corrected clock changes the fields of each kind', () => {
+  const kinds = [
+    ...(/^local LANE_KINDS = \{.*?^\}/ms.exec(FIELDS)?.[0] ?? '')
+      .replace(/--.*$/gm, '')
+      .matchAll(/(\w+) = ['\d]/g),
+  ];
+  const corrected =
+    /^local CORRECTED = \{.*?^\}/ms.exec(textOf('src/engine/lane/correct-clock.lua'))?.[0] ?? '';
+  expect(kinds.length).toBeGreaterThan(5);
+  expect(kinds.filter(([, kind = '']) => !new RegExp(`\\b${kind} = `).test(corrected))).toEqual([]);
 });

@@ -63,21 +63,22 @@ local function ending(at) return at > 0 and math.min(at + delayMs, now + math.ma
 
 -- The same for a recovery. A process that knew the new time may have begun it after the step, in a lane that Redis had restored to the
 -- old time. Then its times are right, and a delay by the step would make it last as much longer.
-local function recovering(at) return at > 0 and math.min(ending(at), now + math.max(0, at - lane.lostAt)) or at end
-lane.graceUntil, lane.barrierUntil = recovering(lane.graceUntil), recovering(lane.barrierUntil)
+local lostAt = lane.lostAt
+local function recovering(at) return at > 0 and math.min(ending(at), now + math.max(0, at - lostAt)) or at end
 
+local function all_past(text)
+  local processes = text ~= '' and cjson.decode(text) or {}
+  for _, joined in pairs(processes) do joined[1] = past(joined[1]) end
+  return next(processes) and cjson.encode(processes) or ''
+end
+
+local function unchanged(value) return value end
+local CORRECTED = {
+  text = unchanged, count = unchanged, number = unchanged, duration = unchanged, clock = unchanged,
+  past = past, ending = ending, recovery = recovering, processes = all_past,
+}
 LEDGER.move(windowKey, lane, rules, now, delayMs, was)
-for _, name in ipairs({ 'answeredAt', 'busySince', 'learnedAt', 'admittedFrom', 'watchedFrom', 'heldBackAt', 'deductedAt', 'paceAt', 'lostAt', 'burstAt', 'replicaAt', 'unboundedAt', 'closedAt', 'reopenedAt', 'haltedAt', 'awaitsFrom', 'repeatFrom' }) do
-  lane[name] = past(lane[name])
-end
-for _, name in ipairs({ 'lastSendAt', 'lastPollAt', 'backoffUntil', 'tokenAt', 'probeUntil', 'mayLoseFrom' }) do
-  lane[name] = ending(lane[name])
-end
-if lane.workers ~= '' then
-  local workers = cjson.decode(lane.workers)
-  for _, joined in pairs(workers) do joined[1] = past(joined[1]) end
-  lane.workers = cjson.encode(workers)
-end
+for name, kind in pairs(LANE_FIELDS) do lane[name] = CORRECTED[kind](lane[name]) end
 
 -- Changes the entries of a hash of claims or batches.
 local function change_all(key, change)
@@ -92,6 +93,7 @@ local function change_all(key, change)
     end
   end
 end
+
 -- How long the service has remembered a correlator is not known after a step back: the first request is at least that much older.
 local backMs = delayMs == 0 and rules.repeatFor > 0 and math.max(back, ahead and -ahead or 0) or 0
 local function older(firstAt) return firstAt > 0 and firstAt - backMs or firstAt end

@@ -1,69 +1,11 @@
 --[[
-  record: the lane's hash, read once, changed as a table, and written once. Only this file knows its fields.
+  record: the lane's hash, read once, changed as a table, and written once. Its fields are in fields.lua.
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ./policy.lua
+-- @include ./fields.lua
 
--- Numbers; an untouched lane has 0. Times are in ms.
-local LANE_NUMBERS = {
-  -- the highest claim number so far, the highest one before numbers were last skipped, and the latest time seen
-  'sequence', 'skippedFrom', 'time',
-  -- the latest time that agreed with the clock of a process; the latest time before the clock was set back
-  'agreedAt', 'setBackFrom',
-  -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and a poll were last counted
-  'windowMs', 'bucketMs', 'firstBucket', 'sends', 'polls', 'lastSendAt', 'lastPollAt',
-  -- gate.lua: see there
-  'epoch', 'openedEpoch', 'onTrial', 'backoffUntil', 'probe', 'probeUntil', 'backoff', 'failures', 'latency', 'answeredAt',
-  'busySince', 'throttled',
-  -- lane_note_closed: since when the lane cannot send for another cause than its quota, 0 if it can; how long that was so before, in
-  -- total; when it last ended; while its window is closed, when it opens
-  'closedAt', 'closedMs', 'reopenedAt', 'shutUntil',
-  -- command-lane.lua: 1 if an operator who is limited to lanes holds the lane, 0 if another one does, or none
-  'heldByTenant',
-  -- when an operator held the lane, or the service stopped it; 0 if neither
-  'haltedAt',
-  -- since when a campaign has waited for a worker to look at the lane, 0 if none does
-  'awaitsFrom',
-  -- learning.lua: the learned limit, when it last changed, and in which epoch it was learned; what a window certainly admits, and what it
-  -- likely does where one request at a time is too slow, or 0; the most that the window held since the limit changed, windows without a
-  -- 429, raises in a row, how many more than one may be in flight from `certain` on, and when fewer were in flight for this reason
-  'learned', 'learnedAt', 'learnedEpoch', 'certain', 'likely', 'mostHeld', 'cleanWindows', 'raises', 'extraInFlight', 'heldBackAt',
-  'deducted', 'deductedAt',
-  -- learning.lua: requests that the service has not refused for the quota, and since when they count; the limit on trial, 0 if none is; when
-  -- the last 429 came. While the limit is unknown, since when a window is watched, how many requests it held at its last 429, how many the
-  -- window before it held, its 429s, and its doubts
-  'admitted', 'admittedFrom', 'trial', 'watchedFrom', 'suspected', 'suspectedBefore', 'refused', 'doubts',
-  -- settle-poll.lua: the learned age of a request at its first poll
-  'firstPoll',
-  -- fairness and pace: virtual time of the campaign served last, when the next send is due with smooth pacing
-  'virtualTime', 'paceAt',
-  -- command-lane.lua: when the lane without a token tries again to get one; of a stored lane, the revision of its settings that is needed
-  -- to start a request
-  'tokenAt', 'settingsRevision',
-  -- claim.lua: number of the last call, requests left in flight by the turn before
-  'sendCall', 'pollCall', 'sendInherited', 'pollInherited',
-  -- workers.lua: see there
-  'mayLoseMs', 'mayLoseFrom', 'replicaAt', 'unboundedAt', 'losses', 'lostAt', 'graceUntil', 'barrierUntil', 'mayHaveLost', 'placeholders', 'uncountedPolls',
-  'burstAt', 'burstClaims', 'burstMax', 'repeatFrom',
-}
--- Texts; an untouched lane has ''.
-local LANE_TEXTS = {
-  -- gate.lua: why the lane backs off, as a code and in words, why the lane is stopped or held
-  'backingOff', 'backoffReason', 'stopped', 'held',
-  -- the last request for which the service blamed the account, as campaign:first:count, until it accepts one
-  'accused',
-  -- command-lane.lua: why the lane has no token, '' if it needs none or has one
-  'tokenReason',
-  -- claim.lua: the turns that serve the lane
-  'sendTurn', 'pollTurn',
-  -- workers.lua: run id and replication id of the server; workers that may have claimed, and those whose replay is awaited, as JSON:
-  -- process -> since when, ms, and at most how many recipients it sends in a request (0: it only polls)
-  'runId', 'replicationId', 'workers', 'awaited', 'repeatAs',
-  -- the run id of the server whose time was last compared with the clock of a process
-  'clockRunId',
-}
-
--- What a lane has beside these, while a script runs.
+-- What a lane has beside its fields, while a script runs.
 ---@class Lane
 ---@field was table what is stored
 ---@field closedFrom? number since when the lane cannot send, if that is earlier than now, ms
@@ -112,16 +54,13 @@ local LANE_TEXTS = {
 ---@field matched? string the request that a notification has matched to it
 
 local function lane_read(laneKey)
-  local fields, lane = {}, { was = {} }
-  for _, name in ipairs(LANE_NUMBERS) do fields[#fields + 1] = name end
-  for _, name in ipairs(LANE_TEXTS) do fields[#fields + 1] = name end
-  local values = redis.call('HMGET', laneKey, unpack(fields))
-  for i, name in ipairs(fields) do
-    if i <= #LANE_NUMBERS then
-      lane[name] = tonumber(values[i] or 0)
-    else
-      lane[name] = values[i] or ''
-    end
+  local names, lane = {}, { was = {} }
+  for name in pairs(LANE_FIELDS) do names[#names + 1] = name end
+  for i, value in ipairs(redis.call('HMGET', laneKey, unpack(names))) do
+    local name, untouched = names[i], LANE_KINDS[LANE_FIELDS[names[i]]]
+    if not untouched then error('fields: ' .. name .. ' has no kind') end
+    if not value then value = untouched end
+    lane[name] = untouched == 0 and tonumber(value) or value
     lane.was[name] = lane[name]
   end
   return lane

@@ -81,8 +81,8 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/lane/correct-clock.lua',
-          from: 'recovering(lane.graceUntil), recovering(lane.barrierUntil)',
-          to: 'ending(lane.graceUntil), ending(lane.barrierUntil)',
+          from: 'recovery = recovering,',
+          to: 'recovery = ending,',
         },
       ],
     },

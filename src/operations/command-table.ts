@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { type Command, type Flag, flagName, isThere, type Operation } from './operation.js';
 
 /*
- * What the command line needs to know about operations before it loads them: the names, flags, and help of their commands. A test writes it to
- * surfaces/cli/commands/operation-commands.ts.
+ * What the command line needs to know about operations before it loads them: the names, flags, and help of their commands.
  */
 
 /** How the value of a flag is read, and its value if the flag is not given. Several texts or names are separated by commas. */

@@ -86,7 +86,17 @@ export interface Command<Input = unknown> {
   /** `{tomorrow}` and `{today}` become times. */
   readonly examples: readonly string[];
   /** Why its action is written by hand. */
-  readonly byHand?: string;
+  readonly byHand?: string | undefined;
+}
+
+/**
+ * What a helper below learns from a row as it is written: its name, its group, and why `surfaces/cli/answers` has no answer for it, or
+ * undefined. So an answer that is missing does not compile.
+ */
+interface Literal<Input, Name, Group, Why> {
+  readonly name: Name;
+  readonly tag: Group;
+  readonly cli: (Command<Input> & { readonly byHand?: Why }) | (Missing & { readonly because: Why });
 }
 
 /** What a surface gives an operation that runs. */
@@ -282,27 +292,42 @@ export interface Feed<Input extends z.ZodObject = z.ZodObject> extends Row<Input
 
 export type Operation = Call | Page | Rows | Upload | File | Feed;
 
-type Written<Kind extends Operation> = Omit<Kind, 'kind'>;
+type Written<Kind extends Operation> = Omit<Kind, 'kind' | 'name' | 'tag' | 'cli'>;
 
 /** Defines an operation that returns one object. */
 export const call = <
   const Name extends string,
+  const Group extends Tag,
   Input extends z.ZodObject,
   Output extends z.ZodType,
   Found extends Located | undefined,
+  const Why extends string | undefined = undefined,
 >(
-  row: Written<Call<Input, Output, Found>> & { readonly name: Name },
+  row: Written<Call<Input, Output, Found>> & Literal<z.output<Input>, Name, Group, Why>,
 ) => ({ ...row, kind: 'call' as const });
 
 /** Defines an operation that returns a part of a list. */
-export const page = <const Name extends string, Input extends z.ZodObject, Item extends z.ZodType>(
-  row: Written<Page<Input, Item>> & { readonly name: Name },
+export const page = <
+  const Name extends string,
+  const Group extends Tag,
+  Input extends z.ZodObject,
+  Item extends z.ZodType,
+  const Why extends string | undefined = undefined,
+>(
+  row: Written<Page<Input, Item>> & Literal<z.output<Input>, Name, Group, Why>,
 ) => ({ ...row, kind: 'page' as const });
 
 /** Defines an operation that returns a list of any length. */
-export const rows = <const Name extends string, Input extends z.ZodObject, Item extends z.ZodType>(
+export const rows = <
+  const Name extends string,
+  const Group extends Tag,
+  Input extends z.ZodObject,
+  Item extends z.ZodType,
+  const Why extends string | undefined = undefined,
+>(
   row: Omit<Written<Rows<Input, Item>>, 'text'> &
-    Partial<Pick<Rows<Input, Item>, 'text'>> & { readonly name: Name },
+    Partial<Pick<Rows<Input, Item>, 'text'>> &
+    Literal<z.output<Input>, Name, Group, Why>,
 ) => ({ text: jsonLines, ...row, kind: 'rows' as const });
 
 async function* jsonLines(rows: AsyncIterable<unknown>): AsyncGenerator<string> {
@@ -327,17 +352,17 @@ export async function* oneObject(
 
 /** Defines an operation on a campaign with its list. */
 export const upload = <const Name extends string, Output extends z.ZodType>(
-  row: Written<Upload<Output>> & { readonly name: Name },
+  row: Omit<Upload<Output>, 'kind'> & { readonly name: Name },
 ) => ({ ...row, kind: 'upload' as const });
 
 /** Defines an operation that returns a file. */
 export const file = <const Name extends string, Input extends z.ZodObject>(
-  row: Written<File<Input>> & { readonly name: Name },
+  row: Omit<File<Input>, 'kind'> & { readonly name: Name },
 ) => ({ ...row, kind: 'file' as const });
 
 /** Defines an operation that follows events. */
 export const feed = <const Name extends string, Input extends z.ZodObject>(
-  row: Written<Feed<Input>> & { readonly name: Name },
+  row: Omit<Feed<Input>, 'kind'> & { readonly name: Name },
 ) => ({ ...row, kind: 'feed' as const });
 
 /** Whether an operation is on a surface. */

@@ -3,11 +3,8 @@ import { sourceFiles } from './sources.js';
 
 /** Beyond this, a file holds more than one idea. */
 const MAX_LINES = 450;
-/** Written by tests, from the rows of the operations. */
-const GENERATED = [
-  'src/surfaces/cli/commands/operation-commands.ts',
-  'src/surfaces/console/generated/api.d.ts',
-];
+/** Written by a test, from the rows of the operations. */
+const GENERATED = ['src/surfaces/console/generated/api.d.ts'];
 
 test(`No source file that is written by hand has more than ${MAX_LINES} lines`, () => {
   const files = sourceFiles(['src', 'workers'], ['.ts', '.tsx', '.css', '.lua']);

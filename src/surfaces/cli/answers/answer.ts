@@ -1,8 +1,7 @@
 import type { z } from 'zod';
 import type { Volley } from '../../../app/volley.js';
 import type { LocalConfig } from '../../../base/config/index.js';
-import type { Call, Operation, Page, Rows } from '../../../operations/operation.js';
-import type { OPERATION_COMMANDS } from '../commands/operation-commands.js';
+import type { Call, Command, Operation, Page, Rows } from '../../../operations/operation.js';
 import type { Answer, Context } from '../context.js';
 import type { Setting } from '../open.js';
 
@@ -39,13 +38,20 @@ interface RowsAnswer<Row extends Rows> {
   ) => Promise<{ readonly json: object; readonly lines: readonly string[] }>;
 }
 
-type Command = (typeof OPERATION_COMMANDS)[number];
-/** The operations with this tag whose commands are not written by hand. */
-type Answered<Tag> = Extract<Command, { readonly tag: Tag; readonly byHand: false }>['name'];
+/** Why the command of an operation is written by hand, or there is none. */
+type Why<Row extends Operation> = Extract<Row['cli'], Command>['byHand'];
+/** Whether an operation has this tag, and its command is not written by hand. */
+type IsAnswered<Row, Tag> = Row extends Operation & { readonly tag: Tag }
+  ? [Exclude<Why<Row>, undefined>] extends [never]
+    ? true
+    : false
+  : false;
 
-/** The answer of every operation with this tag. A missing one does not compile. */
-export type Answers<Tag extends Command['tag'], Group> = {
-  readonly [Name in Answered<Tag> & keyof Group]: Group[Name] extends Call
+/** The answer of every operation of a group with this tag, unless its command is written by hand. A missing one does not compile. */
+export type Answers<Tag, Group> = {
+  readonly [Name in keyof Group as IsAnswered<Group[Name], Tag> extends true
+    ? Name
+    : never]: Group[Name] extends Call
     ? CallAnswer<Group[Name]>
     : Group[Name] extends Page
       ? PageAnswer<Group[Name]>

@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import { expect, expectTypeOf, test } from 'vitest';
+import type * as audit from '../../../src/operations/audit.js';
+import type * as campaigns from '../../../src/operations/campaigns.js';
+import { commandTable } from '../../../src/operations/command-table.js';
+import { OPERATIONS } from '../../../src/operations/index.js';
+import type { Answers } from '../../../src/surfaces/cli/answers/answer.js';
+
+test('The build replaces the table of commands by its value, so that help loads no schemas', async () => {
+  const path = new URL('../../../dist/src/surfaces/cli/commands/operation-commands.js', import.meta.url);
+  const built: { readonly OPERATION_COMMANDS: unknown } = await import(path.href);
+  expect(built.OPERATION_COMMANDS).toEqual(commandTable(OPERATIONS));
+  const text = await readFile(path, 'utf8');
+  expect(text.startsWith('export const OPERATION_COMMANDS = [{')).toBe(true);
+});
+
+test('An operation whose command is not written by hand needs an answer', () => {
+  expectTypeOf<object>().not.toExtend<Answers<'Operation', typeof audit>>();
+  expectTypeOf<Answers<'Operation', typeof audit>>().toHaveProperty('listAuditEntries');
+  expectTypeOf<Answers<'Campaigns', typeof campaigns>>().not.toHaveProperty('getCampaign');
+  expectTypeOf<Answers<'Campaigns', typeof campaigns>>().not.toHaveProperty('listAuditEntries');
+});

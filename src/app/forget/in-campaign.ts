@@ -15,7 +15,6 @@ import {
   statusesKey,
 } from '../../engine/recipients/campaign-keys.js';
 import { packRecipient } from '../../engine/recipients/packed-recipient.js';
-import { blobOf } from '../../engine/recipients/short-list.js';
 import { packSlice, SLICE, type StoredRecipient } from '../../engine/recipients/slice-blob.js';
 import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
 import { hiddenValues } from '../../intake/outbox/wave.js';
@@ -211,34 +210,19 @@ async function write(
   }
   const packed = packSlice(after);
   const target = slicesKey(keys, lane, campaign, series);
-  if (await replaceIn(redis, { target, kind: 'hash', place: String(index) }, before, packed)) return true;
-  return changeMeta({ redis, keys, lane, campaign }, ({ list, ...meta }) =>
-    typeof list === 'string' && blobOf(list).equals(before)
-      ? { ...meta, list: packed.toString('base64') }
-      : null,
-  );
-}
-
-/** Changes the part of a campaign that never changes otherwise. False if another process did, or if there is nothing to change. */
-async function changeMeta(
-  { redis, keys, lane, campaign }: Of,
-  change: (meta: Readonly<Record<string, unknown>>) => object | null,
-): Promise<boolean> {
-  const target = metaKey(keys, lane, campaign);
-  const before = await redis.get(target);
-  const after = before === null ? null : change(JSON.parse(before));
-  if (before === null || after === null) return false;
-  return replaceIn(redis, { target, kind: 'string' }, before, JSON.stringify(after));
+  return replaceIn(redis, { target, kind: 'hash', place: String(index) }, before, packed);
 }
 
 /** Removes the digest of the list, which has no key: someone with the other numbers of the list could find this one by it. */
-async function dropFingerprint(of: Of): Promise<void> {
-  const isThere = async (): Promise<boolean> =>
-    Object.hasOwn(
-      JSON.parse((await of.redis.get(metaKey(of.keys, of.lane, of.campaign))) ?? '{}'),
-      'fingerprint',
-    );
-  while (await isThere()) await changeMeta(of, ({ fingerprint: _fingerprint, ...meta }) => meta);
+async function dropFingerprint({ redis, keys, lane, campaign }: Of): Promise<void> {
+  const target = metaKey(keys, lane, campaign);
+  // Again, if another process has changed it since it was read.
+  for (;;) {
+    const before = await redis.get(target);
+    const { fingerprint, ...after }: Record<string, unknown> = JSON.parse(before ?? '{}');
+    if (before === null || fingerprint === undefined) return;
+    if (await replaceIn(redis, { target, kind: 'string' }, before, JSON.stringify(after))) return;
+  }
 }
 
 const RECORD = /^(\d+,\d+,\d+,)([^,]*)(,.*)$/s;

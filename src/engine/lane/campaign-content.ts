@@ -28,8 +28,7 @@ export function campaignContent({ redis, keys, id: lane }: Pick<LaneStore, 'redi
     /** Rejects with a {@link DamagedError} if the stored text is missing or cannot be compiled. */
     text,
     /** Rejects with a {@link DamagedError} if a slice is missing or cannot be read. */
-    recipients: async (id: string, first: number, count: number) =>
-      slices.recipients(id, first, count, (await text(id)).meta.list),
+    recipients: slices.recipients,
   };
 }
 

@@ -51,8 +51,6 @@ export interface CampaignMeta extends StoredFields {
   readonly cost?: StoredCost | undefined;
   /** The answer to a repeated request; null before the commit, and without an idempotency key. Does not count invalid rows. */
   readonly preview: Preview | null;
-  /** Its recipients, if they are few: see `shortList` in recipients/short-list.ts. */
-  readonly list?: string | undefined;
 }
 
 const count = z.number();
@@ -71,7 +69,6 @@ const meta = z.object({
   invalid: count,
   suppressed: count,
   cost: storedCost.optional(),
-  list: z.string().optional(),
   // Volley writes it and only displays it, so checking every field at each read is not worth the time.
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
 });

@@ -18,13 +18,13 @@ export type Series = (typeof SERIES)[number];
 
 /**
  * String: the part of the campaign that never changes after its import: text, sender, columns, JSON without usual values; with an
- * idempotency key also the answer to a repeated request, and a list of at most 256 bytes, which then has no `slices`.
+ * idempotency key also the answer to a repeated request.
  */
 export function metaKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}`);
 }
 
-/** Hash: slice number → packed recipients. The ordinal of a recipient is slice number × `SLICE` + its position. */
+/** Hash: slice number → its recipients, a deflated JSON array (slice-blob.ts). The ordinal of a recipient is slice number × `SLICE` + its position. */
 export function slicesKey(keys: Keys, lane: LaneId, campaign: string, series: Series): string {
   return keys.lane(lane, `campaign:${campaign}:${series}`);
 }

@@ -85,7 +85,7 @@ export function storedRow(row: LeftOutRow): StoredRecipient {
 
 /** Reads what {@link storedRow} made. */
 export function readLeftOut({ number: digits, values, reference = '' }: StoredRecipient): LeftOutRow {
-  // Of a row that was forgotten, there is no number.
+  // Of a row that was forgotten, or has no valid number, there is none.
   const number = digits === '+0' ? '' : digits;
   const [kind = '', line, detail = '', text = ''] = values;
   const own = { line: Number(line), reference };

@@ -3,11 +3,10 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
 import { DamagedError } from './damaged.js';
-import { blobOf } from './short-list.js';
-import { packSlice, SLICE, type StoredRecipient, unpackSlice } from './slice-blob.js';
+import { packSlice, SLICE, type StoredRecipient } from './slice-blob.js';
 import { numbersOf, readSlices, recipientsOf, type StoredSlice } from './stored-slices.js';
 
-export { SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
+export { SLICE, type StoredRecipient } from './slice-blob.js';
 
 interface ReadCache<Value> {
   /** Returns the value of a key, from the cache or by `read`. */
@@ -46,17 +45,8 @@ export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
     cached(`${campaign} ${number}`, () => readSlice(redis, keys, { lane, campaign }, number, recipientsOf));
 
   return {
-    /**
-     * Reads `count` recipients from the ordinal `from` on; `list`: all of them, if the list is short. Throws a {@link DamagedError} if any of
-     * them is missing.
-     */
-    async recipients(
-      campaign: string,
-      from: number,
-      count: number,
-      list?: string,
-    ): Promise<readonly StoredRecipient[]> {
-      if (list !== undefined) return exactly(count, unpackSlice(blobOf(list)).slice(from, from + count));
+    /** Reads `count` recipients from the ordinal `from` on. Throws a {@link DamagedError} if any of them is missing. */
+    async recipients(campaign: string, from: number, count: number): Promise<readonly StoredRecipient[]> {
       const first = Math.floor(from / SLICE);
       const last = Math.floor((from + count - 1) / SLICE);
       const within = from - first * SLICE;

@@ -2,7 +2,6 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { recipientListKey, type Series, slicesKey } from './campaign-keys.js';
 import { packedNumber, unpackRecipient } from './packed-recipient.js';
-import { readShortList } from './short-list.js';
 import {
   packSlice,
   SLICE,
@@ -13,8 +12,8 @@ import {
 } from './slice-blob.js';
 
 /*
- * Where a slice is: in the hash of its series (slice-blob.ts), with the text of its campaign if it is the only one and short
- * (short-list.ts), or, as long as a wave of an outbox may grow, in a list to which a script appends (packed-recipient.ts).
+ * Where a slice is: in the hash of its series (slice-blob.ts), or, as long as a wave of an outbox may grow, in a list to which a script
+ * appends (packed-recipient.ts).
  */
 
 /** A slice as it is stored: packed whole, or recipient by recipient. */
@@ -40,7 +39,7 @@ export async function readSlices(
   const list = recipientListKey(keys, lane, campaign);
   return Promise.all(
     numbers.map(async (number, at): Promise<StoredSlice | null> => {
-      const blob = blobs[at] ?? (number === 0 ? await readShortList(redis, keys, lane, campaign) : null);
+      const blob = blobs[at] ?? null;
       if (blob !== null) return blob;
       const slice = await redis.lrangeBuffer(list, number * SLICE, number * SLICE + SLICE - 1);
       // Another process may have packed the list meanwhile.
@@ -58,8 +57,7 @@ export async function countSlices(
   const recipients = series === 'slices' ? await redis.llen(recipientListKey(keys, lane, campaign)) : 0;
   // After the list: another process may pack that meanwhile.
   const packed = await redis.hlen(slicesKey(keys, lane, campaign, series));
-  if (series !== 'slices' || packed + recipients > 0) return Math.max(packed, Math.ceil(recipients / SLICE));
-  return (await readShortList(redis, keys, lane, campaign)) === null ? 0 : 1;
+  return Math.max(packed, Math.ceil(recipients / SLICE));
 }
 
 /**
@@ -82,7 +80,7 @@ export async function packList(redis: Redis, keys: Keys, lane: LaneId, campaign:
 
 const isBlob = (slice: StoredSlice): slice is Buffer => Buffer.isBuffer(slice);
 
-/** The recipients of a slice. Throws a RangeError if it is cut short. */
+/** The recipients of a slice. Throws if it is cut short. */
 export const recipientsOf = (slice: StoredSlice): StoredRecipient[] =>
   isBlob(slice) ? unpackSlice(slice) : slice.map((recipient) => unpackRecipient(recipient));
 

@@ -16,7 +16,6 @@ import { type Counted, type DayOf, reserveDay } from '../../engine/recipients/da
 import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
 import { keyFull, NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import { textDigest } from '../../engine/recipients/reservation.js';
-import { shortList } from '../../engine/recipients/short-list.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
 
 /*
@@ -225,9 +224,8 @@ export function beginImport(
       await begun;
       if (whole.window !== undefined) await registerWindow(store, whole.window, whole.created);
       const rest: (string | Buffer)[] = [];
-      const list = shortList(await writers.slices.rest());
       for (const series of SERIES) {
-        const slices = series === 'slices' && list !== undefined ? [] : await writers[series].rest();
+        const slices = await writers[series].rest();
         for (let at = 0; at + 1 < slices.length; at += 2) rest.push(series, ...slices.slice(at, at + 2));
       }
       const commitOnce = () =>
@@ -245,7 +243,7 @@ export function beginImport(
               ...beginningOf(whole),
               ...countsOf(writers.slices.count, writers.suppressed.count),
             }),
-            storedMeta({ ...whole, list }),
+            storedMeta(whole),
             ...[
               whole.at ?? 0,
               whole.validForMs ?? 0,

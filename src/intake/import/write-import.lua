@@ -1,7 +1,7 @@
 --[[
   write-import: stores slices of a campaign that is being imported, and renews the lease of its import. Does nothing if the
   import was discarded: no process would ever delete the slices. Nor if it was committed: a renewal that arrives late would replace
-  what the commit has stored, a short list included.
+  what the commit has stored.
 
   KEYS  states     hash: campaign -> its state, JSON
         importing  sorted set: campaign -> when the lease of its import expires, ms

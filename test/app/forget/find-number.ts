@@ -5,7 +5,7 @@ import { unpackSlice } from '../../../src/engine/recipients/slice-blob.js';
 import { unpackMessage } from '../../../src/intake/outbox/stored-message.js';
 
 /*
- * Finds a person in Redis, whatever the form: in texts, in packed numbers, in slices, in messages of outboxes, and in what is base64 in JSON.
+ * Finds a person in Redis, whatever the form: in texts, in packed numbers, in slices, and in messages of outboxes.
  */
 
 /** A person: the number with its plus, and texts that belong to it, such as a name and a reference. */
@@ -28,8 +28,6 @@ function formsOf(value: Buffer): string[] {
   add(() => unpackRecipient(value));
   if ('WCL'.includes(value.toString('latin1', 0, 1))) add(() => unpackMessage(value));
   if (value.length === 8) add(() => value.readDoubleBE());
-  const json = /^\{.*"list":"([A-Za-z0-9+/=]+)"/s.exec(value.toString('utf8'));
-  if (json?.[1] !== undefined) forms.push(...formsOf(Buffer.from(json[1], 'base64')));
   return forms;
 }
 

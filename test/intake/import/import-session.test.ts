@@ -70,7 +70,7 @@ test('A commit whose reply was lost can be repeated', async () => {
   expect(await readState(redis, keys, lane, 'again')).toEqual(state);
 });
 
-test('A renewal of the lease that arrives after the commit leaves the short list as it is', async () => {
+test('A renewal of the lease that arrives after the commit leaves what it stored as it is', async () => {
   const session = await beginImport(redis, keys, draft('late'));
   session.recipients.add({ number: '+447700900123', values: [] });
   await session.commit(draft('late'));

@@ -128,7 +128,7 @@ export const campaignStatus = z
     message: z.string().describe('The text, with its placeholders'),
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
-    createdBy: actor.nullable().describe('Null for a campaign that an older version created'),
+    createdBy: actor.nullable().describe('Null if the stored campaign was damaged'),
     idempotencyKey: z
       .string()
       .nullable()

@@ -5,9 +5,7 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import { parseStoredState } from '../campaign/stored-state.js';
 import type { LaneStatus } from '../campaign/views.js';
-import { STATE_DEFAULTS } from '../engine/lane/campaigns.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
@@ -264,18 +262,18 @@ export interface CampaignCounts {
 const storedState = z.object({
   state: z.enum(CAMPAIGN_STATES),
   counts: z.record(z.string(), z.number()),
-  sends: z.number().default(STATE_DEFAULTS.sends),
-  polls: z.number().default(STATE_DEFAULTS.polls),
-  launchAt: z.number().default(STATE_DEFAULTS.launchAt),
-  endedAt: z.number().default(STATE_DEFAULTS.endedAt),
-  pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
-  pausedAt: z.number().default(STATE_DEFAULTS.pausedAt),
+  sends: z.number(),
+  polls: z.number(),
+  launchAt: z.number(),
+  endedAt: z.number(),
+  pauseReason: z.string(),
+  pausedAt: z.number(),
   outbox: z.string().optional(),
 });
 /** Null for one that cannot be read. */
 function readableOf(json: string): CountedCampaign | null {
   try {
-    return storedState.parse(parseStoredState(json));
+    return storedState.parse(JSON.parse(json));
   } catch {
     return null;
   }

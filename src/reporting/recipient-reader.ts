@@ -9,7 +9,7 @@ import {
   type RecipientState,
   type StatusWord,
 } from '../campaign/recipient.js';
-import { parseState, type StoredState } from '../engine/lane/campaigns.js';
+import { parseState } from '../engine/lane/campaigns.js';
 import {
   RECORDS_PER_HASH,
   recordsKey,
@@ -18,13 +18,11 @@ import {
 } from '../engine/recipients/campaign-keys.js';
 import { type LeftOutRow, readLeftOut } from '../engine/recipients/left-out.js';
 import {
-  parseRecord,
   parseRecords,
   type RequestRecord,
   type StoredRecords,
 } from '../engine/recipients/request-records.js';
 import { SLICE } from '../engine/recipients/slices.js';
-import { parseStatusWord } from '../engine/recipients/status-words.js';
 import {
   countSlices,
   numbersOf,
@@ -118,9 +116,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   ) => {
     const range = await recipientRange.run(redis, rangeKeys, [campaign, first, count]);
     if (range === null) return null;
-    const [stateJson, allClaims, allUnknown, statuses] = range;
+    const [stateJson, allClaims, allUnknown, letters] = range;
     const campaignState = parseState(stateJson);
-    const { letters = statuses } = campaignState;
     if (first >= campaignState.ordinals) return null;
     const claims = claimsOf(campaign, allClaims);
     const unknown = claimsOf(campaign, allUnknown);
@@ -154,7 +151,6 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       ),
       readRequests(
         wanted.filter(({ state }) => state !== campaignState.remainder).map(({ ordinal }) => ordinal),
-        campaignState,
       ),
     ]);
     return {
@@ -212,16 +208,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     });
   };
 
-  /** A request never spans two slices, so its record is in the hashes of its slice, at its first ordinal, or in the state. */
-  const readRequests = async (
-    ordinals: readonly number[],
-    { letters, record, word }: StoredState,
-  ): Promise<StoredRecords> => {
-    if (letters !== undefined)
-      return {
-        requests: new Map(record === undefined ? [] : [[0, parseRecord(record)]]),
-        words: new Map(word === undefined ? [] : [[0, parseStatusWord(word)]]),
-      };
+  /** A request never spans two slices, so its record is in the hashes of its slice, at its first ordinal. */
+  const readRequests = async (ordinals: readonly number[]): Promise<StoredRecords> => {
     const slices = new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)));
     const names = [...slices].flatMap((slice) =>
       Array.from({ length: SLICE / RECORDS_PER_HASH }, (_, at) =>

@@ -1,6 +1,5 @@
 import { perName, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
-import { parseStoredState } from '../../src/campaign/stored-state.js';
-import { parseState } from '../../src/engine/lane/campaigns.js';
+import { parseState, STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
 import type { LaneStore } from '../../src/engine/lane/lane-script.js';
 import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 import { locateRequests } from '../../src/engine/recipients/request-index.js';
@@ -37,9 +36,10 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
   const processesIn = async (name: string): Promise<Record<string, readonly [since: number, most: number]>> =>
     JSON.parse((await fieldOf(name)) || '{}');
   const stateOf = async (campaign: string): Promise<Record<string, unknown>> =>
-    parseStoredState((await redis.hget(key('states'), campaign)) ?? '{}');
+    JSON.parse((await redis.hget(key('states'), campaign)) ?? '{}');
+  const textOf = (state: object): string => JSON.stringify({ ...STATE_DEFAULTS, released: [], ...state });
   const setState = async (campaign: string, state: object): Promise<void> => {
-    await redis.hset(key('states'), campaign, JSON.stringify(state));
+    await redis.hset(key('states'), campaign, textOf(state));
   };
   const editPending = async (change: object): Promise<void> => {
     const pending = await redis.hgetall(key('inboundPending'));
@@ -95,16 +95,16 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
       if (json === null) return JSON.parse('null');
       const parsed = parseState(json);
       const counts = { ...perName(RECIPIENT_STATES, () => 0), ...parsed.counts };
-      return { ...parseStoredState(json), ...parsed, counts };
+      return { ...JSON.parse(json), ...parsed, counts };
     },
     setState,
     setStates: (states: Readonly<Record<string, object>>) =>
-      redis.hset(key('states'), ...Object.entries(states).flatMap(([c, one]) => [c, JSON.stringify(one)])),
+      redis.hset(key('states'), ...Object.entries(states).flatMap(([c, one]) => [c, textOf(one)])),
     changeState: async (campaign: string, change: object) =>
       setState(campaign, { ...(await stateOf(campaign)), ...change }),
     removeState: (campaign: string) => redis.hdel(key('states'), campaign),
     campaigns: () => redis.hkeys(key('states')),
-    /** The status letters of a campaign that has more than one recipient. */
+    /** The status letters of a campaign. */
     letters: async (campaign: string) => (await redis.get(statusesKey(keys, id, campaign))) ?? '',
     setLetters: (campaign: string, letters: string) => redis.set(statusesKey(keys, id, campaign), letters),
     removeLetters: (campaign: string) => redis.del(statusesKey(keys, id, campaign)),

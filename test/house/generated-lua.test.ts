@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/recipient.js';
-import { STORED_COUNT, STORED_MEMBER, STORED_STATE } from '../../src/campaign/stored-state.js';
 import { POLL_EFFECTS } from '../../src/engine/follow-up/effects.js';
 import { STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
 import { SEND_EFFECTS } from '../../src/engine/sending/effects.js';
@@ -45,7 +44,7 @@ test('The states of the scripts are those of campaign/campaign.ts and campaign/r
   const open = RECIPIENT_STATES.filter((state) => RECIPIENT_STATE[state].open);
   const text = file(
     'states',
-    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts; stored names, from campaign/stored-state.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
+    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; what a campaign begins with, from lane/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
     table(
       'CAMPAIGN_MOVES',
       mapped(CAMPAIGN_STATE, ({ next }) => set(next)),
@@ -54,7 +53,6 @@ test('The states of the scripts are those of campaign/campaign.ts and campaign/r
         'CAMPAIGN_COMMANDS',
         mapped(CAMPAIGN_STATE, ({ commands }) => set(commands)),
       ) +
-      table('CAMPAIGN_STORED', { member: STORED_MEMBER, state: STORED_STATE, count: STORED_COUNT }) +
       `local CAMPAIGN_DEFAULTS = ${row(STATE_DEFAULTS)}`,
     `local OPEN_STATES = { ${open.map(cell).join(', ')} }`,
     `local RESULT_STATES = ${row(set(RESULT_STATES))}`,

@@ -1,8 +1,7 @@
 import type { Redis } from '../../src/base/redis/connection.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
-import { parseStoredState } from '../../src/campaign/stored-state.js';
-import { readState, type StoredState } from '../../src/engine/lane/campaigns.js';
+import { readState, STATE_DEFAULTS, type StoredState } from '../../src/engine/lane/campaigns.js';
 import { recordsKey, slicesKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 
 /** The sorted sets of a lane: campaigns or requests, by the time at which something is due. */
@@ -73,7 +72,7 @@ export function storedLane(redis: Redis, prefix: string, lane: string): StoredLa
   const key = (name: string): string => keys.lane(lane, name);
   const changeState: StoredLane['changeState'] = async (campaign, change) => {
     const json = await redis.hget(key('states'), campaign);
-    const before = json === null ? {} : parseStoredState(json);
+    const before = json === null ? { ...STATE_DEFAULTS, released: [] } : JSON.parse(json);
     await redis.hset(key('states'), campaign, JSON.stringify({ ...before, ...change }));
   };
   const setStatuses: StoredLane['setStatuses'] = async (campaign, letters, first = 0) => {
@@ -92,10 +91,7 @@ export function storedLane(redis: Redis, prefix: string, lane: string): StoredLa
     async settle(campaign, letters, { record = '', ...change } = {}) {
       const total = letters.length;
       const places = { state: 'running', launchAt: 1, total, ordinals: total, cursor: total };
-      // A campaign of one recipient keeps everything in its state.
-      const alone = total === 1 ? { letters, record } : {};
-      await changeState(campaign, { ...places, counts: countsOf(letters), ...alone, ...change });
-      if (total === 1) return;
+      await changeState(campaign, { ...places, counts: countsOf(letters), ...change });
       await setStatuses(campaign, letters);
       if (record !== '') await setRecord(campaign, 0, record);
     },

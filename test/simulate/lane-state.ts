@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { parseStoredState } from '../../src/campaign/stored-state.js';
-import { STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
 
 /** The name of the outbox, in worlds that have one. */
 export const OUTBOX = 'box';
@@ -65,16 +63,15 @@ end
 const stateShape = z.object({
   state: z.string(),
   total: z.number(),
-  cursor: z.number().default(STATE_DEFAULTS.cursor),
+  cursor: z.number(),
   ordinals: z.number(),
-  remainder: z.string().default(STATE_DEFAULTS.remainder),
+  remainder: z.string(),
   counts: z.record(z.string(), z.number()),
-  endedAt: z.number().default(STATE_DEFAULTS.endedAt),
-  weight: z.number().default(STATE_DEFAULTS.weight),
+  endedAt: z.number(),
+  weight: z.number(),
   /** The earliest time of its first request, ms since the epoch. */
   notBefore: z.number().default(0),
-  contradictions: z.number().default(STATE_DEFAULTS.contradictions),
-  letters: z.string().optional(),
+  contradictions: z.number(),
   /** While its window is closed: when it opens, ms since the epoch. */
   opensAt: z.number().optional(),
   /** Of a wave: the name of its outbox. */
@@ -207,10 +204,10 @@ export function laneStateReader() {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
       let known = states.get(id);
       if (known?.text !== text) {
-        known = { text, state: stateShape.parse(parseStoredState(text)) };
+        known = { text, state: stateShape.parse(JSON.parse(text)) };
         states.set(id, known);
       }
-      campaigns.set(id, { state: known.state, statuses: known.state.letters ?? statuses[at / 2] ?? '' });
+      campaigns.set(id, { state: known.state, statuses: statuses[at / 2] ?? '' });
     }
     return {
       epoch: Number(epoch),

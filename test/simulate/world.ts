@@ -4,11 +4,7 @@ import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
 import { wakeLane } from '../../src/engine/lane/wake.js';
 import { computeWindows, type OpeningsOf } from '../../src/engine/lane/windows.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
-import {
-  parseRecords,
-  type RequestRecord,
-  readOnlyRecord,
-} from '../../src/engine/recipients/request-records.js';
+import { parseRecords, type RequestRecord } from '../../src/engine/recipients/request-records.js';
 import { suppression } from '../../src/engine/recipients/suppression.js';
 import { beginImport } from '../../src/intake/import/import-session.js';
 import { SUPPRESSING } from '../app/access/operator.js';
@@ -409,8 +405,7 @@ export class World {
   /** The stored records of a campaign's requests, by their first ordinal. */
   async records(lane: string, campaign: string): Promise<Map<number, RequestRecord>> {
     const fields = await this.#direct.hgetall(recordsKey(this.keys, lane, campaign, 0));
-    const only = await readOnlyRecord(this.#direct, this.keys, lane, campaign);
-    return new Map([...parseRecords(fields).requests, ...(only === null ? [] : [[0, only] as const])]);
+    return new Map(parseRecords(fields).requests);
   }
 
   /** Runs an operator's command at once, without latency or faults, and wakes the lane. */

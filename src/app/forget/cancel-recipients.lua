@@ -11,7 +11,6 @@
         statuses  string: a letter per recipient
   ARGV  rules     JSON: the lane's rules
         id        the campaign
-        tail      the last digits of the number, which are taken out of the record of an only request
         time      ms, or '' for the server's
   ARGV+ entries   their ordinals, at most 1000
   Returns  1; 0 if the campaign must be looked at again, because it is being imported, or its lane recovers; events
@@ -36,19 +35,15 @@ local function take(ordinal)
 end
 
 local function cancel(ordinal)
-  if statuses_read(c, statusesKey, ordinal, 1) ~= '\0' or c.remainder ~= 'planned' or not take(ordinal) then return end
+  if statuses_read(statusesKey, ordinal, 1) ~= '\0' or c.remainder ~= 'planned' or not take(ordinal) then return end
   campaign_move(c, 'planned', 'cancelled', 1, ordinal)
-  statuses_write(c, statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
+  statuses_write(statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
 end
 
 if not lane_is_recovering(lane) then
   for at = 1, entry_args() do cancel(tonumber(entry_arg(at))) end
 end
 campaign_end(endedKey, lapsingKey, id, c, now, events)
-if c.record and entry_args() > 0 and not campaign_is_open(c) then
-  local head, reason, requestId = string.match(c.record, '^(%d+,%d+,%d+,)([^,]*)(,.*)$')
-  c.record = head .. string.gsub(reason, '%+?%d*' .. tail, '…') .. requestId
-end
 campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 lane_save(laneKey, lane)
 return { lane_is_recovering(lane) and 0 or 1, #events > 0 and cjson.encode(events) or '[]' }

@@ -20,7 +20,7 @@ import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/s
 import { hiddenValues } from '../../intake/outbox/wave.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { Intent } from './elsewhere.js';
-import { replaceIn, tailOf, withoutNumber } from './places.js';
+import { replaceIn, withoutNumber } from './places.js';
 
 /*
  * A number in one campaign. Planned recipients are cancelled. A recipient that is settled becomes a tombstone at its ordinal: the number 0, no
@@ -33,15 +33,14 @@ const cancelScript = laneScript(import.meta.url, './cancel-recipients.lua', (rep
   return { isDone: isDone === 1, events: scriptEvents(events) };
 });
 
-/** Cancels those of these recipients that are planned. `tail`: the last digits of their number. `now` is for tests. */
+/** Cancels those of these recipients that are planned. `now` is for tests. */
 export const cancelRecipients = (
   lane: LaneStore,
   campaign: string,
   ordinals: readonly number[],
-  tail: string,
   now?: number,
 ) =>
-  cancelScript(lane, { id: campaign, tail, time: now }, [], {
+  cancelScript(lane, { id: campaign, time: now }, [], {
     ownKeys: { statuses: statusesKey(lane.keys, lane.id, campaign) },
     entryArgs: ordinals,
   });
@@ -112,9 +111,7 @@ export async function forgetInCampaign(
   });
   const ordinals = [...intent.cancelling, ...intent.erasing].map(Number).sort((a, b) => a - b);
   const { isDone, events } =
-    ordinals.length === 0
-      ? { isDone: true, events: [] }
-      : await cancelRecipients(lane, campaign, ordinals, tailOf(number));
+    ordinals.length === 0 ? { isDone: true, events: [] } : await cancelRecipients(lane, campaign, ordinals);
   const now = await statesOf(ordinals);
   // Of a campaign that is being imported, there are no states yet.
   const isOpen = (at: number): boolean => {

@@ -1,7 +1,6 @@
 import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/recipient.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
-import { readState } from '../lane/campaigns.js';
 import type { LaneStore } from '../lane/lane-script.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { DamagedError } from '../recipients/damaged.js';
@@ -44,11 +43,9 @@ export function openRequests(lane: LaneStore, content: CampaignContent): Followe
     if (rules.notify !== true) return undefined;
     const unknown = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
     if (unknown === undefined || unknown.matchedRequestId === null) return undefined;
-    const state = await readState(redis, keys, laneId, id);
-    const bytes =
-      state?.letters ??
-      (await redis.getrange(statusesKey(keys, laneId, id), first, first + unknown.count - 1));
-    const sent = Array.from({ length: unknown.count }, (_, at) => bytes[at] === 'U');
+    const end = first + unknown.count - 1;
+    const letters = await redis.getrange(statusesKey(keys, laneId, id), first, end);
+    const sent = Array.from({ length: unknown.count }, (_, at) => letters[at] === 'U');
     return {
       requestId: unknown.matchedRequestId,
       unknown: { number: unknown.number, turn: unknown.turn, sent },

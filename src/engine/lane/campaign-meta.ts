@@ -1,8 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { type Actor, packActor, packedActor } from '../../campaign/actor.js';
+import { type Actor, actor } from '../../campaign/actor.js';
 import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../../campaign/campaign.js';
 import { storedFields } from '../../campaign/field-schemas.js';
 import type { StoredFields } from '../../campaign/field-sets.js';
@@ -36,7 +35,7 @@ export interface CampaignMeta extends StoredFields {
   readonly window?: string | undefined;
   /** Times in ms since the epoch. */
   readonly created: number;
-  /** Undefined for a campaign of an older version. */
+  /** Undefined if that part of it was damaged. */
   readonly createdBy?: Actor | undefined;
   /** The suppression operation that it may send in spite of: the one that it confirms (engine/inbound). Undefined: none. */
   readonly bypasses?: string | undefined;
@@ -61,7 +60,7 @@ const meta = z.object({
   numberColumn: z.string(),
   placeholders: z.array(z.string()),
   created: count,
-  createdBy: packedActor.optional(),
+  createdBy: actor.optional(),
   bypasses: z.string().optional(),
   idempotency: z.string().optional(),
   fingerprint: z.string().optional(),
@@ -73,18 +72,16 @@ const meta = z.object({
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
 });
 
-/*
- * Members with their usual values are not stored: with one recipient, they would take ten times as much memory as the message. What
- * is usual must never change, or stored campaigns would be read differently.
- */
-
-function usualMeta(id: string, lane: LaneId) {
+/** What can be read of a damaged part, and the least that a campaign has for the rest: its text and sender may be empty. */
+export function readableMeta(id: string, lane: LaneId, json: string): CampaignMeta {
   const created = CAMPAIGN_ID.test(id) ? timeOfCampaignId(id) : 0;
-  return {
+  return meta.parse({
     id,
     lane,
     created,
     name: usualCampaignName(created),
+    text: '',
+    sender: '',
     columns: ['to'],
     numberColumn: 'to',
     placeholders: [],
@@ -93,74 +90,8 @@ function usualMeta(id: string, lane: LaneId) {
     invalid: 0,
     suppressed: 0,
     preview: null,
-  } satisfies Partial<CampaignMeta>;
-}
-
-type Counts = Pick<
-  CampaignMeta,
-  'sender' | 'columns' | 'numberColumn' | 'duplicates' | 'invalid' | 'suppressed'
->;
-
-function usualPreview({ sender, columns, numberColumn, duplicates, invalid, suppressed }: Counts) {
-  return {
-    message: '',
-    lane: '',
-    sender,
-    senderName: null,
-    sendAt: null,
-    zone: null,
-    window: null,
-    laneZone: null,
-    validFor: null,
-    refusal: null,
-    columns,
-    toColumn: numberColumn,
-    countryColumn: null,
-    countries: [],
-    rows: 1,
-    recipientCount: 1,
-    duplicates,
-    differentTexts: 0,
-    repeats: [],
-    suppressed,
-    invalid,
-    invalidGroups: [],
-    errors: [],
-    notMobile: 0,
-    isSuppressionChecked: true,
-    encodings: { gsm7: 1, ucs2: 0 },
-    ucs2Characters: [],
-    segments: { min: 1, max: 1, total: 1 },
-    cost: null,
-    requests: { send: 1, poll: 2, total: 3 },
-    warnings: [],
-    samples: [],
-  } satisfies Partial<Preview>;
-}
-
-/** The members of `value` that are not as usual. */
-function unusual<Value extends object>(value: Value, usual: Partial<Value>): Partial<Value> {
-  const isUsual = (name: string): boolean => {
-    const [own, other]: unknown[] = [Reflect.get(value, name), Reflect.get(usual, name)];
-    return name in usual && (own === other || (typeof own === 'object' && isDeepStrictEqual(own, other)));
-  };
-  return Object.fromEntries(Object.entries(value).filter(([name]) => !isUsual(name))) as Partial<Value>;
-}
-
-/** The form in which a campaign is stored under its id and lane. */
-export function storedMeta(whole: CampaignMeta): string {
-  const { preview, createdBy, ...own } = whole;
-  return JSON.stringify({
-    ...unusual(own, usualMeta(whole.id, whole.lane)),
-    ...(createdBy === undefined ? {} : { createdBy: packActor(createdBy) }),
-    ...(preview === null ? {} : { preview: unusual(preview, usualPreview(whole)) }),
+    ...readableMembers(meta.shape, json),
   });
-}
-
-/** What can be read of a damaged part, and what is usual for the rest: its text and sender may be empty. */
-export function readableMeta(id: string, lane: LaneId, json: string): CampaignMeta {
-  const usual = { ...usualMeta(id, lane), text: '', sender: '' };
-  return meta.parse({ ...usual, ...readableMembers(meta.shape, json) });
 }
 
 /** Reads the part of a campaign that never changes; null if there is no such campaign. Rejects with a DamagedError if it cannot be read. */
@@ -171,9 +102,5 @@ export async function readMeta(
   campaign: string,
 ): Promise<CampaignMeta | null> {
   const json = await redis.get(metaKey(keys, lane, campaign));
-  if (json === null) return null;
-  const read = readRecord(`campaign ${campaign}`, () =>
-    meta.parse({ ...usualMeta(campaign, lane), ...JSON.parse(json) }),
-  );
-  return read.preview === null ? read : { ...read, preview: { ...usualPreview(read), ...read.preview } };
+  return json === null ? null : readRecord(`campaign ${campaign}`, () => meta.parse(JSON.parse(json)));
 }

@@ -1,29 +1,15 @@
 --[[
-  campaign-text: the stored form of a campaign's state: JSON with short names (CAMPAIGN_STORED), without members that have their usual
-  value (CAMPAIGN_DEFAULTS). A platform has very many campaigns of one recipient, whose states have few other members.
+  campaign-text: the stored form of a campaign's state: JSON of the members that campaign.lua names.
 ]]
 -- @include ./states.lua
-local campaign_read, campaign_text, campaign_with_defaults
+local campaign_read, campaign_with_defaults
 do
-local function inverse(names)
-  local inverted = {}
-  for name, stored in pairs(names) do inverted[stored] = name end
-  return inverted
-end
-local MEMBER, STATE, COUNT = inverse(CAMPAIGN_STORED.member), inverse(CAMPAIGN_STORED.state), inverse(CAMPAIGN_STORED.count)
-
-local function renamed(values, names)
-  local result = {}
-  for name, value in pairs(values) do result[names[name] or name] = value end
-  return result
-end
-
+-- The state of a campaign that begins, but for these members.
 function campaign_with_defaults(c)
   for name, value in pairs(CAMPAIGN_DEFAULTS) do
     if c[name] == nil then c[name] = value end
   end
   c.released = c.released or {}
-  c.counts = c.counts or { planned = c.ordinals }
   return c
 end
 
@@ -42,30 +28,7 @@ end
 
 -- Reads a stored state. Returns nil if it cannot be read: its campaign is passed over, so that it stops no other, until an operator removes it.
 function campaign_read(raw)
-  local ok, stored = pcall(cjson.decode, raw)
-  if not ok or type(stored) ~= 'table' then return nil end
-  local c = renamed(stored, MEMBER)
-  if c.state then c.state = STATE[c.state] or c.state end
-  if type(c.counts) == 'table' then c.counts = renamed(c.counts, COUNT) end
-  c = campaign_with_defaults(c)
-  return is_whole(c) and c or nil
-end
-
-function campaign_text(c)
-  local stored, counts, isUsual = {}, {}, c.counts.planned == c.ordinals
-  for name, value in pairs(c) do
-    if value ~= CAMPAIGN_DEFAULTS[name] and (name ~= 'released' or #value > 0) then
-      stored[CAMPAIGN_STORED.member[name] or name] = value
-    end
-  end
-  for state, count in pairs(c.counts) do
-    if count ~= 0 then
-      counts[CAMPAIGN_STORED.count[state]] = count
-      isUsual = isUsual and state == 'planned'
-    end
-  end
-  stored[CAMPAIGN_STORED.member.state] = c.state ~= CAMPAIGN_DEFAULTS.state and CAMPAIGN_STORED.state[c.state] or nil
-  stored[CAMPAIGN_STORED.member.counts] = not isUsual and counts or nil
-  return cjson.encode(stored)
+  local ok, c = pcall(cjson.decode, raw)
+  return ok and type(c) == 'table' and is_whole(c) and c or nil
 end
 end

@@ -14,7 +14,7 @@
 -- @include ./wave.lua
 -- @include ./window.lua
 
--- The state of a campaign. Its usual values are those of CAMPAIGN_DEFAULTS; those of a wave are explained in wave.lua.
+-- The state of a campaign. The members of a wave are explained in wave.lua.
 ---@class Campaign
 ---@field state string
 ---@field total number recipients, with those that were suppressed at the import
@@ -43,10 +43,7 @@
 ---@field idleMs number see campaign_active_for
 ---@field activeMs number see campaign_active_for
 ---@field number? number in the log of results
----@field changes? number how often it was written
----@field letters? string of a campaign of one recipient: its status letter, or empty
----@field record? string of a campaign of one recipient: the record of its request
----@field word? string of a campaign of one recipient: the service's own word
+---@field changes number how often it was written
 ---@field hasWords? boolean some statuses have words of the service
 ---@field window? string the rule of its window
 ---@field opensAt? number while that is closed: when it opens, ms
@@ -88,9 +85,9 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
   local fields = {}
   for id, c in pairs(campaigns) do
     if c.results then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
-    c.changes = (c.changes or 0) + 1
+    c.changes = c.changes + 1
     fields[#fields + 1] = id
-    fields[#fields + 1] = campaign_text(c)
+    fields[#fields + 1] = cjson.encode(c)
   end
   for from = 1, #fields, UNPACK_AT_ONCE do
     redis.call('HSET', statesKey, unpack(fields, from, math.min(#fields, from + UNPACK_AT_ONCE - 1)))

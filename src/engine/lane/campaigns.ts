@@ -4,13 +4,11 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { luaList } from '../../base/redis/script.js';
 import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../../campaign/campaign.js';
 import { RECIPIENT_STATES } from '../../campaign/recipient.js';
-import { parseStoredState, USUAL_STATE } from '../../campaign/stored-state.js';
 import { readableMembers, readRecord } from '../recipients/damaged.js';
 import { SLICE } from '../recipients/slice-blob.js';
 
-/** What the stored state of a campaign leaves out: most campaigns of a platform have one recipient, and few of these members. */
+/** The state of a campaign that begins, without its recipients. */
 export const STATE_DEFAULTS = {
-  ...USUAL_STATE,
   cursor: 0,
   batch: SLICE,
   slice: SLICE,
@@ -29,6 +27,7 @@ export const STATE_DEFAULTS = {
   pausedAt: 0,
   idleMs: 0,
   activeMs: 0,
+  changes: 0,
 } as const;
 
 const count = z.number();
@@ -42,7 +41,7 @@ export const RELEASED = luaList(
     accused: z.boolean().optional(),
     notAfter: count.optional(),
   }),
-).default([]);
+);
 const state = z.object({
   state: z.enum(CAMPAIGN_STATES),
   /** Recipients, including those suppressed at the import. */
@@ -50,37 +49,37 @@ const state = z.object({
   /** Recipients that were not suppressed at the import; their ordinals are 0 to `ordinals - 1`. */
   ordinals: count,
   /** Ordinals from here on have never been claimed. */
-  cursor: count.default(STATE_DEFAULTS.cursor),
+  cursor: count,
   /** Maximum recipients per request; 1 if each recipient has a text of its own. */
-  batch: count.default(STATE_DEFAULTS.batch),
-  slice: count.default(STATE_DEFAULTS.slice),
+  batch: count,
+  slice: count,
   /** Ranges below the cursor that are still to be sent. The scripts know more of them (campaign.lua). */
   released: RELEASED,
   /** The state of an ordinal that was never accepted. */
-  remainder: z.enum(['planned', 'cancelled', 'lapsed']).default(STATE_DEFAULTS.remainder),
+  remainder: z.enum(['planned', 'cancelled', 'lapsed']),
   /** When unsent recipients lapse; 0: never. */
-  lapseAt: count.default(STATE_DEFAULTS.lapseAt),
-  weight: count.default(STATE_DEFAULTS.weight),
+  lapseAt: count,
+  weight: count,
   /** Recipients in each state; they add up to `total`. */
   counts: z.partialRecord(z.enum(RECIPIENT_STATES), count),
-  sends: count.default(STATE_DEFAULTS.sends),
-  polls: count.default(STATE_DEFAULTS.polls),
-  throttled: count.default(STATE_DEFAULTS.throttled),
-  contradictions: count.default(STATE_DEFAULTS.contradictions),
-  refusals: count.default(STATE_DEFAULTS.refusals),
-  accepted: count.default(STATE_DEFAULTS.accepted),
-  launchAt: count.default(STATE_DEFAULTS.launchAt),
-  endedAt: count.default(STATE_DEFAULTS.endedAt),
-  pauseReason: z.string().default(STATE_DEFAULTS.pauseReason),
+  sends: count,
+  polls: count,
+  throttled: count,
+  contradictions: count,
+  refusals: count,
+  accepted: count,
+  launchAt: count,
+  endedAt: count,
+  pauseReason: z.string(),
   /** When it was paused for this reason. */
-  pausedAt: count.default(STATE_DEFAULTS.pausedAt),
+  pausedAt: count,
   /**
    * For how long it could send: the time since `launchAt`, less that in which its lane could not send for another cause than its quota,
    * less `idleMs`; while it is paused, and when it sends nothing more, `activeMs`.
    */
-  idleMs: count.default(STATE_DEFAULTS.idleMs),
-  activeMs: count.default(STATE_DEFAULTS.activeMs),
-  /** When unsent recipients became the `remainder`; undefined: they are planned, or an older version did not note it. */
+  idleMs: count,
+  activeMs: count,
+  /** When unsent recipients became the `remainder`; undefined: they are planned. */
   remainderAt: count.optional(),
   /** Its number in the lane's log of results; undefined while it has none there. */
   number: count.optional(),
@@ -91,16 +90,8 @@ const state = z.object({
   /** The rule of its window; while that is closed, `opensAt` says when it opens. */
   window: z.string().optional(),
   opensAt: count.optional(),
-  /** How often the state was written; an older version did not count. */
-  changes: count.optional(),
-  /**
-   * Of a campaign of one recipient: its status letter, or empty, and the record of its request. Other campaigns, and those that an older
-   * version began, have keys of their own for both.
-   */
-  letters: z.string().optional(),
-  record: z.string().optional(),
-  /** The service's own word for its status, if it says more (recipients/status-words.ts). */
-  word: z.string().optional(),
+  /** How often the state was written. */
+  changes: count,
 });
 
 /** Its members that TypeScript reads. The scripts have more, see campaign.lua. */
@@ -184,7 +175,7 @@ export async function inFlightOf(
 /** Parses a state as the scripts store it. Throws a DamagedError if it cannot be read. */
 export function parseState(json: string, campaign?: string): StoredState {
   return readRecord(campaign === undefined ? 'a campaign' : `campaign ${campaign}`, () =>
-    state.parse(parseStoredState(json)),
+    state.parse(JSON.parse(json)),
   );
 }
 
@@ -199,7 +190,8 @@ export function readableState(
 ): StoredState {
   const total = Math.max(ordinals, open.sending + open.unknown);
   return state.parse({
-    ...readableMembers(state.shape, JSON.stringify(parsedState(json))),
+    ...STATE_DEFAULTS,
+    ...readableMembers(state.shape, json),
     state: 'cancelled',
     remainder: 'cancelled',
     total,
@@ -208,12 +200,4 @@ export function readableState(
     released: [],
     counts: { ...open, abandoned: total - open.sending - open.unknown },
   });
-}
-
-function parsedState(json: string): Record<string, unknown> {
-  try {
-    return parseStoredState(json);
-  } catch {
-    return {};
-  }
 }

@@ -2,9 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
 import type { LaneOutlook, OutlookCampaign } from '../../campaign/estimate.js';
-import { parseStoredState } from '../../campaign/stored-state.js';
 import { readOrNull } from '../recipients/damaged.js';
-import { RELEASED, STATE_DEFAULTS } from './campaigns.js';
+import { RELEASED } from './campaigns.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 
 const counts = z.array(z.number());
@@ -12,13 +11,13 @@ const counts = z.array(z.number());
 /** What an estimate needs of a campaign's state. */
 const stored = z.object({
   ordinals: z.number(),
-  cursor: z.number().default(STATE_DEFAULTS.cursor),
-  batch: z.number().default(STATE_DEFAULTS.batch),
-  slice: z.number().default(STATE_DEFAULTS.slice),
+  cursor: z.number(),
+  batch: z.number(),
+  slice: z.number(),
   released: RELEASED,
-  remainder: z.string().default(STATE_DEFAULTS.remainder),
-  lapseAt: z.number().default(STATE_DEFAULTS.lapseAt),
-  weight: z.number().default(STATE_DEFAULTS.weight),
+  remainder: z.string(),
+  lapseAt: z.number(),
+  weight: z.number(),
   notBefore: z.number().default(0),
   window: z.string().optional(),
 });
@@ -35,7 +34,7 @@ const parsed = new LRUCache<string, StoredCampaign>({ max: 2_000 });
 function parseStored(text: string): StoredCampaign | null {
   const known = parsed.get(text);
   if (known !== undefined) return known;
-  const state = readOrNull(() => stored.parse(parseStoredState(text)));
+  const state = readOrNull(() => stored.parse(JSON.parse(text)));
   if (state === null) return null;
   parsed.set(text, state);
   return state;

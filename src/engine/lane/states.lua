@@ -1,5 +1,5 @@
 --[[
-  states: the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; usual values, from lane/campaigns.ts; stored names, from campaign/stored-state.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.
+  states: the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; what a campaign begins with, from lane/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.
   Generated: change the table in TypeScript and run `npm run generate:lua`.
 ]]
 local CAMPAIGN_MOVES = {
@@ -18,12 +18,7 @@ local CAMPAIGN_COMMANDS = {
   cancelled = { cancel = true },
   completed = {},
 }
-local CAMPAIGN_STORED = {
-  member = { state = 's', total = 't', ordinals = 'o', cursor = 'i', counts = 'c', sends = 'q', polls = 'p', accepted = 'a', remembered = 'm', launchAt = 'l', endedAt = 'e', number = 'n', changes = 'v', letters = 'x', record = 'r' },
-  state = { importing = 'i', scheduled = 's', running = 'r', paused = 'p', cancelled = 'x', completed = 'c' },
-  count = { planned = 'p', sending = 's', unknown = 'U', deliveredToNetwork = 'N', deliveredToTerminal = 'T', deliveryImpossible = 'I', rejected = 'R', lapsed = 'L', cancelled = 'X', suppressed = 'S', abandoned = 'A', unconfirmed = 'C' },
-}
-local CAMPAIGN_DEFAULTS = { state = 'running', total = 1, ordinals = 1, cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, sends = 0, polls = 0, throttled = 0, contradictions = 0, refusals = 0, accepted = 0, launchAt = 0, endedAt = 0, pauseReason = '', pausedAt = 0, idleMs = 0, activeMs = 0 }
+local CAMPAIGN_DEFAULTS = { cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, sends = 0, polls = 0, throttled = 0, contradictions = 0, refusals = 0, accepted = 0, launchAt = 0, endedAt = 0, pauseReason = '', pausedAt = 0, idleMs = 0, activeMs = 0, changes = 0 }
 local OPEN_STATES = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }
 local RESULT_STATES = { deliveredToTerminal = true, deliveryImpossible = true, rejected = true, lapsed = true, cancelled = true, suppressed = true, abandoned = true, unconfirmed = true, unknown = true }
 local RECIPIENT_LETTER = { unknown = 'U', deliveredToNetwork = 'N', deliveredToTerminal = 'T', deliveryImpossible = 'I', rejected = 'R', lapsed = 'L', cancelled = 'X', suppressed = 'S', abandoned = 'A', unconfirmed = 'C' }

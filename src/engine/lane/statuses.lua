@@ -1,22 +1,16 @@
 --[[
-  statuses: one letter per recipient of a campaign, see states.lua; `\0` where the letter does not decide. A campaign of one
-  recipient has its letter in its state, as `letters`, which is empty while the letter does not decide. Beside it are the service's own words
-  for a status, if it says more.
+  statuses: one letter per recipient of a campaign, see states.lua; `\0` where the letter does not decide. Beside them are the
+  service's own words for a status, if it says more.
 ]]
 -- @include ./campaign.lua
 -- @include ../recipients/request-records.lua
 
-local function statuses_read(c, statusesKey, first, count)
-  local letters = c.letters
-    or redis.call('GETRANGE', statusesKey, string.format('%.0f', first), string.format('%.0f', first + count - 1))
+local function statuses_read(statusesKey, first, count)
+  local letters = redis.call('GETRANGE', statusesKey, string.format('%.0f', first), string.format('%.0f', first + count - 1))
   return letters .. string.rep('\0', count - #letters)
 end
 
-local function statuses_write(c, statusesKey, first, letters)
-  if c.letters then
-    c.letters = letters == '\0' and '' or letters
-    return
-  end
+local function statuses_write(statusesKey, first, letters)
   redis.call('SETRANGE', statusesKey, string.format('%.0f', first), letters)
 end
 
@@ -31,8 +25,8 @@ local function statuses_runs(letters, letter, first)
 end
 
 -- The runs of unknown recipients within a range.
-local function statuses_unknown_runs(c, statusesKey, first, count)
-  return statuses_runs(statuses_read(c, statusesKey, first, count), RECIPIENT_LETTER.unknown, first)
+local function statuses_unknown_runs(statusesKey, first, count)
+  return statuses_runs(statuses_read(statusesKey, first, count), RECIPIENT_LETTER.unknown, first)
 end
 
 -- Moves all recipients with one letter to the state of another. Returns the new letters, and how many have changed.
@@ -47,7 +41,7 @@ end
 -- be polled, whether anything has changed, and whether a report could still change something.
 local FINAL = { [RECIPIENT_LETTER.deliveredToTerminal] = true, [RECIPIENT_LETTER.deliveryImpossible] = true }
 local function statuses_report(c, id, first, count, letters, statusesKey, isLast, events)
-  local current = statuses_read(c, statusesKey, first, count)
+  local current = statuses_read(statusesKey, first, count)
   local parts, from = {}, 1
   -- A notification mostly names one recipient of a batch of hundreds: only letters that may change something are checked.
   local at = string.find(letters, '[TIC]')
@@ -68,7 +62,7 @@ local function statuses_report(c, id, first, count, letters, statusesKey, isLast
   local result, closed = table.concat(parts) .. string.sub(current, from), 0
   if isLast then result, closed = statuses_move(c, result, first, 'deliveredToNetwork', 'unconfirmed') end
   local changed = #parts > 0 or closed > 0
-  if changed then statuses_write(c, statusesKey, first, result) end
+  if changed then statuses_write(statusesKey, first, result) end
   local isOpen = string.find(result, RECIPIENT_LETTER.deliveredToNetwork, 1, true) ~= nil
   return isOpen, changed, isOpen or string.find(result, RECIPIENT_LETTER.unconfirmed, 1, true) ~= nil
 end
@@ -76,8 +70,8 @@ end
 -- Stores the words of a report, before its letters are applied. They count as long as the status is not final, even if the letter says
 -- nothing new; a status in its plain word removes earlier ones. Returns whether any have changed.
 local function words_report(c, first, count, letters, words, statusesKey, recordsKey)
-  if not words and not c.hasWords and not c.word then return false end
-  local current, byPlace, hasChanged = statuses_read(c, statusesKey, first, count), words_by_place(words), false
+  if not words and not c.hasWords then return false end
+  local current, byPlace, hasChanged = statuses_read(statusesKey, first, count), words_by_place(words), false
   for at = 1, count do
     local old, new, word = string.sub(current, at, at), string.sub(letters, at, at), byPlace[at]
     local isApplied = old == RECIPIENT_LETTER.deliveredToNetwork or (old == RECIPIENT_LETTER.unconfirmed and FINAL[new])

@@ -63,7 +63,7 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     if entry.digest then redis.call('HDEL', indexKey, entry.digest) end
     return
   end
-  local count, sentAt, reason, requestId = record_read(campaign, recordsKey, first)
+  local count, sentAt, reason, requestId = record_read(recordsKey, first)
   -- The index holds digests; only the record holds the whole id. A batch without one was found by our own correlator.
   local isRecorded = entry.requestId == '' or entry.requestId == requestId
   if count ~= #letters or not isRecorded then
@@ -78,7 +78,7 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
   if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
   if isChanged then
     changed = changed + 1
-    record_write(campaign, recordsKey, first, count, sentAt, now, reason, requestId)
+    record_write(recordsKey, first, count, sentAt, now, reason, requestId)
   end
   if not isOpen then
     local member = request_member(id, first)

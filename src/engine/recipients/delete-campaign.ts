@@ -15,7 +15,7 @@ import {
 } from './campaign-keys.js';
 import { noteRemoval } from './removals.js';
 import { digestOf, indexKey } from './request-index.js';
-import { parseRecords, readOnlyRecord } from './request-records.js';
+import { parseRecords } from './request-records.js';
 import { releaseReservation } from './reservation.js';
 
 /** Keys per command: a campaign of a million recipients has 8,000 hashes of records. */
@@ -80,14 +80,9 @@ export async function deleteIndexedRequests(
   { lane, campaign, ordinals }: Pick<DeletedCampaign, 'lane' | 'campaign' | 'ordinals'>,
 ): Promise<void> {
   if ((await redis.exists(acceptedKey(keys, lane, campaign))) === 0) return;
-  const forget = async (requestIds: readonly string[]): Promise<void> => {
-    const digests = requestIds.map(digestOf);
-    await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));
-  };
   for (let first = 0; first < ordinals; first += RECORDS_PER_HASH) {
     const { requests } = parseRecords(await redis.hgetall(recordsKey(keys, lane, campaign, first)));
-    await forget([...requests.values()].map(({ requestId }) => requestId));
+    const digests = [...requests.values()].map(({ requestId }) => digestOf(requestId));
+    await Promise.all(digests.map((digest) => redis.hdel(indexKey(keys, lane, digest), digest.field)));
   }
-  const only = await readOnlyRecord(redis, keys, lane, campaign);
-  if (only !== null) await forget([only.requestId]);
 }

@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { parseStoredState } from '../../campaign/stored-state.js';
 import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
 import { readOrNull } from './damaged.js';
-import { parseRecord, parseRecords } from './request-records.js';
+import { parseRecords } from './request-records.js';
 
 /** A digest of the service's id of a request, as request-index.lua stores it. */
 interface RequestDigest {
@@ -82,10 +81,8 @@ const campaignState = z.object({
   ordinals: z.number(),
   /** Of a wave, which grows: for how many ordinals its filter is made. */
   capacity: z.number().optional(),
-  accepted: z.number().default(0),
+  accepted: z.number(),
   remembered: z.number().default(0),
-  /** Of a campaign of one recipient: the record of its request. */
-  record: z.string().optional(),
 });
 
 /**
@@ -102,9 +99,9 @@ export async function everAccepted(
   const states = await redis.hgetall(keys.lane(lane, 'states'));
   const matches = new Set<string>();
   for (const [campaign, json] of Object.entries(states)) {
-    const state = readOrNull(() => campaignState.parse(parseStoredState(json)));
+    const state = readOrNull(() => campaignState.parse(JSON.parse(json)));
     if (state === null) continue;
-    const { ordinals, capacity = ordinals, accepted, remembered, record } = state;
+    const { ordinals, capacity = ordinals, accepted, remembered } = state;
     const bits = 64 + 24 * capacity;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
@@ -117,9 +114,6 @@ export async function everAccepted(
       if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) matches.add(id);
     }
     if (accepted <= remembered) continue;
-    if (record !== undefined && requestIds.includes(parseRecord(record).requestId)) {
-      matches.add(parseRecord(record).requestId);
-    }
     for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
       if (requestIds.includes(id)) matches.add(id);
     }

@@ -1,24 +1,19 @@
 --[[
-  request-records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id. A campaign
-  that has its letters in its state has the record of its only request there, too.
-  Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>, or as `word` in the state:
-  `code,word`, only where they say more than the letter (client/status-word.ts). `hasWords`: the campaign has had some.
+  request-records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id.
+  Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>: `code,word`, only where they say more than the letter (client/status-word.ts). `hasWords`: the campaign has had some.
 ]]
-local function record_write(c, recordsKey, first, count, sentAt, now, reason, requestId)
+local function record_write(recordsKey, first, count, sentAt, now, reason, requestId)
   -- The server's clock may have been set back since it was sent.
   local at = math.min(sentAt, now)
   local text = string.format('%d,%.0f,%.0f,', count, at, now - at) .. string.gsub(reason, ',', ';') .. ',' .. requestId
-  if c.letters then c.record = text else redis.call('HSET', recordsKey, string.format('%.0f', first), text) end
+  redis.call('HSET', recordsKey, string.format('%.0f', first), text)
 end
 
-local function record_delete(c, recordsKey, first)
-  if c.letters then c.record = nil else redis.call('HDEL', recordsKey, string.format('%.0f', first)) end
-end
+local function record_delete(recordsKey, first) redis.call('HDEL', recordsKey, string.format('%.0f', first)) end
 
 -- The record's count, time of sending, reason, and request id; nil if there is none.
-local function record_read(c, recordsKey, first)
-  local raw = c.record
-  if not c.letters then raw = redis.call('HGET', recordsKey, string.format('%.0f', first)) end
+local function record_read(recordsKey, first)
+  local raw = redis.call('HGET', recordsKey, string.format('%.0f', first))
   if not raw then return nil end
   local count, sentAt, _, reason, requestId = string.match(raw, '^(%d+),(%d+),(%d+),([^,]*),(.*)$')
   return tonumber(count), tonumber(sentAt), reason, requestId
@@ -26,16 +21,11 @@ end
 
 -- Stores the service's own words for the status of a recipient; nil removes earlier ones. Returns whether anything has changed.
 local function word_write(c, recordsKey, ordinal, word)
-  if c.letters then
-    if c.word == word then return false end
-    c.word = word
-    return true
-  end
   local field = string.format('w%.0f', ordinal)
   if not word then return (c.hasWords and redis.call('HDEL', recordsKey, field) or 0) > 0 end
   if redis.call('HGET', recordsKey, field) == word then return false end
   redis.call('HSET', recordsKey, field, word)
-  c.hasWords = 1
+  c.hasWords = true
   return true
 end
 

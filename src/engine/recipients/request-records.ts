@@ -1,10 +1,7 @@
-import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { StatusWord } from '../../campaign/recipient.js';
-import { parseStoredState } from '../../campaign/stored-state.js';
 import { recordsKey } from './campaign-keys.js';
-import { readRecord as readStored } from './damaged.js';
 import { parseStatusWord } from './status-words.js';
 
 /** The record of the request that a batch was sent with. Times in ms. */
@@ -59,21 +56,5 @@ export async function readRecord(
   first: number,
 ): Promise<RequestRecord | null> {
   const text = await redis.hget(recordsKey(keys, lane, campaign, first), String(first));
-  if (text !== null) return parseRecord(text);
-  return first === 0 ? readOnlyRecord(redis, keys, lane, campaign) : null;
-}
-
-const stateWithRecord = z.object({ record: z.string().optional() });
-
-/** Reads the record of the only request of a campaign that has it in its state: one of one recipient. Otherwise null. */
-export async function readOnlyRecord(
-  redis: Redis,
-  keys: Keys,
-  lane: LaneId,
-  campaign: string,
-): Promise<RequestRecord | null> {
-  const json = await redis.hget(keys.lane(lane, 'states'), campaign);
-  const { record } =
-    json === null ? {} : readStored('a campaign', () => stateWithRecord.parse(parseStoredState(json)));
-  return record === undefined ? null : parseRecord(record);
+  return text === null ? null : parseRecord(text);
 }

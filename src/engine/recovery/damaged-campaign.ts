@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { readableMeta, readMeta, storedMeta } from '../lane/campaign-meta.js';
+import { readableMeta, readMeta } from '../lane/campaign-meta.js';
 import { readableState, readState } from '../lane/campaigns.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import { orNull } from '../recipients/damaged.js';
@@ -35,7 +35,7 @@ export async function makeReadable(
   if (meta === null)
     await redis.set(
       metaKey(keys, lane, campaign),
-      storedMeta({ ...readableMeta(campaign, lane, text ?? ''), preview: null }),
+      JSON.stringify({ ...readableMeta(campaign, lane, text ?? ''), preview: null }),
     );
   if (state !== null) return true;
   const of = { lane, campaign, series: 'slices' } as const;

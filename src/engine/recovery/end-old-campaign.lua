@@ -44,9 +44,9 @@ if c.remainder == 'planned' then
 end
 local isLast = now >= c.launchAt + maxAge + followUp
 if isLast and (c.counts.deliveredToNetwork or 0) > 0 then
-  local letters = statuses_read(c, entry_key(1), 0, c.letters and #c.letters or redis.call('STRLEN', entry_key(1)))
+  local letters = statuses_read(entry_key(1), 0, redis.call('STRLEN', entry_key(1)))
   letters, unconfirmed = statuses_move(c, letters, 0, 'deliveredToNetwork', 'unconfirmed')
-  statuses_write(c, entry_key(1), 0, letters)
+  statuses_write(entry_key(1), 0, letters)
 end
 campaign_end(endedKey, lapsingKey, id, c, now, events)
 campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)

@@ -33,21 +33,21 @@ local UNKNOWN = RECIPIENT_LETTER.unknown
 
 -- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
 local function resend(c, batch, statusesKey, recordsKey)
-  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, batch.first, batch.count)) do
+  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
     campaign_release(c, 'unknown', {
       first = run.first, count = run.count, again = 'byOperator', firstAt = batch_first_at(batch), notAfter = batch.notAfter,
     })
   end
-  record_delete(c, recordsKey, batch.first)
+  record_delete(recordsKey, batch.first)
   return '\0'
 end
 
 -- Gives the unknown recipients of a batch another state for good.
 local function settle(c, batch, state, statusesKey, recordsKey, why)
-  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, batch.first, batch.count)) do
+  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
     campaign_move(c, 'unknown', state, run.count, run.first)
   end
-  record_write(c, recordsKey, batch.first, batch.count, batch.at, now, why, '')
+  record_write(recordsKey, batch.first, batch.count, batch.at, now, why, '')
   return RECIPIENT_LETTER[state]
 end
 
@@ -85,10 +85,10 @@ for i, named in ipairs(batches) do
     if batch.matched then redis.call('ZREM', unpolledKey, request_member(id, batch.first)) end
     campaigns[id] = campaigns[id] or campaigns_load(statesKey, { id })[id]
     local c = campaigns[id]
-    local letters = statuses_read(c, statusesKey, batch.first, batch.count)
+    local letters = statuses_read(statusesKey, batch.first, batch.count)
     local _, count = string.gsub(letters, UNKNOWN, '')
     local letter = resolve(c, batch, statusesKey, recordsKey)
-    statuses_write(c, statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
+    statuses_write(statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
     settled, recipients = settled + 1, recipients + count
     resolved[#resolved + 1] = number
   end

@@ -69,7 +69,7 @@ local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now
 -- still unknown.
 local function apply(c, claim, letters, statusesKey, recordsKey, words)
   local byPlace = words and words_by_place(words)
-  local applied, current, isOpen = {}, claim.isLate and statuses_read(c, statusesKey, claim.first, claim.count), false
+  local applied, current, isOpen = {}, claim.isLate and statuses_read(statusesKey, claim.first, claim.count), false
   for at = 1, claim.count do
     local letter = string.sub(letters, at, at)
     local old = current and string.sub(current, at, at)
@@ -82,7 +82,7 @@ local function apply(c, claim, letters, statusesKey, recordsKey, words)
     if letter == RECIPIENT_LETTER.deliveredToNetwork then isOpen = true end
     applied[at] = letter
   end
-  statuses_write(c, statusesKey, claim.first, table.concat(applied))
+  statuses_write(statusesKey, claim.first, table.concat(applied))
   return isOpen
 end
 
@@ -90,8 +90,8 @@ end
 local function release_range(c, claim, statusesKey, range)
   range.firstAt, range.notAfter = batch_first_at(claim), claim.notAfter
   if not claim.isLate then return campaign_release(c, 'sending', range) end
-  for _, run in ipairs(statuses_unknown_runs(c, statusesKey, range.first, range.count)) do
-    statuses_write(c, statusesKey, run.first, string.rep('\0', run.count))
+  for _, run in ipairs(statuses_unknown_runs(statusesKey, range.first, range.count)) do
+    statuses_write(statusesKey, run.first, string.rep('\0', run.count))
     local part = range
     if run.count < range.count then part = range_part(range, run.first, run.count) end
     campaign_release(c, 'unknown', part)
@@ -103,7 +103,7 @@ local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   -- A placeholder claim for a campaign that sends no more carries its own reason: no worker is lost.
   local ownReason = not claim.isLate and claim.reason or nil
   local reason = ownReason or settlement.reason
-  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+  record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
   local timeout, margin = claim_timing(claim, rules)
   local safeAt = settlement.overdue and claim.at + 2 * timeout + margin or now
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
@@ -142,7 +142,7 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
   if settlement.contradicted then
     statuses_report(c, id, claim.first, claim.count, settlement.contradicted, statusesKey, false, events)
   end
-  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
+  record_write(recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
   if isOpen then
     local wait = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)
     redis.call('ZADD', unpolledKey, now + math.ceil(wait), request_member(id, claim.first))
@@ -192,8 +192,8 @@ local function reject_named(id, c, claim, settlement, statusesKey, recordsKey)
       local first, count = claim.first + from - 1, at - from
       if string.sub(letters, from, from) == rejected then
         campaign_move(c, 'sending', 'rejected', count, first)
-        statuses_write(c, statusesKey, first, string.rep(rejected, count))
-        record_write(c, recordsKey, first, count, claim.at, now, settlement.reason, '')
+        statuses_write(statusesKey, first, string.rep(rejected, count))
+        record_write(recordsKey, first, count, claim.at, now, settlement.reason, '')
         for ordinal = first, first + count - 1 do
           events[#events + 1] = { type = 'rejected', campaign = id, ordinal = ordinal, reason = settlement.reason }
         end
@@ -228,7 +228,7 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipientCount = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
-    record_write(c, recordsKey, claim.first, 1, claim.at, now, settlement.reason, '')
+    record_write(recordsKey, claim.first, 1, claim.at, now, settlement.reason, '')
     events[#events + 1] = { type = 'rejected', campaign = id, ordinal = claim.first, reason = settlement.reason }
   end
   events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
@@ -275,7 +275,7 @@ function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
     return remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
   end
   apply(c, claim, string.rep(RECIPIENT_LETTER.suppressed, claim.count), statusesKey)
-  record_write(c, recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+  record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
 end
 
 -- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again

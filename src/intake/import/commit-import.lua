@@ -19,7 +19,7 @@
         keyBytes    hash: what the API keys have stored (key-bytes.lua)
         comparing   string: the import that compares its list with the campaigns of this text, and leaves out who gets it already
   ARGV  id          the campaign
-        state       JSON: its state with all counts, without usual values
+        state       JSON: its state with all counts
         meta        what never changes of it, JSON
         at          number: when to launch it, ms; 0: now
         validForMs  number: ms from the launch until unsent recipients lapse; 0: never
@@ -52,12 +52,11 @@ if payer ~= '' then
   end
 end
 local now = clock(time)
-local campaign = campaign_with_defaults(state)
+local campaign = state
 local events, wakeIn = {}, -1
 local listKeys = { slices = slicesKey, suppressed = suppressedKey, leftOut = leftOutKey }
 for i = 1, entry_args(), 3 do redis.call('HSET', listKeys[entry_arg(i)], entry_arg(i + 1), entry_arg(i + 2)) end
 campaign.launchAt = math.max(now, at)
-if campaign.ordinals == 1 then campaign.letters = '' end
 campaign_enter(campaign, campaign.launchAt > now and 'scheduled' or 'running')
 redis.call('SET', metaKey, meta)
 redis.call('ZREM', importingKey, id)

@@ -6,8 +6,8 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
-import { type CampaignMeta, readMeta, storedMeta } from '../../engine/lane/campaign-meta.js';
-import { indexMember, readState, type StoredState } from '../../engine/lane/campaigns.js';
+import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
+import { indexMember, readState, STATE_DEFAULTS, type StoredState } from '../../engine/lane/campaigns.js';
 import { markDue } from '../../engine/lane/due.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
 import { registerWindow } from '../../engine/lane/windows.js';
@@ -171,8 +171,8 @@ export function beginImport(
       [...laneKeys('states', 'importing'), ownKeys.meta, ...laneKeys('keyBytes')],
       [
         id,
-        JSON.stringify(beginningOf(meta)),
-        isMetaStored ? storedMeta(meta) : '',
+        JSON.stringify(importing(meta, 0, 0)),
+        isMetaStored ? JSON.stringify(meta) : '',
         ...[leaseMs, payer.key, limit, ''],
       ],
     ),
@@ -188,7 +188,7 @@ export function beginImport(
     await begun;
     // A renewal of the lease stores nothing.
     if (slices.length > 0) await mustHaveRoom(redis);
-    const storing = isFirstMetaStored ? '' : storedMeta(meta);
+    const storing = isFirstMetaStored ? '' : JSON.stringify(meta);
     const { stored, used } = await writeScript.run(
       redis,
       [...laneKeys('states', 'importing'), key, ownKeys.meta, ...laneKeys('keyBytes')],
@@ -239,11 +239,8 @@ export function beginImport(
           ],
           [
             id,
-            JSON.stringify({
-              ...beginningOf(whole),
-              ...countsOf(writers.slices.count, writers.suppressed.count),
-            }),
-            storedMeta(whole),
+            JSON.stringify(importing(whole, writers.slices.count, writers.suppressed.count)),
+            JSON.stringify(whole),
             ...[
               whole.at ?? 0,
               whole.validForMs ?? 0,
@@ -319,18 +316,22 @@ export async function settledImport(
   return (await discardImport(redis, keys, lane, id)) || state === null ? 'gone' : 'importing';
 }
 
-/** The state of a campaign that begins, without what is usual. */
-function beginningOf({ placeholders, priority, window }: CampaignMeta): Partial<StoredState> {
+/** The state of a campaign that is being imported, with so many recipients. */
+function importing(
+  { placeholders, priority, window }: CampaignMeta,
+  planned: number,
+  suppressed: number,
+): StoredState {
   return {
+    ...STATE_DEFAULTS,
     state: 'importing',
-    ...countsOf(0, 0),
+    total: planned + suppressed,
+    ordinals: planned,
+    counts: { planned, suppressed },
+    released: [],
     // A shared message is limited by the lane's maximum instead, which may change.
-    ...(placeholders.length > 0 ? { batch: 1 } : {}),
-    ...(priority === 'normal' ? {} : { weight: PRIORITY_WEIGHT[priority] }),
-    ...(window === undefined ? {} : { window }),
+    ...(placeholders.length > 0 && { batch: 1 }),
+    weight: PRIORITY_WEIGHT[priority],
+    ...(window !== undefined && { window }),
   };
-}
-
-function countsOf(planned: number, suppressed: number) {
-  return { total: planned + suppressed, ordinals: planned, counts: { planned, suppressed } };
 }

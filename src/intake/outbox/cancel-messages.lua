@@ -73,7 +73,7 @@ local function cancel_planned(ordinal)
   end
   local c = campaigns[wave]
   if not c then return 'sent' end
-  local letter = statuses_read(c, statusesKey, ordinal, 1)
+  local letter = statuses_read(statusesKey, ordinal, 1)
   if letter ~= '\0' then
     local state = RECIPIENT_STATE[letter]
     return (state == 'cancelled' or state == 'lapsed') and state or 'sent'
@@ -83,7 +83,7 @@ local function cancel_planned(ordinal)
   if lane_is_recovering(lane) then return 'recovering' end
   if not take_planned(c, ordinal) then return 'sent' end
   campaign_move(c, 'planned', 'cancelled', 1, ordinal)
-  statuses_write(c, statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
+  statuses_write(statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
   campaign_end(endedKey, lapsingKey, wave, c, now, events)
   campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
   return 'cancelled'

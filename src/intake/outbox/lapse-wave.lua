@@ -28,7 +28,7 @@ local c = campaigns[id]
 
 local function lapse(first, count)
   campaign_move(c, 'planned', 'lapsed', count, first)
-  statuses_write(c, statusesKey, first, string.rep(RECIPIENT_LETTER.lapsed, count))
+  statuses_write(statusesKey, first, string.rep(RECIPIENT_LETTER.lapsed, count))
   lapsed = lapsed + count
 end
 

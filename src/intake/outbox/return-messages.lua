@@ -30,14 +30,14 @@ local c = campaigns[wave]
 local function is_planned(id, ordinal)
   local raw = redis.call('HGET', messagesKey, id)
   if not raw or MESSAGE.kind(raw) ~= 'P' or MESSAGE.at(raw) ~= ordinal or MESSAGE.rest(raw) ~= wave then return nil end
-  return statuses_read(c, statusesKey, ordinal, 1) == '\0' and raw or nil
+  return statuses_read(statusesKey, ordinal, 1) == '\0' and raw or nil
 end
 
 local function give_back(id, ordinal, due, recipient)
   local raw = is_planned(id, ordinal)
   if not raw or not take_planned(c, ordinal) then return end
   campaign_return_message(c)
-  statuses_write(c, statusesKey, ordinal, WAVE.RETURNED)
+  statuses_write(statusesKey, ordinal, WAVE.RETURNED)
   redis.call('HSET', messagesKey, id, MESSAGE.as(raw, 'W', due, recipient))
   redis.call('ZADD', dueKey, string.format('%.0f', due), id)
   returned = returned + 1

@@ -3,7 +3,6 @@ import type { Clock, Random } from '../../base/clock.js';
 import { luaList } from '../../base/redis/script.js';
 import { isFull } from '../../base/redis/unavailable.js';
 import { newCampaignId, PRIORITY_WEIGHT } from '../../campaign/campaign.js';
-import { storedMeta } from '../../engine/lane/campaign-meta.js';
 import { indexMember } from '../../engine/lane/campaigns.js';
 import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
@@ -187,7 +186,7 @@ async function beginWave(tending: Tending, known: Known): Promise<Done> {
   await redis.sadd(keys.lanes, id);
   await redis.zadd(keys.campaigns, 0, indexMember(id, wave));
   const meta = waveMeta(known.settings, name, id, wave, now);
-  const reply = await moveDue(tending, known, wave, storedMeta(meta));
+  const reply = await moveDue(tending, known, wave, JSON.stringify(meta));
   if (reply.planned === 0) await redis.zrem(keys.campaigns, indexMember(id, wave));
   return reply;
 }

@@ -44,7 +44,7 @@ test('Recipients that are cancelled one by one are never claimed, and each other
           asked.add(ordinal);
           if (claimed.includes(ordinal)) before.add(ordinal);
         }
-        await cancelRecipients(lane.store, 'c', step.cancel, '00900123', START);
+        await cancelRecipients(lane.store, 'c', step.cancel, START);
       }
       while ((await claim(5)) > 0);
       const cancelled = [...asked].filter((ordinal) => !before.has(ordinal));
@@ -65,11 +65,11 @@ test('Recipients that are cancelled one by one are never claimed, and each other
 test('A campaign ends when its last open recipient is cancelled', async () => {
   const lane = laneFixture(redis, prefix, 'end', { maxRecipients: 2 });
   await lane.campaign('c', 2);
-  expect(await cancelRecipients(lane.store, 'c', [1], '00900123', START)).toMatchObject({
+  expect(await cancelRecipients(lane.store, 'c', [1], START)).toMatchObject({
     isDone: true,
     events: [],
   });
-  const { events } = await cancelRecipients(lane.store, 'c', [0, 1], '00900123', START);
+  const { events } = await cancelRecipients(lane.store, 'c', [0, 1], START);
   expect(events).toMatchObject([{ type: 'ended', campaign: 'c' }]);
   expect(await lane.state('c')).toMatchObject({ state: 'completed', counts: { cancelled: 2 } });
 });

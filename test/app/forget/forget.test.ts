@@ -213,7 +213,7 @@ test('A message that was sent is erased when its status is final, and a repeated
   await stored.settle(id, 'NNN');
   const first = await volley.forget(ADA.number);
   expect(first).toMatchObject({ state: 'waiting', cancelled: 0, open: 1, endedAt: null });
-  const open = [`{${LANE}}:campaign:${id}`];
+  const open = [`{${LANE}}:campaign:${id}:slices`];
   expect(await withAda()).toEqual(open);
   expect(await volley.forget('07700 900123')).toEqual(first);
   await own.resume();
@@ -250,7 +250,7 @@ test('A request that is repeated while an earlier one waits forgets what has com
     erased: 1,
     suppressed: true,
   });
-  expect(await withAda()).toEqual([`{${LANE}}:campaign:${id}`]);
+  expect(await withAda()).toEqual([`{${LANE}}:campaign:${id}:slices`]);
   await stored.setStatuses(id, 'NNT');
   await own.resume();
   expect(await withAda()).toEqual([]);

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { CAMPAIGN_ID, newCampaignId } from '../../../src/campaign/campaign.js';
-import { findLane, indexMember, listCampaigns, parseState } from '../../../src/engine/lane/campaigns.js';
+import {
+  findLane,
+  indexMember,
+  listCampaigns,
+  parseState,
+  STATE_DEFAULTS,
+} from '../../../src/engine/lane/campaigns.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 
 const { prefix, redis } = testRedis('campaigns');
@@ -29,28 +35,12 @@ test('Each of 500 campaigns is listed once, newest first, with its lane', async 
 
 test('A campaign state is read as Lua writes it: empty lists are empty objects, and unknown fields are allowed', () => {
   const written = {
-    ...{
-      state: 'running',
-      total: 2,
-      ordinals: 2,
-      cursor: 2,
-      batch: 1,
-      slice: 256,
-      remainder: 'planned',
-      lapseAt: 0,
-      weight: 1,
-    },
-    ...{
-      sends: 1,
-      polls: 0,
-      throttled: 0,
-      contradictions: 0,
-      refusals: 0,
-      accepted: 1,
-      createdAt: NOW,
-      launchAt: NOW,
-    },
-    ...{ endedAt: 0, pauseReason: '', counts: { planned: 0, sending: 2 } },
+    ...STATE_DEFAULTS,
+    state: 'running',
+    total: 2,
+    ordinals: 2,
+    counts: { sending: 2 },
+    createdAt: NOW,
   };
   expect(parseState(JSON.stringify({ ...written, released: {} })).released).toEqual([]);
   const released = [

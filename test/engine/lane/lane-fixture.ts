@@ -70,6 +70,7 @@ export function runningState(recipients: number): StoredState {
     pausedAt: 0,
     idleMs: 0,
     activeMs: 0,
+    changes: 0,
   };
 }
 

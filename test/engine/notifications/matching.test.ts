@@ -97,7 +97,7 @@ const infos = (statuses: Record<string, string>): string =>
 test('A matched request with exactly the recipients of the batch confirms the match and is followed up like any other', async () => {
   const it = await polled(infos({ [mobile(1)]: 'DeliveredToNetwork', [mobile(0)]: 'DeliveredToTerminal' }));
   expect(it.lines).toEqual(['GET /outbound/12345/requests/x/deliveryInfos HTTP/1.1']);
-  expect(it.state?.counts).toEqual({ deliveredToTerminal: 1, deliveredToNetwork: 1 });
+  expect(it.state?.counts).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1 });
   expect([it.confirmed, it.matchedTo, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
   expect(it.located).toEqual([{ campaign: it.id, first: 0, count: 2 }]);
   expect(it.state).toMatchObject({ accepted: 1, polls: 1 });
@@ -168,7 +168,7 @@ test('A poll changes nothing of a batch that was resolved in the meantime', asyn
   const it = await polled(BOTH_FINAL, async (lane) =>
     resolveBatches(lane, 'accepted', 'by hand', await listUnknown(lane)),
   );
-  expect(it.state?.counts).toEqual({ unconfirmed: 2 });
+  expect(it.state?.counts).toMatchObject({ unconfirmed: 2 });
 });
 
 test('A poll changes nothing of a batch that was resent and accepted under another id in the meantime', async () => {

@@ -21,7 +21,19 @@ const value = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 30 }),
   fc.string({ unit: 'grapheme', maxLength: 30 }),
 );
-const NAMES = ['Anna', 'Søren', 'José', 'Zoë', 'Grace', 'Liam', 'Wells', 'York', 'Cardiff', 'Leeds', 'Bristol'];
+const NAMES = [
+  'Anna',
+  'Søren',
+  'José',
+  'Zoë',
+  'Grace',
+  'Liam',
+  'Wells',
+  'York',
+  'Cardiff',
+  'Leeds',
+  'Bristol',
+];
 const slice = fc.integer({ min: 0, max: 4 }).chain((columns) =>
   fc.array(fc.record({ number, values: fc.array(value, { minLength: columns, maxLength: columns }) }), {
     minLength: 1,

@@ -125,21 +125,6 @@ describe('After a backup of Redis was restored', { timeout: 180_000 }, () => {
     expect((await accepted(fleet)).length).toBe(before.length + 2);
   });
 
-  test('a worker whose file knows only what another has sent holds the lanes as well', async () => {
-    const world = await restorable(2, stateFiles);
-    const { fleet } = world;
-    await restoredWhileSending(world);
-    const before = await accepted(fleet);
-    // Only one of the two has sent: a lane stays with the worker that has it.
-    for (const member of fleet.members) {
-      fleet.begin(member);
-      await vi.waitFor(async () => expect(await states(fleet)).toEqual(['held', 'held']), 30_000);
-      await fleet.end(member, 'SIGTERM');
-      if (member !== fleet.members.at(-1)) await world.restore();
-    }
-    expect(await accepted(fleet)).toEqual(before);
-  });
-
   test('without STATE_FILE, doctor --restored before workers start has the same effect', async () => {
     const world = await restorable(1, () => ({}));
     const { fleet, folder, settings } = world;
@@ -159,25 +144,5 @@ describe('After a backup of Redis was restored', { timeout: 180_000 }, () => {
     await fleet.volley.finished(next, { signal: AbortSignal.timeout(60_000) });
     expect(twice(await accepted(fleet))).toEqual([]);
     expect((await accepted(fleet)).length).toBe(before.length + 1);
-  });
-});
-
-describe('A worker with a STATE_FILE', { timeout: 120_000 }, () => {
-  test('does not hold its lanes when Redis restarts with all its data', async () => {
-    const world = await restorable(1, stateFiles);
-    const { fleet, backUp, restore } = world;
-    await launch(fleet, { lane: 'a', recipients: recipients(600), message: 'Sale' });
-    await acceptedAtLeast(fleet, 20);
-    const [member] = fleet.members;
-    if (member === undefined) throw new Error('no worker');
-    for (const _ of [0, 1]) {
-      await fleet.end(member, 'SIGTERM');
-      await backUp();
-      await restore();
-      fleet.begin(member);
-      await acceptedAtLeast(fleet, (await accepted(fleet)).length + 20);
-    }
-    expect(fleet.logged('redis.rolledBack')).toEqual([]);
-    expect(twice(await accepted(fleet))).toEqual([]);
   });
 });

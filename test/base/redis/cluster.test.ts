@@ -145,41 +145,6 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     );
   });
 
-  test('a node that is killed during a campaign and comes back loses nothing, and no message is sent twice', {
-    timeout: 90_000,
-  }, async () => {
-    const [, lane = ''] = names;
-    const fleet = await startedFleet({
-      redisUrl: cluster.url,
-      prefix: PREFIX,
-      workers: ['all', 'all'],
-      lanes: [{ name: lane, apiKey: 'key', hourlyQuota: 100_000 }],
-      simulator: { keys: [{ key: 'key' }], latency: 50, deliveryTime: 100 },
-    });
-    const { volley, simulator } = fleet;
-    const id = await launch(fleet, { lane, recipients: recipients(EACH, 1_000), message: 'Sale' });
-    await vi.waitUntil(async () => (await simulator.summary()).recipients > EACH / 4, { timeout: 20_000 });
-    await cluster.kill(1);
-    await cluster.restart(1);
-    const outcome = await vi.waitUntil(
-      async () => {
-        const { counts } = await volley.status(id).catch(() => ({ counts: undefined }));
-        const settled = (counts?.deliveredToTerminal ?? 0) + (counts?.unknown ?? 0);
-        return settled === EACH ? counts : undefined;
-      },
-      { timeout: 25_000 },
-    );
-    const summary = await simulator.summary();
-    expect(summary.duplicates).toBe(0);
-    expect(summary.recipients).toBeGreaterThanOrEqual(outcome.deliveredToTerminal ?? 0);
-    // Each process reports its own connection, the last one perhaps a moment later.
-    await vi.waitFor(() => {
-      const lost = fleet.logged('redis.lost').length;
-      expect(lost).toBeGreaterThan(0);
-      expect(fleet.logged('redis.restored')).toHaveLength(lost);
-    }, 20_000);
-  });
-
   test('a reshard that stops halfway is reported once and by the doctor, and the lane goes on when it is finished', {
     timeout: 120_000,
   }, async () => {

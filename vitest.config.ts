@@ -13,12 +13,13 @@ export default defineConfig({
     env: { TZ: 'UTC' },
     include,
     exclude: [...configDefaults.exclude, ...exclude],
-    setupFiles: ['test/base/worker-order.ts'],
+    setupFiles: ['test/base/worker-order.ts', 'test/base/late-hooks.ts'],
     globalSetup: ['test/base/redis/provide.ts', 'test/end-to-end/console/provide.ts'],
     // Generous limits, so that only hanging tests time out, even beside eight busy loops.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000 } },
+    // A test that expects nothing passes whatever happens.
+    expect: { requireAssertions: true, poll: { timeout: 60_000 } },
     // Most files wait for real time to pass. More workers would slow down the tests that measure time.
     maxWorkers: 4,
     sequence: { sequencer: LongFirst },

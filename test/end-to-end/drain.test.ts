@@ -5,6 +5,7 @@ import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';
 
 const { url, prefix } = testRedis('drain');
+const redis = await privateRedis();
 
 test('A worker that receives SIGTERM settles its requests in flight and exits with 0, and another one continues', {
   timeout: 120_000,
@@ -45,7 +46,6 @@ test('A worker that receives SIGTERM settles its requests in flight and exits wi
 test('A worker with nothing in flight that receives SIGTERM while Redis is unavailable exits with 0', {
   timeout: 90_000,
 }, async () => {
-  const redis = await privateRedis();
   const fleet = await startedFleet({
     redisUrl: redis.url,
     prefix: 'drain-away',

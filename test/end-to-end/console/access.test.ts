@@ -62,7 +62,8 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
         name === 'New campaign' ? name : `Your key may not use this page. It needs the scope ${needs}.`;
       await page.getByRole('navigation', { name: 'Main' }).waitFor();
       await page.goto(`${up.origin}/console${at}`);
-      await page.getByRole('heading', { level: 1, name: title }).waitFor();
+      const heading = page.getByRole('heading', { level: 1, name: title });
+      await expect.poll(() => heading.isVisible()).toBe(true);
     }
   });
 

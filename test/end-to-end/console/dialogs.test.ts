@@ -120,7 +120,8 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
     );
     await chooseList(page, file);
     await page.getByLabel('Message', { exact: true }).fill('First text');
-    const send = (disabled: boolean) => page.getByRole('button', { name: 'Send one', disabled }).waitFor();
+    const send = (disabled: boolean) =>
+      expect.poll(() => page.getByRole('button', { name: 'Send one', disabled }).isVisible()).toBe(true);
     await send(false);
     let check = (): void => {};
     const held = new Promise<void>((resolve) => (check = resolve));

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { describe, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { startBrowser, visit } from './browser.js';
 import { chooseList, MESSY, until } from './screens.js';
 import { recipients, startUp } from './up.js';
@@ -71,7 +71,8 @@ describe.skipIf(process.env['CONSOLE_SCREENSHOTS'] !== 'write')('The pictures of
     const take = async (name: string, at: string, ready: (page: Page) => Promise<void>): Promise<void> => {
       await page.goto(`${up.origin}/console${at}`);
       await ready(page);
-      await page.screenshot({ path: join(IMAGES, `console-${name}.png`), animations: 'disabled' });
+      const path = join(IMAGES, `console-${name}.png`);
+      expect((await page.screenshot({ path, animations: 'disabled' })).length).toBeGreaterThan(10_000);
     };
     await take('overview', '/', (page) => page.getByRole('link', { name: 'Spring sale' }).first().waitFor());
     await take('campaign', `/campaigns/${sale}`, (page) =>

@@ -85,7 +85,8 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
       .locator('.notices')
       .getByText(/^Watched: campaign paused/)
       .waitFor();
-    await other.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    const resume = other.getByRole('button', { name: 'Resume', exact: true });
+    await expect.poll(() => resume.isVisible()).toBe(true);
   });
 
   test('Eight tabs on 200 lanes and 1,000 campaigns stay usable, hidden ones hold no stream, and sending keeps its rate', {

@@ -39,7 +39,8 @@ describe.skipIf(!inject('isNightly'))('Times', () => {
     const { page } = await visit(browser, up, { key: await up.key(), at: '/new', timezoneId });
     await page.getByLabel('At a time').check();
     await page.getByLabel('Date and time').fill(local);
-    await page.getByText(new RegExp(`= .*${DAY} Mar.* ${utc} UTC`)).waitFor();
+    const shown = page.getByText(new RegExp(`= .*${DAY} Mar.* ${utc} UTC`));
+    await expect.poll(() => shown.isVisible()).toBe(true);
   });
 
   test.each([
@@ -70,6 +71,6 @@ describe.skipIf(!inject('isNightly'))('Times', () => {
     const id = await up.send({ name: 'Spring', message, recipients: recipients(1), sendAt, zone });
     const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${id}`, timezoneId });
     const facts = page.getByRole('region', { name: 'About this campaign' });
-    await facts.getByText(text).first().waitFor();
+    await expect.poll(() => facts.getByText(text).first().isVisible()).toBe(true);
   });
 });

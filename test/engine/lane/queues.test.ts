@@ -98,7 +98,9 @@ test('A lane whose turn ends while it is being woken gets another one', async ()
     },
   });
   await lane.wake();
-  (await lane.nextTurn())(IDLE);
+  const another = await lane.nextTurn();
+  expect(another).not.toBe(end);
+  another(IDLE);
 });
 
 test('A lane that is not woken during its turn is not looked at again', async () => {

@@ -2,9 +2,11 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { temporaryFolder } from '../../scene/closing.js';
 import { commandLine } from '../../scene/command-line.js';
 
+const { url, prefix } = testRedis('cli-without-redis');
 let cwd: string;
 let list: string;
 beforeEach(() => {
@@ -46,10 +48,8 @@ describe('preview without Redis', () => {
 
   /** Whether invalid rows are an error does not depend on Redis. */
   async function exitWithInvalidRows(): Promise<number | null> {
-    const { url, prefix } = (await import('../../base/redis/test-redis.js')).testRedis('cli-without-redis');
-    return (
-      await commandLine(cwd, { REDIS_URL: url, REDIS_PREFIX: prefix }).volley('preview', list, ...campaign)
-    ).exit;
+    const env = { REDIS_URL: url, REDIS_PREFIX: prefix };
+    return (await commandLine(cwd, env).volley('preview', list, ...campaign)).exit;
   }
 });
 

@@ -138,6 +138,18 @@ const CAUSES: readonly (readonly [
     'resolveCampaign /v1/campaigns/c1/resolve',
   ],
   [
+    { state: 'paused', waitingFor: 'operator', sendAt: isoAt(60_000) },
+    'paused',
+    'Paused. If it is resumed before, it starts 12:01:00 UTC. Resume it to continue.',
+    null,
+    'resumeCampaign /v1/campaigns/c1/resume',
+  ],
+  [
+    { waitingFor: 'lane', turnFailures: [{ ...failure, kind: 'poll' }] },
+    'failing',
+    'Lane main: asking for delivery statuses has failed since 11:59:00 UTC: ERR not an integer. Volley tries again every second; the log of its workers says more.',
+  ],
+  [
     { waitingFor: 'resolve', counts: { unknown: 7_000 } },
     'unknown',
     '7,000 recipients have an unknown outcome. Resolve them.',

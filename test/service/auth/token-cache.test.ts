@@ -180,22 +180,6 @@ test('the whole fleet tries a wrong password twice, across restarts; then the me
   });
 });
 
-test('a corrected password is tried immediately', async () => {
-  service.loginEnds = { kind: 'badCredential' };
-  await stopFrom(cache({ account: { username, password: 'wrong' } }).get());
-  service.loginEnds = undefined;
-  expect(await tokenFrom(cache().get())).toMatchObject({ generation: 1 });
-});
-
-test('lanes of one user with several target accounts share the two attempts', async () => {
-  service.loginEnds = { kind: 'badCredential' };
-  const lanes = ['1', '2', '3'].map((targetAccountId) =>
-    cache({ account: { username, password: 'wrong', targetAccountId } }),
-  );
-  await Promise.all(lanes.map((lane) => stopFrom(lane.get())));
-  expect(service.logins).toBe(2);
-});
-
 test('an operator may log in again after the account service refused a correct password', async () => {
   service.loginEnds = { kind: 'badCredential' };
   await stopFrom(cache().get());

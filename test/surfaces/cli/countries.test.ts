@@ -67,18 +67,6 @@ test('One country for the numbers of several countries is warned about, with the
   ]);
 });
 
-test('send stores each number of its own country', async () => {
-  expect((await volley('send', 'mixed.csv', ...text, '--yes')).exit).toBe(0);
-  const found = await Promise.all(
-    ['+491711234567', '+447400123456', '+33612345678', '+32470123456'].map(
-      async (number) => (await json('find', number)).output,
-    ),
-  );
-  expect(found).toMatchObject(
-    Array(4).fill({ found: expect.arrayContaining([expect.objectContaining({ name: 'mixed' })]) }),
-  );
-});
-
 test('suppress import shows what it stored, what was there already, and which rows look doubtful', async () => {
   await volley('suppress', 'add', '+491711234567');
   list(

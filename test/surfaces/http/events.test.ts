@@ -217,13 +217,6 @@ test('Many streams of one campaign receive the same events', async () => {
   expect(new Set(received.map((event) => event.id)).size).toBe(1);
 });
 
-test('A stream ends when its key is revoked', async () => {
-  const own = await key(['read']);
-  const reader = await watch('/v1/events', { own });
-  await volley.keys.revoke(own.split('_')[1] ?? '');
-  await reader.ended;
-});
-
 test.each(['x', '1', '1-2-3', '-1-0'])('An invalid Last-Event-ID is rejected: %s', async (lastEventId) => {
   const { status, json } = await call('GET', '/v1/events', { headers: { 'last-event-id': lastEventId } });
   expect([status, json]).toMatchObject([

@@ -25,7 +25,7 @@ test('/metrics returns the metrics of the fleet and of the process, each name on
   expect(sumOf(metrics, 'volley_info', { role: 'http' })).toBe(1);
 });
 
-test('/metrics requires a key with the scope read for all lanes', async () => {
+test('/metrics requires a key with the scope metrics or read for all lanes', async () => {
   const status = async (authorization?: string) =>
     (await fetch(`${origin}/metrics`, { headers: authorization === undefined ? {} : { authorization } }))
       .status;
@@ -35,6 +35,8 @@ test('/metrics requires a key with the scope read for all lanes', async () => {
   const limited = await volley.keys.create({ name: 'shop', scopes: ['read'], lanes: ['default'] });
   expect(await status(`Bearer ${limited.key}`)).toBe(403);
   expect(await status(`Bearer ${key}`)).toBe(200);
+  const metrics = await volley.keys.create({ name: 'prometheus', scopes: ['metrics'] });
+  expect(await status(`Bearer ${metrics.key}`)).toBe(200);
 });
 
 test('Requests are counted by the pattern of their route, never by their address', async () => {

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { campaignForm } from '../scene/api.js';
 import { scene } from '../scene/scene.js';
 
 const { api, storedKeys } = scene('golden-problems', {
@@ -7,6 +6,7 @@ const { api, storedKeys } = scene('golden-problems', {
 });
 
 type Request = readonly [request: string, body?: unknown];
+type Part = readonly [name: string, content: string | Buffer<ArrayBuffer>];
 
 const to = '+447700900101';
 const CAMPAIGN = { recipients: [{ to, name: 'Anna' }], message: 'Hi', sender: 'ACME' };
@@ -138,7 +138,70 @@ const REQUESTS: readonly Request[] = [
   ['GET /v1/schedules/nothing'],
   ['GET /v1/results?after=nonsense'],
   ['GET /v1/records/nothing'],
+  ...each(
+    'POST /v1/inbound',
+    { lane: 'default', messageId: 'm1', from: to, to: '+447700900999', text: 'Hello' },
+    { lane: undefined },
+    { messageId: undefined },
+    { messageId: 'é'.repeat(65) },
+    { part: { reference: 1, number: 3, total: 2 } },
+    { part: { reference: 1, number: 1, total: 256 } },
+  ),
 ];
+
+const JSON_TYPE = 'application/json';
+const MESSAGES = 'POST /v1/outboxes/dentist/messages';
+
+/** Bodies as they are. */
+const BODIES: readonly (readonly [request: string, type: string, text: string | Buffer<ArrayBuffer>])[] = [
+  ['POST /v1/campaigns', JSON_TYPE, '{"message":'],
+  ['POST /v1/campaigns', JSON_TYPE, '{"__proto__":{"a":1}}'],
+  ['POST /v1/campaigns', JSON_TYPE, JSON.stringify({ ...CAMPAIGN, message: 'x'.repeat(10_000_001) })],
+  ...['text/plain', 'application/xml', 'application/x-www-form-urlencoded'].map(
+    (type) => ['POST /v1/campaigns', type, 'Hi'] as const,
+  ),
+  ['POST /v1/preview', JSON_TYPE, Buffer.from('{"message":"Hi José"}', 'latin1')],
+  ['POST /v1/find', JSON_TYPE, ''],
+  ['POST /v1/find', 'text/plain', 'Hi'],
+  ['POST /v1/lanes/default/resume', 'text/plain', 'Hi'],
+  ['POST /v1/lanes/default/resume', JSON_TYPE, '{"dryRun":true}'],
+  [MESSAGES, 'application/x-ndjson', '\n'],
+  [MESSAGES, 'text/csv', '\n'],
+  [MESSAGES, 'text/plain', 'a'],
+  [MESSAGES, JSON_TYPE, '[]'],
+  [MESSAGES, JSON_TYPE, '{"id":"a"}'],
+  [MESSAGES, JSON_TYPE, '[{"id":"a"'],
+  [MESSAGES, JSON_TYPE, '[] []'],
+];
+
+const CAMPAIGN_PART: Part = ['campaign', '{"message":"Hi","sender":"ACME"}'];
+const LIST_PART: Part = ['recipients', `name,phone\nAnna,${to}\n`];
+
+const FORMS: Readonly<Record<string, readonly Part[]>> = {
+  'invalid rows': [CAMPAIGN_PART, ['recipients', 'name,phone\nAnna,+44 12\n,07700 900102\n']],
+  'no parts': [],
+  'no list': [CAMPAIGN_PART],
+  'the list first': [LIST_PART, CAMPAIGN_PART],
+  'another part instead of the list': [CAMPAIGN_PART, ['other', 'a']],
+  'a campaign that is not JSON': [['campaign', '{'], LIST_PART],
+  'a campaign that is not UTF-8': [['campaign', Buffer.from('{"message":"José"}', 'latin1')], LIST_PART],
+  'a campaign that is too long': [['campaign', ' '.repeat(1_000_000)], LIST_PART],
+  'an unknown member': [['campaign', '{"message":"Hi","a":1}'], LIST_PART],
+  'another part after the list': [CAMPAIGN_PART, LIST_PART, ['more', 'a'], ['other', 'a']],
+  'another file after the list': [CAMPAIGN_PART, LIST_PART, ['more', Buffer.from('a')]],
+  'a second list': [CAMPAIGN_PART, LIST_PART, LIST_PART],
+  'a second campaign': [CAMPAIGN_PART, LIST_PART, CAMPAIGN_PART],
+};
+
+/** A form of these parts; a list and what is not text are files. */
+function formOf(parts: readonly Part[]): FormData {
+  const form = new FormData();
+  for (const [name, content] of parts) {
+    if (name !== 'recipients' && typeof content === 'string') form.append(name, content);
+    else form.append(name, new Blob([content]), 'list.csv');
+  }
+  return form;
+}
 
 interface Problem {
   readonly code: string;
@@ -170,9 +233,17 @@ test('The problems that the HTTP API answers are those in problems.txt, and noth
     expect(status, request).toBeGreaterThanOrEqual(400);
     record(`${request}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`, status, json);
   }
-  const form = campaignForm({ message: 'Hi', sender: 'ACME' }, 'name,phone\nAnna,+44 12\n,07700 900102\n');
-  const upload = await call('POST', '/v1/campaigns', { form });
-  record('POST /v1/campaigns, a form with invalid rows', upload.status, upload.json);
+  for (const [request, type, text] of BODIES) {
+    const [method = '', path = ''] = request.split(' ');
+    const { status, json } = await call(method, path, { text, headers: { 'content-type': type } });
+    const body = String(text);
+    const shown = body.length > 100 ? `${body.slice(0, 50)}…` : JSON.stringify(body);
+    record(`${request} ${type}: ${shown}`, status, json);
+  }
+  for (const [title, parts] of Object.entries(FORMS)) {
+    const { status, json } = await call('POST', '/v1/campaigns', { form: formOf(parts) });
+    record(`POST /v1/campaigns, a form with ${title}`, status, json);
+  }
   expect(await storedKeys()).toEqual(stored);
   const without = await call('GET', '/v1/campaigns', { key: 'vk_none' });
   record('GET /v1/campaigns with an unknown key', without.status, without.json);

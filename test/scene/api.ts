@@ -33,7 +33,7 @@ export interface CallOptions {
   readonly body?: unknown;
   readonly form?: FormData;
   /** A body as it is, with the content type of `headers`. */
-  readonly text?: string;
+  readonly text?: string | Buffer<ArrayBuffer>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -128,64 +128,6 @@ test('A retry returns the existing campaign even after its start time', async ()
   expect([late.status, late.json]).toMatchObject([400, { errors: [{ pointer: '/sendAt' }] }]);
 });
 
-test('A body that is not JSON, is too large, or has another type is rejected', async () => {
-  const post = (type: string, body: string) =>
-    call('POST', '/v1/campaigns', { headers: { 'content-type': type }, form: body as unknown as FormData });
-  expect((await post('application/json', '{"message":')).status).toBe(400);
-  expect((await post('application/json', '{"__proto__":{"a":1}}')).status).toBe(400);
-  for (const type of ['text/plain', 'application/xml', 'application/x-www-form-urlencoded']) {
-    const { status, json } = await post(type, 'Hi');
-    expect([status, json]).toMatchObject([
-      415,
-      {
-        code: 'unsupported',
-        detail:
-          'Send JSON with `Content-Type: application/json`, or a form (`multipart/form-data`) with the list as CSV.',
-      },
-    ]);
-  }
-  const long = JSON.stringify(campaign({ message: 'x'.repeat(10_000_001) }));
-  const { status, json } = await post('application/json', long);
-  expect([status, json]).toMatchObject([
-    413,
-    {
-      code: 'tooLarge',
-      detail:
-        'The limit for JSON with a list is 10 MB (HTTP_MAX_JSON_MB). Send a longer list as CSV in a form (`multipart/form-data`).',
-    },
-  ]);
-});
-
-test('An error about the body says what the route accepts', async () => {
-  const post = async (path: string, type: string, body: string) => {
-    const form = body as unknown as FormData;
-    return (await call('POST', path, { headers: { 'content-type': type }, form })).json;
-  };
-  const detail = (text: string) => ({ detail: text });
-  expect(await post('/v1/find', 'text/plain', 'Hi')).toMatchObject(
-    detail('Send JSON with `Content-Type: application/json`.'),
-  );
-  expect(await post('/v1/lanes/default/resume', 'text/plain', 'Hi')).toMatchObject(
-    detail('This request takes no body.'),
-  );
-  const long = JSON.stringify({ number: 'x'.repeat(10_000_001) });
-  expect(await post('/v1/find', 'application/json', long)).toMatchObject(
-    detail('The limit for a body without a list is 100 kB.'),
-  );
-});
-
-test('A body that is not UTF-8 is rejected, so no name is sent garbled', async () => {
-  const body = Buffer.from(JSON.stringify(campaign({ message: 'Hi José' })), 'latin1');
-  const { status, json } = await call('POST', '/v1/preview', {
-    headers: { 'content-type': 'application/json' },
-    form: body as unknown as FormData,
-  });
-  expect([status, json]).toMatchObject([
-    400,
-    { code: 'badInput', detail: expect.stringContaining('not UTF-8') },
-  ]);
-});
-
 test('A compressed body is rejected with 415, not as invalid JSON', async () => {
   for (const encoding of ['gzip', 'br']) {
     const headers = { 'content-encoding': encoding };
@@ -199,22 +141,11 @@ test('A compressed body is rejected with 415, not as invalid JSON', async () => 
   expect((await call('POST', '/v1/preview', { headers, body: campaign() })).status).toBe(200);
 });
 
-test('A command without a body may have a content type or an empty object, but no members', async () => {
-  const order = (body: string) =>
-    call('POST', '/v1/lanes/default/resume', {
-      headers: { 'content-type': 'application/json' },
-      form: body as unknown as FormData,
-    });
-  for (const body of ['', '{}', 'null']) expect((await order(body)).status).toBe(200);
-  expect(await order('{"dryRun":true}')).toMatchObject({
-    status: 400,
-    json: { code: 'badInput', detail: 'This request takes no body.' },
-  });
-  const { status, json } = await call('POST', '/v1/find', {
-    headers: { 'content-type': 'application/json' },
-    form: '' as unknown as FormData,
-  });
-  expect([status, json]).toMatchObject([400, { code: 'badInput' }]);
+test('A command without a body may have a content type, an empty object, or null', async () => {
+  for (const text of ['', '{}', 'null']) {
+    const headers = { 'content-type': 'application/json' };
+    expect((await call('POST', '/v1/lanes/default/resume', { headers, text })).status).toBe(200);
+  }
 });
 
 test('A million validation errors do not fill the memory', async () => {
@@ -223,17 +154,6 @@ test('A million validation errors do not fill the memory', async () => {
   const { status, json } = await call('POST', '/v1/preview', { body });
   expect([status, (json as { errors: unknown[] }).errors.length]).toEqual([400, 20]);
   expect((process.resourceUsage().maxRSS - before) / 1024).toBeLessThan(400);
-});
-
-test('A recipient has at most 200 members', async () => {
-  const more = (count: number) =>
-    Object.fromEntries(Array.from({ length: count - 1 }, (_, at) => [`c${at}`, 1]));
-  const preview = (count: number) =>
-    call('POST', '/v1/preview', {
-      body: { recipients: [{ to: '+447700900123', ...more(count) }, { to: '+447700900124' }], message: 'Hi' },
-    });
-  expect((await preview(200)).status).toBe(200);
-  expect(await preview(201)).toMatchObject({ status: 400, json: { errors: [{ pointer: '/recipients/0' }] } });
 });
 
 test('Pages list every campaign once, newest first', async () => {

@@ -293,18 +293,6 @@ test('A key with the scope inbound submits messages of its lanes and reads nothi
   expect((await post(message(), await key(['read', 'send', 'operate']))).status).toBe(403);
 });
 
-test.each([
-  ['lane', { lane: undefined }],
-  ['messageId', { messageId: undefined }],
-  ['messageId', { messageId: 'é'.repeat(65) }],
-  ['part/number', { part: { reference: 1, number: 3, total: 2 } }],
-  ['part/total', { part: { reference: 1, number: 1, total: 256 } }],
-])('A message with an invalid %s is refused', async (field, more) => {
-  const { status, json } = await post(message(more));
-  expect(status).toBe(400);
-  expect((json as { errors: { pointer: string }[] }).errors[0]?.pointer).toBe(`/${field}`);
-});
-
 test('The library refuses more parts than a message can have', async () => {
   const part = { reference: 1, number: 1, total: 1_000_000_000 };
   await expect(volley.inbound.receive(message({ part }))).rejects.toMatchObject({ field: 'part/total' });

@@ -372,15 +372,6 @@ describe('A list of messages', () => {
     ]);
   });
 
-  test.each(['application/x-ndjson', 'text/csv'])('of the type %s that is empty is refused', async (type) => {
-    const { status, results } = await post(await outbox(), type, '\n');
-    expect([status, results]).toMatchObject([
-      400,
-      [{ code: 'badInput', detail: expect.stringContaining('is empty') }],
-    ]);
-    expect(results[0]).toHaveProperty('errors', []);
-  });
-
   test('as CSV names the line and the column of an invalid message', async () => {
     const path = await outbox();
     const csv = `id,phone,name,appointment\na,${NUMBER},Ada,2030-05-01T14:30\nb,${NUMBER},,2030-05-01T14:30\n`;
@@ -407,20 +398,6 @@ describe('A list of messages', () => {
       { outcome: 'refused', line: 3, errors: [{ code: 'row', message: 'It is not a JSON object.' }] },
       { outcome: 'refused', line: 4, errors: [{ code: 'row', message: 'It is not a JSON object.' }] },
     ]);
-  });
-
-  test.each([
-    ['[]', 'is empty'],
-    ['{"id":"a"}', 'is not a JSON array'],
-    ['[{"id":"a"', 'does not end with ]'],
-    ['[] []', 'is not a JSON array'],
-  ])('as JSON that is %s is refused', async (body, why) => {
-    const { status, results } = await post(await outbox(), 'application/json', body);
-    expect([status, results]).toMatchObject([400, [{ detail: expect.stringContaining(why) }]]);
-  });
-
-  test('in another format is refused', async () => {
-    expect((await post(await outbox(), 'text/plain', 'a')).status).toBe(415);
   });
 });
 

@@ -3,8 +3,9 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, test } from 'vitest';
 import { scene } from '../scene/scene.js';
 
+const { origin } = await scene('golden-openapi').api();
+
 test('The OpenAPI document is that in openapi.json', async () => {
-  const { origin } = await scene('golden-openapi').api();
   const document = (await (await fetch(`${origin}/openapi.json`)).json()) as OpenAPIV3_1.Document;
   // The order of the schemas depends on which modules other tests have loaded before.
   const schemas = Object.entries(document.components?.schemas ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));

@@ -74,16 +74,6 @@ test('a token about to expire remains in use while one process fetches the next 
   expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
 });
 
-test('an expired token is refreshed before the caller gets one', async () => {
-  service.lifeMs = 300;
-  const one = cache();
-  await one.get();
-  service.lifeMs = 60_000;
-  await vi.waitFor(async () => expect((await one.show()).state).toBe('expired'), SOON);
-  expect(await tokenFrom(cache().get())).toEqual({ serial: 2, generation: 2 });
-  expect(service.presented).toEqual(['refresh-1']);
-});
-
 test('each refresh exchanges the latest refresh token for a new pair, without another login', async () => {
   const one = cache();
   for (const generation of [1, 2, 3]) {
@@ -124,17 +114,6 @@ test('tokens without an expiry are renewed in time once two of them have been re
   expect(await tokenFrom(cache().get())).toMatchObject({ generation: 4 });
 });
 
-test('a refused token (401) costs one refresh, however many requests carried it', async () => {
-  const fleet = [cache(), cache()];
-  for (const each of fleet) await each.get();
-  const got = await Promise.all(
-    Array.from({ length: 40 }, (_, index) => tokenFrom((fleet[index % 2] ?? cache()).replaceRefused(1))),
-  );
-  expect(got).toEqual(Array(40).fill({ serial: 2, generation: 2 }));
-  expect(await tokenFrom(cache().replaceRefused(1))).toMatchObject({ generation: 2 });
-  expect(service.presented).toEqual(['refresh-1']);
-});
-
 test('a fresh token that is refused too stops the account for the whole fleet until an operator logs in again', async () => {
   const [one, other] = [cache(), cache()];
   await one.get();
@@ -164,25 +143,16 @@ test('a refresh that is refused or unanswered leads to a login, and its refresh 
   expect([service.logins, service.presented]).toEqual([3, ['refresh-1', 'refresh-2']]);
 });
 
-test('the whole fleet tries a wrong password twice, across restarts; then the message says what to do', async () => {
+test('an operator may log in again after the account service refused a correct password', async () => {
   service.loginEnds = { kind: 'badCredential' };
-  const reasons = await Promise.all([cache(), cache(), cache()].map((each) => stopFrom(each.get())));
-  expect(new Set(reasons).size).toBe(1);
-  expect(reasons[0]).toContain(username);
-  expect(reasons[0]).toMatch(/10126.*`volley token login`/s);
-  await stopFrom(cache().get());
-  await stopFrom(cache().login({ again: false }));
-  expect(service.logins).toBe(2);
+  const blockedReason = await stopFrom(cache().get());
+  expect(await stopFrom(cache().login({ again: false }))).toBe(blockedReason);
   expect(await cache().show()).toMatchObject({
     state: 'stopped',
     login: { attemptsLeft: 0, proven: false },
-    blockedReason: reasons[0],
+    blockedReason,
   });
-});
-
-test('an operator may log in again after the account service refused a correct password', async () => {
-  service.loginEnds = { kind: 'badCredential' };
-  await stopFrom(cache().get());
+  expect(service.logins).toBe(2);
   await stopFrom(cache().login({ again: true }));
   expect(service.logins).toBe(4);
   service.loginEnds = undefined;
@@ -420,4 +390,103 @@ test('a closing process finishes its own refresh and stops waiting for the refre
   answer();
   await one.close();
   expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
+});
+
+test('Redis stores tokens encrypted with a secrets key, and in the clear without one', async () => {
+  const stored = async () => JSON.stringify(await redis.hgetall(tokenKey()));
+  const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
+  service.loginEnds = pair;
+  await cache({ secretsKey: 'key' }).get();
+  expect(await stored()).toContain('gcm2:');
+  expect(await stored()).not.toContain('marked-');
+  expect(await cache({ secretsKey: 'key' }).get()).toMatchObject({
+    kind: 'token',
+    token: 'marked-access',
+  });
+  username += '-clear';
+  await cache().get();
+  expect(await stored()).toContain('marked-access');
+});
+
+test('a process with another secrets key, or none, reports that and spends no refresh token', async () => {
+  await cache({ secretsKey: 'key' }).get();
+  for (const stranger of [cache({ secretsKey: 'other' }), cache()]) {
+    expect(await stopFrom(stranger.get())).toMatch(/another SECRETS_KEY/);
+    expect(await stopFrom(stranger.replaceRefused(1))).toMatch(/another SECRETS_KEY/);
+  }
+  expect(service.presented).toEqual([]);
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
+  expect(await tokenFrom(cache({ secretsKey: 'other' }).login({ again: true }))).toMatchObject({
+    generation: 3,
+  });
+});
+
+test('after a change of the secrets key, a token is used with the previous key, and sealed with the new one', async () => {
+  await cache({ secretsKey: 'one' }).get();
+  const changing = cache({ secretsKey: 'two', previousSecretsKey: 'one' });
+  expect(await tokenFrom(changing.get())).toMatchObject({ generation: 1 });
+  expect(await stopFrom(cache({ secretsKey: 'one' }).get())).toMatch(/another SECRETS_KEY/);
+  const changed = cache({ secretsKey: 'two' });
+  expect(await tokenFrom(changed.get())).toMatchObject({ generation: 1 });
+  expect(service.logins).toBe(1);
+  // The refresh token was sealed again as well.
+  expect(await tokenFrom(changed.refreshNow())).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented.length]).toEqual([1, 1]);
+});
+
+test('with a secrets key, a token that is not encrypted is neither used nor refreshed, but replaced by a login', async () => {
+  await cache().get();
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
+  expect([service.logins, service.presented]).toEqual([2, []]);
+  expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
+  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
+  expect(service.logins).toBe(2);
+});
+
+/** The cache of an OAuth 2 client, whose tokens have no refresh token. */
+function clientCache(scope: string, options: Partial<TokenCacheOptions> = {}): TokenCache {
+  const login = async (): Promise<LoginOutcome> => {
+    const outcome = await service.login();
+    return outcome.kind === 'pair' ? { ...outcome, refreshToken: '', lifetimeMs: 60_000 } : outcome;
+  };
+  return cache({ account: { username, password: 'secret', scope }, login, ...options });
+}
+
+test('a client gets each token with its secret, once for all processes, and presents no refresh token', async () => {
+  service.lifeMs = undefined;
+  const fleet = [clientCache('sms a'), clientCache('sms a', { secretsKey: undefined })];
+  const got = await Promise.all(fleet.map((each) => tokenFrom(each.get())));
+  expect(got).toEqual(Array(2).fill({ serial: 1, generation: 1 }));
+  const [one, other] = fleet;
+  if (one === undefined || other === undefined) throw new Error('no cache');
+  const newer = await Promise.all([tokenFrom(one.replaceRefused(1)), tokenFrom(other.replaceRefused(1))]);
+  expect(newer).toEqual(Array(2).fill({ serial: 2, generation: 2 }));
+  expect(service.logins).toBe(2);
+  expect(service.presented).toEqual([]);
+  expect(await one.show()).toMatchObject({ refreshToken: 'none', state: 'usable' });
+});
+
+test('the lifetime of an opaque token is the one that its response stated, also with encryption at rest', async () => {
+  service.lifeMs = undefined;
+  const one = clientCache('sms a', { secretsKey: randomBytes(32).toString('hex') });
+  await one.get();
+  const { expiresIn, refreshToken } = await one.show();
+  expect(parseDuration(expiresIn ?? '')).toBeGreaterThan(50_000);
+  expect(parseDuration(expiresIn ?? '')).toBeLessThanOrEqual(60_000);
+  expect(refreshToken).toBe('none');
+});
+
+test('a client with other scopes has a token of its own, and shares the budget of its secret', async () => {
+  service.loginEnds = { kind: 'refused', reason: 'invalid_client' };
+  const [one, other] = [clientCache('sms a'), clientCache('sms b')];
+  expect(await stopFrom(one.get())).toMatch(
+    /^The token service refused the client .* twice \(invalid_client\)\. Check TOKEN_URL/,
+  );
+  expect(service.logins).toBe(2);
+  await stopFrom(other.get());
+  expect(service.logins).toBe(2);
+  service.loginEnds = undefined;
+  const got = await one.login({ again: true });
+  expect(got.kind).toBe('token');
+  expect((await tokenFrom(other.get())).serial).toBe(2);
 });

@@ -6,6 +6,7 @@ import type { Keys, LaneId } from '../base/redis/keys.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { LaneStatus } from '../campaign/views.js';
+import { firstClosed } from '../engine/lane/closed.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
@@ -243,12 +244,18 @@ async function notificationSnapshot(redis: Redis, keys: Keys, lane: LaneId): Pro
 }
 
 function causeOf(view: LaneStatusRecord): ClosedCause | null {
-  if (view.stopped !== '') return 'stopped';
-  if (view.held !== '') return 'operator';
-  if (view.graceUntil > view.now || view.unboundedAt > 0) return 'recovery';
-  if (view.tokenReason !== '') return 'noToken';
-  if (view.backingOff === '') return null;
-  return view.backingOff === 'throttled' ? 'throttled' : 'unreachable';
+  const first = firstClosed(view, [
+    'stopped',
+    'held',
+    'recovering',
+    'unbounded',
+    'noToken',
+    'throttled',
+    'unreachable',
+  ])?.cause;
+  if (first === undefined) return null;
+  if (first === 'held') return 'operator';
+  return first === 'recovering' || first === 'unbounded' ? 'recovery' : first;
 }
 
 /** The totals of a lane's stored campaigns. */

@@ -12,9 +12,10 @@ import type { CampaignStatus, LaneStatus, TurnFailure, UnknownRequest } from '..
 import { describeWindow, nextCommonOpening, nextOpening, windowNow, zoneOf } from '../campaign/window.js';
 import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
 import type { StoredState } from '../engine/lane/campaigns.js';
+import { firstClosed } from '../engine/lane/closed.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
-import { type GateState, gateState } from '../engine/lane/lane-status.js';
+import { gateState } from '../engine/lane/lane-status.js';
 import type { UnknownBatch } from '../engine/sending/unknown.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
@@ -117,13 +118,9 @@ export function costView({ cost }: Pick<CampaignMeta, 'cost'>, accepted: bigint 
   return { total, accepted: accepted === null ? null : formatAmount(accepted, currency), currency, unpriced };
 }
 
-/** The states of a gate in which a lane would send or probe, now or later, if it had a token. */
-const TOKEN_NEEDED: ReadonlySet<GateState> = new Set(['open', 'backingOff', 'probing']);
-
 /** Computes the status of a lane. Pure. */
 export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: LaneStatusRecord): LaneStatus {
   const { settings } = lane;
-  const state = gateState(view);
   const window = windowNow(settings.sendWindow, view.now);
   const problem = settings.stored?.problem;
   return {
@@ -131,16 +128,7 @@ export function laneStatus(lane: Pick<Lane, 'id' | 'name' | 'settings'>, view: L
     id: lane.id,
     targetAccount: settings.targetAccountId ?? null,
     // `blockedBy` gives the reason.
-    state:
-      problem !== undefined
-        ? 'stopped'
-        : state === 'open' && view.unboundedAt > 0
-          ? 'backingOff'
-          : TOKEN_NEEDED.has(state) && view.tokenReason !== ''
-            ? 'noToken'
-            : state === 'open' && window?.opensAt != null
-              ? 'waiting'
-              : state,
+    state: problem !== undefined ? 'stopped' : stateOf(view, window?.opensAt != null),
     quota: {
       configured: settings.hourlyQuota,
       learned: settings.hourlyQuota === 'auto' ? view.learned : null,
@@ -243,28 +231,54 @@ function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: bool
   );
 }
 
+/** The causes that close a lane for all its campaigns. Its window is read from its settings, and the rest is over soon. */
+const OF_LANE = [
+  'stopped',
+  'held',
+  'recovering',
+  'unbounded',
+  'noToken',
+  'throttled',
+  'unreachable',
+] as const;
+
+function stateOf(view: LaneStatusRecord, isWindowClosed: boolean): LaneStatus['state'] {
+  const first = firstClosed(view, OF_LANE)?.cause;
+  if (first === 'unbounded') return 'backingOff';
+  if (first === 'noToken') return 'noToken';
+  const state = gateState(view);
+  return state === 'open' && isWindowClosed ? 'waiting' : state;
+}
+
 /** Why the lane starts no requests, whichever campaign they belong to. */
 function laneBlock(view: LaneStatusRecord): Block {
-  if (view.stopped) return block('stopped', view.stopped, undefined, view.haltedAt);
-  if (view.held)
-    return block(view.held === OLDER_DATA ? 'olderData' : 'held', view.held, undefined, view.haltedAt);
-  if (view.graceUntil > view.now) {
-    const reason = 'workers report again what they sent last, in case Redis has lost data';
-    return block('dataLoss', reason, view.graceUntil);
+  const first = firstClosed(view, OF_LANE);
+  if (first === undefined) return null;
+  const { cause, why, until, since } = first;
+  switch (cause) {
+    case 'stopped':
+      return block('stopped', why, undefined, since);
+    case 'held':
+      return block(why === OLDER_DATA ? 'olderData' : 'held', why, undefined, since);
+    case 'recovering':
+      return block(
+        'dataLoss',
+        'workers report again what they sent last, in case Redis has lost data',
+        until,
+      );
+    case 'unbounded':
+      return block(
+        'unboundedLoss',
+        'nothing bounds how much Redis may lose when a replica takes over; `volley doctor` explains it',
+      );
+    case 'noToken':
+      return block('noToken', why, until > view.now ? until : undefined);
+    case 'throttled':
+    case 'unreachable':
+      return until > view.now ? block(cause, describeBackoff(cause, why), until) : null;
+    default:
+      return cause satisfies never;
   }
-  if (view.unboundedAt > 0) {
-    const reason =
-      'nothing bounds how much Redis may lose when a replica takes over; `volley doctor` explains it';
-    return block('unboundedLoss', reason);
-  }
-  if (view.tokenReason !== '') {
-    return block('noToken', view.tokenReason, view.tokenAt > view.now ? view.tokenAt : undefined);
-  }
-  if (view.backoffUntil > view.now) {
-    const reason = describeBackoff(view.backingOff, view.backoffReason);
-    return block(view.backingOff === 'throttled' ? 'throttled' : 'unreachable', reason, view.backoffUntil);
-  }
-  return null;
 }
 
 function campaignBlock(
@@ -307,7 +321,7 @@ function waitingFor(
   const { planned, sending, unknown, deliveredToNetwork } = counts;
   if (planned + sending + deliveredToNetwork === 0 && unknown > 0) return 'resolve';
   if (!hasWorkers) return 'workers';
-  if (view.stopped || view.held) return 'lane';
+  if (firstClosed(view, ['stopped', 'held']) !== undefined) return 'lane';
   if (planned > 0) {
     if (laneBlock(view) !== null) return 'lane';
     if (isClosed) return 'window';

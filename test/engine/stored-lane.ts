@@ -1,5 +1,6 @@
 import { perName, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
 import { parseState, STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
+import { type Cause, type Closed, parseClosed } from '../../src/engine/lane/closed.js';
 import type { LaneStore } from '../../src/engine/lane/lane-script.js';
 import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 import { locateRequests } from '../../src/engine/recipients/request-index.js';
@@ -46,21 +47,32 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
     for (const [name, json] of Object.entries(pending))
       await redis.hset(key('inboundPending'), name, JSON.stringify({ ...JSON.parse(json), ...change }));
   };
+  const close = async (cause: Cause, entry: Partial<Closed> = {}): Promise<void> => {
+    const closed = { ...parseClosed(await fieldOf('closed')), [cause]: { since: 1, ...entry } };
+    await redis.hset(record, 'closed', JSON.stringify(closed));
+  };
   return {
     /** The whole record of the lane, to be compared with an earlier one. */
     record: () => redis.hgetall(record),
     /** What closes the lane, and the last requests that its ledger counts. */
     async gate() {
-      const { stopped = '', lastSendAt = '0', lastPollAt = '0', ...rest } = await redis.hgetall(record);
-      return { ...rest, stopped, lastSendAt: Number(lastSendAt), lastPollAt: Number(lastPollAt) };
+      const { closed, lastSendAt = '0', lastPollAt = '0', ...rest } = await redis.hgetall(record);
+      const causes = Object.keys(parseClosed(closed));
+      return { ...rest, causes, lastSendAt: Number(lastSendAt), lastPollAt: Number(lastPollAt) };
     },
+    /** The lane is closed for this cause as well. */
+    close,
     /** The lane has backed off after a 429 until then, and is on trial. */
-    backOff: (until: number) =>
-      redis.hset(record, { backingOff: 'throttled', backoffUntil: until, epoch: 1, onTrial: 1 }),
+    backOff: async (until: number): Promise<void> => {
+      await close('throttled', { until });
+      await redis.hset(record, { epoch: 1, onTrial: 1 });
+    },
     probe: () => numberIn('probe'),
     /** The lane waits for a token since then. */
-    awaitToken: (reason: string, since: number) =>
-      redis.hset(record, { tokenReason: reason, time: since, closedAt: since }),
+    awaitToken: async (reason: string, since: number): Promise<void> => {
+      await close('noToken', { why: reason, until: since, since });
+      await redis.hset(record, { time: since, closedAt: since });
+    },
     /** Of the ledger: when the lane was last used, and its buckets and totals. */
     setLedger: (fields: Readonly<Record<string, number>>) => redis.hset(record, fields),
     /** The sends that the ledger counts. */

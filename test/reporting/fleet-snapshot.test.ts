@@ -80,20 +80,26 @@ test('The delay of polls is that of the request that is due first', async () => 
 test('The cause of a closed lane is one of a closed set', async () => {
   const { volley, lane } = opened('closed');
   const cause = async () => (await volley.fleetSnapshot()).lanes[0]?.cause;
+  const close = (causes: Readonly<Record<string, object>>) =>
+    lane.changeRecord({
+      closed: JSON.stringify(
+        Object.fromEntries(Object.entries(causes).map(([name, entry]) => [name, { since: 1, ...entry }])),
+      ),
+    });
   await volley.holdLane('default');
   expect(await cause()).toBe('operator');
   await volley.resumeLane('default');
   expect(await cause()).toBeNull();
   const soon = Date.now() + 60_000;
-  await lane.changeRecord({ backingOff: 'throttled', backoffUntil: soon });
+  await close({ throttled: { until: soon } });
   expect(await cause()).toBe('throttled');
   // The backoff is over, and one request probes the service.
-  await lane.changeRecord({ backingOff: 'unreachable', backoffUntil: 1 });
+  await close({ unreachable: { until: 1 } });
   expect(await cause()).toBe('unreachable');
   expect((await volley.fleetSnapshot()).lanes[0]?.status.state).toBe('probing');
-  await lane.changeRecord({ stopped: 'the service answered 403' });
+  await close({ stopped: { why: 'the service answered 403' } });
   expect(await cause()).toBe('stopped');
-  await lane.changeRecord({ stopped: '', graceUntil: soon });
+  await close({ recovering: { until: soon } });
   expect(await cause()).toBe('recovery');
 });
 

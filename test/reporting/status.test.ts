@@ -10,6 +10,7 @@ import type { LaneStatusRecord } from '../../src/engine/lane/lane-status.js';
 import { beginImport } from '../../src/intake/import/import-session.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
 import { testRedis } from '../base/redis/test-redis.js';
+import { closedBy } from '../engine/lane/closed-by.js';
 import { laneFixture, RULES, runningState, START } from '../engine/lane/lane-fixture.js';
 import { storedLane } from '../scene/stored.js';
 
@@ -34,17 +35,7 @@ const OPEN: LaneStatusRecord = {
   buckets: [],
   perMinute: [0, 0, 0, 0, 0],
   permitsToCome: [],
-  stopped: '',
-  held: '',
-  heldByTenant: false,
-  backingOff: '',
-  backoffReason: '',
-  haltedAt: 0,
-  backoffUntil: 0,
-  graceUntil: 0,
-  unboundedAt: 0,
-  tokenAt: 0,
-  tokenReason: '',
+  closed: [],
   throttled: 0,
   epoch: 0,
   running: 1,
@@ -175,7 +166,7 @@ describe('a campaign', () => {
     [
       'waits for its lane while that backs off',
       {},
-      { backingOff: 'throttled', backoffUntil: LATER },
+      { closed: [closedBy('throttled', { until: LATER })] },
       true,
       {
         blockedBy: { code: 'throttled', reason: 'the service returned 429', until: at(LATER) },
@@ -206,7 +197,7 @@ describe('a campaign', () => {
     [
       'waits for its lane while that has no token, and shows why and the next attempt',
       {},
-      { tokenReason: 'api.example refuses connections', tokenAt: LATER },
+      { closed: [closedBy('noToken', { why: 'api.example refuses connections', until: LATER })] },
       true,
       {
         blockedBy: { state: 'noToken', reason: 'api.example refuses connections', until: at(LATER) },
@@ -216,28 +207,28 @@ describe('a campaign', () => {
     [
       'shows no time while its lane is trying to get a token',
       {},
-      { tokenReason: 'api.example refuses connections', tokenAt: START - 1 },
+      { closed: [closedBy('noToken', { why: 'api.example refuses connections', until: START - 1 })] },
       true,
       { blockedBy: { state: 'noToken', until: null }, waitingFor: 'lane' },
     ],
     [
       'waits for its lane if that has no token to poll with and everything is sent',
       { counts: { deliveredToNetwork: 2 } },
-      { tokenReason: 'api.example refuses connections', tokenAt: LATER },
+      { closed: [closedBy('noToken', { why: 'api.example refuses connections', until: LATER })] },
       true,
       { blockedBy: { state: 'noToken', until: at(LATER) }, waitingFor: 'lane' },
     ],
     [
       'waits for its lane if a poll has stopped it after everything was sent, and shows why',
       { counts: { deliveredToNetwork: 2 } },
-      { stopped: 'HTTP 403' },
+      { closed: [closedBy('stopped', { why: 'HTTP 403' })] },
       true,
       { blockedBy: { state: 'stopped', reason: 'HTTP 403', until: null }, waitingFor: 'lane' },
     ],
     [
       'waits for its lane if a poll has stopped it after the campaign was cancelled',
       { state: 'cancelled', counts: { deliveredToNetwork: 1, cancelled: 1 } },
-      { stopped: 'HTTP 403' },
+      { closed: [closedBy('stopped', { why: 'HTTP 403' })] },
       true,
       { blockedBy: { state: 'stopped', reason: 'HTTP 403', until: null }, waitingFor: 'lane' },
     ],
@@ -296,7 +287,7 @@ describe('a lane', () => {
     ['is open', {}, { state: 'open', blockedBy: null }],
     [
       'backs off while the service is unreachable',
-      { backingOff: 'unreachable', backoffUntil: LATER },
+      { closed: [closedBy('unreachable', { until: LATER })] },
       {
         state: 'backingOff',
         blockedBy: {
@@ -308,12 +299,12 @@ describe('a lane', () => {
     ],
     [
       'probes when its backoff is over',
-      { backingOff: 'throttled', backoffUntil: START - 1 },
+      { closed: [closedBy('throttled', { until: START - 1 })] },
       { state: 'probing', blockedBy: null },
     ],
     [
       'is recovering while workers replay their claims after a loss of data',
-      { graceUntil: LATER },
+      { closed: [closedBy('recovering', { until: LATER })] },
       {
         state: 'recovering',
         blockedBy: {
@@ -324,7 +315,7 @@ describe('a lane', () => {
     ],
     [
       'is held by an operator',
-      { held: 'held by an operator', haltedAt: LATER },
+      { closed: [closedBy('held', { why: 'held by an operator', since: LATER })] },
       {
         state: 'held',
         blockedBy: { code: 'held', reason: 'held by an operator', since: at(LATER), until: null },
@@ -332,12 +323,12 @@ describe('a lane', () => {
     ],
     [
       'is held because a backup was restored',
-      { held: OLDER_DATA },
+      { closed: [closedBy('held', { why: OLDER_DATA })] },
       { state: 'held', blockedBy: { code: 'olderData', until: null } },
     ],
     [
       'waits for a token, whose reason and next attempt it shows',
-      { tokenReason: 'api.example refuses connections', tokenAt: LATER },
+      { closed: [closedBy('noToken', { why: 'api.example refuses connections', until: LATER })] },
       {
         state: 'noToken',
         blockedBy: { reason: 'api.example refuses connections', until: at(LATER) },
@@ -345,17 +336,17 @@ describe('a lane', () => {
     ],
     [
       'waits for a token even while it would probe',
-      { backingOff: 'throttled', backoffUntil: START - 1, tokenReason: 'a timeout' },
+      { closed: [closedBy('noToken', { why: 'a timeout' }), closedBy('throttled', { until: START - 1 })] },
       { state: 'noToken', blockedBy: { reason: 'a timeout', until: null } },
     ],
     [
       'is stopped, whether it has a token or not',
-      { stopped: 'HTTP 403', tokenReason: 'a timeout' },
+      { closed: [closedBy('stopped', { why: 'HTTP 403' }), closedBy('noToken', { why: 'a timeout' })] },
       { state: 'stopped', blockedBy: { reason: 'HTTP 403', until: null } },
     ],
     [
       'is stopped',
-      { stopped: 'HTTP 403' },
+      { closed: [closedBy('stopped', { why: 'HTTP 403' })] },
       { state: 'stopped', blockedBy: { reason: 'HTTP 403', until: null } },
     ],
   ])('%s', (_title, view, expected) => {

@@ -14,7 +14,7 @@ export class GateChecker {
       throw new Violation(8, `${by} claimed ${fresh.length} requests although ${lane} is held or stopped`);
     }
     if (now.unproven) this.#unproven(lane, now, by);
-    if (now.backingOff === '') return;
+    if (!now.backingOff) return;
     if (now.time < now.backoffUntil) {
       throw new Violation(
         7,

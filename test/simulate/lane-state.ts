@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseClosed } from '../../src/engine/lane/closed.js';
 
 /** The name of the outbox, in worlds that have one. */
 export const OUTBOX = 'box';
@@ -28,10 +29,10 @@ local function virtual_recipient(packed)
   return string.format('%.0f %s', number, last)
 end
 local function virtual_observe(call, lane)
-  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'backingOff', 'backoffUntil', 'stopped', 'held', 'time', 'openedEpoch', 'onTrial')
+  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'closed', 'time', 'openedEpoch', 'onTrial')
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
-  for i = 1, 8 do fields[i] = fields[i] or '' end
+  for i = 1, 5 do fields[i] = fields[i] or '' end
   local outbox, waiting, ended, recipients = call('HGETALL', lane .. 'outbox:${OUTBOX}'), {}, {}, {}
   local messages = #outbox > 0 and call('HGETALL', lane .. 'outbox:${OUTBOX}:messages') or {}
   for i = 1, #messages, 2 do
@@ -125,7 +126,7 @@ export interface ObservedCampaign {
 /** The state of a lane in Redis. */
 export interface LaneState {
   readonly epoch: number;
-  readonly backingOff: string;
+  readonly backingOff: boolean;
   readonly backoffUntil: number;
   readonly stopped: string;
   readonly held: string;
@@ -198,7 +199,9 @@ export function laneStateReader() {
       ended,
       recipients,
     ] = shape.parse(JSON.parse(text));
-    const [epoch, backingOff, backoffUntil, stopped, held, time, opened, unproven] = lane;
+    const [epoch, closedText, time, opened, unproven] = lane;
+    const closed = parseClosed(closedText);
+    const backoff = closed.throttled ?? closed.unreachable;
     const campaigns = new Map<string, ObservedCampaign>();
     for (const at of sortedPairs(stateTexts)) {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
@@ -211,10 +214,10 @@ export function laneStateReader() {
     }
     return {
       epoch: Number(epoch),
-      backingOff: backingOff ?? '',
-      backoffUntil: Number(backoffUntil),
-      stopped: stopped ?? '',
-      held: held ?? '',
+      backingOff: backoff !== undefined,
+      backoffUntil: backoff?.until ?? 0,
+      stopped: closed.stopped?.why ?? '',
+      held: closed.held?.why ?? '',
       time: Number(time),
       opened: Number(opened),
       unproven: unproven === '1',

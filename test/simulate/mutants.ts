@@ -269,9 +269,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'requests continue after a 429',
     lua: [
       {
-        file: 'engine/lane/gate.lua',
-        from: 'if now < lane.backoffUntil then return lane.backingOff, lane.backoffUntil end',
-        to: '',
+        file: 'engine/lane/closed.lua',
+        from: 'recovering = true, throttled = true, unreachable = true },',
+        to: 'recovering = true },',
       },
     ],
   },

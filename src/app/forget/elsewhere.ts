@@ -5,6 +5,7 @@ import type { Keys } from '../../base/redis/keys.js';
 import { RECORDS_OVER } from '../../call-records/states.js';
 import { recordsStore } from '../../call-records/store.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
+import { parseClosed } from '../../engine/lane/closed.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { packRecipient } from '../../engine/recipients/packed-recipient.js';
 import type { Suppression } from '../../engine/recipients/suppression.js';
@@ -200,7 +201,6 @@ async function inReports({ redis, keys, finder }: ElsewhereDeps, { numbers }: Fo
 
 /** What people and services wrote about a lane, and where. */
 const LANE_TEXTS = {
-  lane: ['held', 'stopped', 'backoffReason', 'tokenReason'],
   callback: ['detail'],
   inboundCallback: ['detail'],
 } as const;
@@ -221,7 +221,21 @@ async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: For
       return;
     }
   };
+  const ofClosed = (json: string): string => {
+    const closed = parseClosed(json);
+    const whys = Object.values(closed).map(({ why }) => why);
+    if (whys.every((why) => withoutNumber(why, number) === why)) return json;
+    return JSON.stringify(
+      Object.fromEntries(
+        Object.entries(closed).map(([cause, entry]) => [
+          cause,
+          { ...entry, why: withoutNumber(entry.why, number) },
+        ]),
+      ),
+    );
+  };
   for (const lane of await finder.ids()) {
+    await rewrite(keys.lane(lane, 'lane'), 'closed', ofClosed);
     for (const [key, fields] of Object.entries(LANE_TEXTS)) {
       const texts = await redis.hmget(keys.lane(lane, key), ...fields);
       for (const [at, field] of fields.entries())

@@ -139,10 +139,10 @@ local function campaign_batch_size(rules, c) return math.min(rules.maxRecipients
 -- The recipients of the batch of at most `most` that begins at `first`. It stays within one slice.
 local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end
 
--- For how long a launched campaign could send: not while it was paused, its window closed, or its lane (lane_note_closed). `idleMs` is set
+-- For how long a launched campaign could send: not while it was paused, its window closed, or its lane (closed.lua). `idleMs` is set
 -- at its launch and when it is resumed; while it is paused, and when it sends nothing more, `activeMs` has the time before.
-local function campaign_active_for(lane, c, now) return now - c.launchAt - lane_closed_for(lane) - c.idleMs end
-local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - lane_closed_for(lane) - c.activeMs end
+local function campaign_active_for(lane, c, now) return now - c.launchAt - CLOSED.ms(lane) - c.idleMs end
+local function campaign_continues(lane, c, now) c.idleMs = now - c.launchAt - CLOSED.ms(lane) - c.activeMs end
 
 -- Pauses a campaign.
 local function campaign_pause(lane, c, reason, now)

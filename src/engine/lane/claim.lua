@@ -60,14 +60,15 @@ local function claim_begin(call)
   if entered == 'again' then
     return nil, turn_reply('again', now, now, events, turn_replay(flightKey, call.turn, call.number))
   end
-  lane_has_token(lane)
+  -- A turn claims only with a token.
+  lane.closed.noToken = nil
   WORKERS.recognise(lane, call.rules, call.seen, now, events, call.kept)
   if lane.unsureUntil then
     lane_save(call.laneKey, lane)
     return nil, turn_reply('joining', lane.unsureUntil, now, events, {})
   end
   LEDGER.expire(call.windowKey, lane, call.rules, now)
-  if call.kind == 'send' then lane_attend(lane) end
+  if call.kind == 'send' then lane.closed.unattended = nil end
   return { lane = lane, now = now, events = events, inFlight = inFlight, flightKey = flightKey, laneKey = call.laneKey }
 end
 

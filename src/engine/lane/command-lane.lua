@@ -19,25 +19,23 @@
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, changed = lane_load(laneKey, time), true
+local held = lane.closed.held
 if command == 'hold' then
   -- The hold of an operator for all lanes takes the place of a tenant's, and not the other way round.
-  changed = lane.held == '' or lane.heldByTenant > isLimited
-  if changed then
-    lane.held, lane.heldByTenant = reason, isLimited
-    if lane.stopped == '' then lane.haltedAt = lane.time end
-  end
+  changed = not held or (held.by == 'tenant' and isLimited == 0)
+  if changed then CLOSED.note(lane, 'held', reason, nil, isLimited == 1 and 'tenant' or 'operator') end
 elseif command == 'stop' then
-  if lane.stopped == reason then return 0 end
+  if lane.closed.stopped and lane.closed.stopped.why == reason then return 0 end
   if not GATE.stopped(lane, epoch, reason) then return 0 end
 elseif command == 'awaitToken' then
-  changed = inMs > 0 or lane.tokenReason == ''
-  if changed then lane.tokenAt, lane.tokenReason = lane.time + inMs, reason end
+  changed = inMs > 0 or not lane.closed.noToken
+  if changed then CLOSED.note(lane, 'noToken', reason, lane.time + inMs) end
 elseif command == 'settings' then
   changed = epoch > lane.settingsRevision
   if changed then lane.settingsRevision = epoch end
 elseif command == 'resume' then
-  if lane.held ~= '' and isLimited > lane.heldByTenant then return -1 end
-  changed = lane.held ~= '' or lane.stopped ~= '' or lane.backingOff ~= ''
+  if held and held.by ~= 'tenant' and isLimited == 1 then return -1 end
+  changed = held or lane.closed.stopped or CLOSED.backs_off(lane)
   GATE.resume(lane)
 else
   error('command-lane: unknown command: ' .. command)

@@ -72,10 +72,23 @@ local function all_past(text)
   return next(processes) and cjson.encode(processes) or ''
 end
 
+local function causes_corrected(closed)
+  for cause, entry in pairs(closed) do
+    entry.since = past(entry.since)
+    if cause == 'recovering' then
+      entry['until'] = recovering(entry['until'])
+    elseif entry['until'] and cause ~= 'window' then
+      -- A window opens at a time of day.
+      entry['until'] = ending(entry['until'])
+    end
+  end
+  return closed
+end
+
 local function unchanged(value) return value end
 local CORRECTED = {
   text = unchanged, count = unchanged, number = unchanged, duration = unchanged, clock = unchanged,
-  past = past, ending = ending, recovery = recovering, processes = all_past,
+  past = past, ending = ending, recovery = recovering, processes = all_past, causes = causes_corrected,
 }
 LEDGER.move(windowKey, lane, rules, now, delayMs, was)
 for name, kind in pairs(LANE_FIELDS) do lane[name] = CORRECTED[kind](lane[name]) end

@@ -13,6 +13,8 @@ local LANE_KINDS = {
   clock = 0,
   -- JSON: process -> since when, ms, and more.
   processes = '',
+  -- JSON: cause -> when it began and when it ends, and more.
+  causes = '',
 }
 
 local LANE_FIELDS = {
@@ -21,11 +23,10 @@ local LANE_FIELDS = {
   -- The latest time that agreed with the clock of a process, the run id of the server whose time was last compared with it, and the latest
   -- time before the clock was set back
   agreedAt = 'clock', clockRunId = 'text', setBackFrom = 'clock',
-  -- Since when the lane cannot send for another cause than its quota, 0 if it can; how long that was so before, in total; when it last ended;
-  -- while its window is closed, when it opens
-  closedAt = 'past', closedMs = 'duration', reopenedAt = 'past', shutUntil = 'clock',
-  -- Since when a campaign has waited for a worker to look at the lane, 0 if none does
-  awaitsFrom = 'past',
+
+  -- closed.lua: why the lane may start no request; since when it cannot send for another cause than its quota, 0 if it can; how long that was
+  -- so before, in total; when it last ended
+  closed = 'causes', closedAt = 'past', closedMs = 'duration', reopenedAt = 'past',
 
   -- ledger.lua: the longest window of the processes that run, length of a bucket, the oldest bucket, requests in the window, when a send and
   -- a poll were last counted
@@ -33,15 +34,12 @@ local LANE_FIELDS = {
   lastSendAt = 'ending', lastPollAt = 'ending',
 
   -- gate.lua: see there
-  epoch = 'count', openedEpoch = 'count', onTrial = 'count', backoffUntil = 'ending', probe = 'count', probeUntil = 'ending',
+  epoch = 'count', openedEpoch = 'count', onTrial = 'count', probe = 'count', probeUntil = 'ending',
   backoff = 'count', failures = 'count', latency = 'duration', answeredAt = 'past', busySince = 'past', throttled = 'count',
-  -- Why the lane backs off, as a code and in words; why it is stopped or held, and since when; the last request for which the service blamed
-  -- the account, as campaign:first:count, until it accepts one
-  backingOff = 'text', backoffReason = 'text', stopped = 'text', held = 'text', haltedAt = 'past', accused = 'text',
-
-  -- command-lane.lua: 1 if an operator who is limited to lanes holds the lane; why the lane has no token, '' if it needs none or has one, and
-  -- when it tries again to get one; of a stored lane, the revision of its settings that is needed to start a request
-  heldByTenant = 'count', tokenReason = 'text', tokenAt = 'ending', settingsRevision = 'count',
+  -- The last request for which the service blamed the account, as campaign:first:count, until it accepts one
+  accused = 'text',
+  -- command-lane.lua: of a stored lane, the revision of its settings that a process needs to start a request
+  settingsRevision = 'count',
 
   -- learning.lua: the learned limit, when it last changed, and in which epoch it was learned; what a window certainly admits, and what it
   -- likely does where one request at a time is too slow, or 0; the most that the window held since the limit changed, windows without a
@@ -64,8 +62,8 @@ local LANE_FIELDS = {
 
   -- workers.lua: run id and replication id of the server; workers that may have claimed, and those whose replay is awaited: process -> since
   -- when, ms, and at most how many recipients it sends in a request (0: it only polls); the rest see there
-  runId = 'text', replicationId = 'text', workers = 'processes', awaited = 'text', mayLoseMs = 'duration', mayLoseFrom = 'ending',
-  replicaAt = 'past', unboundedAt = 'past', losses = 'count', lostAt = 'past', graceUntil = 'recovery', barrierUntil = 'recovery',
+  runId = 'text', replicationId = 'text', workers = 'processes', awaited = 'text', mayLoseMs = 'duration',
+  replicaAt = 'past', losses = 'count', lostAt = 'past', barrierUntil = 'recovery',
   mayHaveLost = 'count', placeholders = 'count', uncountedPolls = 'count', burstAt = 'past', burstClaims = 'count', burstMax = 'count',
   repeatAs = 'text', repeatFrom = 'past',
 }

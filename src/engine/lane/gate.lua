@@ -5,7 +5,7 @@
    ▲                                             ▲                          │
    └──────────── the probe is answered ──────────┼──────────────────────────┤
                                                  └─── 429 or failure ───────┘
-  `stopped` (by a response that retrying cannot fix) and `held` (by an operator) last until an operator resumes the lane. After a
+  `stopped` (by a response that retrying cannot fix) and `held` (by an operator) last until an operator resumes the lane (closed.lua). After a
   stop, the lane is on trial: one request of a kind is in flight until a response shows that the cause is fixed.
   Every backoff begins an epoch. A claim carries the epoch in which it was made, and a response to a claim of an earlier epoch
   neither extends a backoff nor ends one: it shows nothing new. So after a burst that meets a 429, the lane backs off once. Claims of epoch -1
@@ -25,7 +25,8 @@ function GATE.back_off(lane, rules, now, kind, reason, atLeast, jitter)
   local wait = math.max(atLeast, backoff) * (1 + jitter * POLICY.BACKOFF_JITTER)
   lane.backoff = lane.backoff + 1
   lane.epoch = lane.epoch + 1
-  lane.backingOff, lane.backoffReason, lane.backoffUntil = kind, reason, now + math.ceil(math.min(wait, rules.window))
+  lane.closed[kind == 'throttled' and 'unreachable' or 'throttled'] = nil
+  CLOSED.note(lane, kind, reason, now + math.ceil(math.min(wait, rules.window)))
   lane.probe, lane.probeUntil = 0, 0
 end
 
@@ -35,8 +36,9 @@ function GATE.answered(lane, rules, claim, now)
   lane.answeredAt = now
   local took = now - claim.at
   lane.latency = lane.latency == 0 and took or lane.latency + (took - lane.latency) / 8
-  if lane.backingOff == '' or lane.probe ~= claim.number then return false end
-  lane.backingOff, lane.backoffReason, lane.backoffUntil, lane.probe, lane.probeUntil, lane.backoff = '', '', 0, 0, 0, 0
+  if not CLOSED.backs_off(lane) or lane.probe ~= claim.number then return false end
+  lane.closed.throttled, lane.closed.unreachable = nil, nil
+  lane.probe, lane.probeUntil, lane.backoff = 0, 0, 0
   -- There was room for the probe, so there may be room for more.
   if lane.deducted > 0 then lane.deducted, lane.deductedAt = LIMIT.deduction(lane, rules, now) / 2, now end
   return true
@@ -68,7 +70,7 @@ end
 -- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.
 function GATE.stopped(lane, epoch, reason)
   if epoch < lane.openedEpoch then return false end
-  lane.stopped, lane.haltedAt = reason, lane.time
+  CLOSED.note(lane, 'stopped', reason)
   return true
 end
 
@@ -105,11 +107,11 @@ end
 
 -- Resumes a lane, whatever closed it. Responses to earlier claims belong to an earlier epoch: they neither close nor stop the lane.
 function GATE.resume(lane)
-  if lane.stopped ~= '' then lane.onTrial = 1 end
-  lane.held, lane.stopped, lane.backingOff, lane.backoffReason, lane.backoffUntil = '', '', '', '', 0
-  lane.heldByTenant, lane.haltedAt, lane.accused = 0, 0, ''
+  if lane.closed.stopped then lane.onTrial = 1 end
+  for _, cause in ipairs({ 'stopped', 'held', 'throttled', 'unreachable', 'unattended' }) do lane.closed[cause] = nil end
+  lane.accused = ''
   -- There may be no worker.
-  lane.awaitsFrom = lane.time
+  CLOSED.await_worker(lane)
   lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0
   lane.epoch = lane.epoch + 1
   lane.openedEpoch = lane.epoch
@@ -118,15 +120,14 @@ end
 -- Why the lane may start no request now, and when to ask again; nil if it may. `pollDue`: a poll could probe. `own`: requests of
 -- this kind in flight that this turn started.
 function GATE.closed(lane, rules, now, kind, pollDue, own)
-  if lane.stopped ~= '' then return 'stopped', 0 end
-  if lane.held ~= '' then return 'held', 0 end
-  if now < lane.graceUntil then return 'recovering', lane.graceUntil end
-  if now < lane.backoffUntil then return lane.backingOff, lane.backoffUntil end
-  if lane.backingOff ~= '' then
+  local why, from = CLOSED.first(lane, now, CLOSED.OF_CLAIMS)
+  if why then return why, from end
+  local backoff = CLOSED.backs_off(lane)
+  if backoff then
     if now < lane.probeUntil then return 'probing', lane.probeUntil end
     -- A failed poll does no harm, so a poll goes first after an outage. Only for a while: there may be no process that polls.
-    local patience = lane.backoffUntil + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
-    if lane.backingOff == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end
+    local patience = CLOSED.until_at(lane, backoff) + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
+    if backoff == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end
   end
   local unusual = math.max(POLICY.HANGING_LEAST_MS, POLICY.HANGING_LATENCIES * lane.latency)
   local since = now - math.max(lane.answeredAt, lane.busySince)
@@ -137,13 +138,14 @@ end
 
 -- The gate's state before a settlement, and the events for what the settlement changed.
 function GATE.before(lane)
-  return { epoch = lane.epoch, learned = LIMIT.known(lane), deducted = lane.deducted, stopped = lane.stopped }
+  return { epoch = lane.epoch, learned = LIMIT.known(lane), deducted = lane.deducted, stopped = lane.closed.stopped and lane.closed.stopped.why }
 end
 
 function GATE.events(lane, before, events)
   if lane.epoch > before.epoch then
+    local cause = CLOSED.backs_off(lane)
     events[#events + 1] = {
-      type = 'backingOff', cause = lane.backingOff, reason = lane.backoffReason, ['until'] = lane.backoffUntil, epoch = lane.epoch,
+      type = 'backingOff', cause = cause, reason = lane.closed[cause].why, ['until'] = CLOSED.until_at(lane, cause), epoch = lane.epoch,
     }
   end
   local learned = LIMIT.known(lane)
@@ -151,5 +153,6 @@ function GATE.events(lane, before, events)
     events[#events + 1] = { type = 'learned', quota = learned, from = before.learned }
   end
   if lane.deducted > before.deducted then events[#events + 1] = { type = 'deducted', requests = lane.deducted } end
-  if lane.stopped ~= before.stopped then events[#events + 1] = { type = 'stopped', reason = lane.stopped } end
+  local stopped = lane.closed.stopped
+  if stopped and stopped.why ~= before.stopped then events[#events + 1] = { type = 'stopped', reason = stopped.why } end
 end

@@ -77,6 +77,7 @@ local scheduled, scheduledStates = {}, {}
 if not isQuiet then scheduled, scheduledStates = campaigns(scheduledKey, SCHEDULED_AT_MOST) end
 local unlisted = listed == RUNNING_AT_MOST and redis.call('ZCARD', runningKey) - listed or 0
 local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now)
+local function why_of(cause) return lane.closed[cause] and lane.closed[cause].why or '' end
 local view = cjson.encode({
   now = now, quota = rules.quota > 0 and rules.quota or lane.learned, isProven = not LIMIT.is_unproven(lane, rules),
   certain = rules.quota > 0 and rules.quota or lane.certain,
@@ -84,8 +85,12 @@ local view = cjson.encode({
   inFlightSends = isQuiet and 0 or redis.call('HLEN', claimsKey), inFlightPolls = isQuiet and 0 or redis.call('HLEN', pollsKey),
   lastSendAt = lane.lastSendAt, lastPollAt = lane.lastPollAt, latency = lane.latency, paceAt = lane.paceAt,
   virtualTime = lane.virtualTime,
-  stopped = lane.stopped, held = lane.held, noToken = lane.tokenReason, isBackingOff = lane.backingOff ~= '', isUnreachable = lane.backingOff == 'unreachable',
-  opensAt = math.max(lane.backoffUntil, lane.tokenAt, lane.graceUntil, lane.mayHaveLost == 1 and lane.barrierUntil or 0),
+  stopped = why_of('stopped'), held = why_of('held'), noToken = why_of('noToken'), isBackingOff = CLOSED.backs_off(lane) ~= nil,
+  isUnreachable = lane.closed.unreachable ~= nil,
+  opensAt = math.max(
+    CLOSED.until_at(lane, 'throttled'), CLOSED.until_at(lane, 'unreachable'), CLOSED.until_at(lane, 'noToken'),
+    CLOSED.until_at(lane, 'recovering'), lane.mayHaveLost == 1 and lane.barrierUntil or 0
+  ),
   unpolled = unpolled, polled = due(polledKey), oldestDue = oldestDue, dueWithin = DUE_WITHIN,
   firstPoll = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0), isHeard = isHeard or false,
   unlisted = unlisted,

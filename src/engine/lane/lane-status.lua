@@ -28,7 +28,7 @@ local STATES_AT_ONCE = 1000
 
 local lane, now = lane_load(laneKey, time)
 local opensAt = READY.window(keys, lane, rules, now, false)
-lane_note_closed(lane)
+CLOSED.note_time(lane)
 local running, scheduled, waiting = redis.call('ZCARD', runningKey), redis.call('ZCARD', scheduledKey), 0
 -- Of the scheduled ones, those that wait for their window. Their text is searched, because decoding thousands would take too long. A lane
 -- without windows has none.
@@ -111,11 +111,10 @@ local view = {
   limit = limit or 0, learned = LIMIT.known(lane),
   nextPermitAt = nextPermitAt or 0, nextPermits = returned and math.floor(returned - lacking) or 0, keptForPolls = kept,
   window = rules.window, width = lane.bucketMs, ahead = LEDGER.latest(rules, rules.timeout, 0), buckets = buckets == 1 and listed or {}, perMinute = perMinute,
-  permitsToCome = permitsToCome, stopped = lane.stopped, held = lane.held, heldByTenant = lane.heldByTenant == 1, haltedAt = lane.haltedAt, backingOff = lane.backingOff,
-  backoffReason = lane.backoffReason, backoffUntil = lane.backoffUntil, graceUntil = lane.graceUntil, unboundedAt = lane.unboundedAt, throttled = lane.throttled, epoch = lane.epoch,
+  permitsToCome = permitsToCome, closed = CLOSED.list(lane, now), throttled = lane.throttled, epoch = lane.epoch,
   running = running, scheduled = scheduled - waiting, waiting = waiting, awaiting = unpolled + polled,
   unknown = redis.call('HLEN', unknownKey), sendAt = sendAt, pollAt = pollAt,
   sendBlocked = sendBlocked or '', pollBlocked = pollBlocked or '', latency = lane.latency, losses = lane.losses,
-  tokenAt = lane.tokenAt, tokenReason = lane.tokenReason, pollDueAt = dueAt or 0, closedMs = lane_closed_for(lane), failures = failures,
+  pollDueAt = dueAt or 0, closedMs = CLOSED.ms(lane), failures = failures,
 }
 return cjson.encode(view)

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
+import { type Closed, closedList, firstClosed } from './closed.js';
 import { type LaneStore, laneScript } from './lane-script.js';
 
 const record = z.object({
@@ -19,17 +20,7 @@ const record = z.object({
   buckets: luaList(z.number()),
   perMinute: z.array(z.number()),
   permitsToCome: luaList(z.object({ at: z.number(), permits: z.number() })),
-  stopped: z.string(),
-  held: z.string(),
-  heldByTenant: z.boolean(),
-  haltedAt: z.number(),
-  backingOff: z.string(),
-  backoffReason: z.string(),
-  backoffUntil: z.number(),
-  graceUntil: z.number(),
-  unboundedAt: z.number(),
-  tokenAt: z.number(),
-  tokenReason: z.string(),
+  closed: closedList,
   throttled: z.number(),
   epoch: z.number(),
   running: z.number(),
@@ -52,8 +43,7 @@ const record = z.object({
 
 /**
  * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
- * lane is woken. `tokenReason`: why the lane has no token, empty if it needs none or has one; `tokenAt`: when it tries again to get one;
- * in the past while it is trying. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane could not
+ * lane is woken. `closed`: why it may start no request, the first cause first. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane could not
  * send for another cause than its quota (record.lua), in total. `failures`: the stages whose turns fail, since when, and the
  * last error. `nextPermits`: how many a send finds at `nextPermitAt`; `keptForPolls`: of the limit, what no send may take. Of the ledger:
  * `width` of a bucket; `ahead`: how far ahead of now a request without an answer counts; `buckets`: when each begins, its sends, and its polls,
@@ -132,24 +122,13 @@ export const GATE_STATE = {
 /** A state of a lane's gate; see {@link GATE_STATE}. */
 export type GateState = keyof typeof GATE_STATE;
 
-/** The part of a lane's record that the state of its gate follows from; times in ms. */
-type GateRecord = Pick<
-  LaneStatusRecord,
-  'now' | 'stopped' | 'held' | 'graceUntil' | 'backingOff' | 'backoffUntil'
->;
+const OF_GATE = ['stopped', 'held', 'recovering', 'throttled', 'unreachable'] as const;
 
 /** The state of a lane's gate. Pure. */
-export function gateState({
-  now,
-  stopped,
-  held,
-  graceUntil,
-  backingOff,
-  backoffUntil,
-}: GateRecord): GateState {
-  if (stopped !== '') return 'stopped';
-  if (held !== '') return 'held';
-  if (now < graceUntil) return 'recovering';
-  if (now < backoffUntil) return 'backingOff';
-  return backingOff === '' ? 'open' : 'probing';
+export function gateState(view: { readonly now: number; readonly closed: readonly Closed[] }): GateState {
+  const first = firstClosed(view, OF_GATE);
+  if (first === undefined) return 'open';
+  const { cause, until } = first;
+  if (cause === 'throttled' || cause === 'unreachable') return view.now < until ? 'backingOff' : 'probing';
+  return cause;
 }

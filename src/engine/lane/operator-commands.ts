@@ -5,6 +5,7 @@ import { CAMPAIGN_STATE, type CampaignState } from '../../campaign/campaign.js';
 import { NotAllowedError, NotFoundError } from '../../campaign/errors.js';
 import { StateError } from '../../campaign/state-error.js';
 import { inFlightOf, readState, type StoredState } from './campaigns.js';
+import { firstClosed } from './closed.js';
 import type { Lane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
 import { activate, bySweep, type Wakers, wakeLane } from './wake.js';
@@ -132,9 +133,9 @@ export function operatorCommands(
     async holdLane(name, why = '') {
       const lane = await laneOf(name);
       const reason = `held by ${actor}${why === '' ? '' : `: ${why}`}`;
-      const { held, heldByTenant } = await lane.freshStatus();
+      const held = firstClosed(await lane.freshStatus(), ['held']);
       // The hold of an operator for all lanes takes the place of a tenant's.
-      if (held !== '' && (!heldByTenant || by.isLimited)) return;
+      if (held !== undefined && (held.by !== 'tenant' || by.isLimited)) return;
       const outcome = await by.audited({ action: 'lane.hold', lane: lane.id }, () =>
         lane.commands.lane('hold', reason, undefined, by.isLimited),
       );
@@ -145,8 +146,9 @@ export function operatorCommands(
 
     async resumeLane(name) {
       const lane = await laneOf(name);
-      const { held, stopped, backingOff } = await lane.freshStatus();
-      if (held === '' && stopped === '' && backingOff === '') return nudge(lane);
+      const view = await lane.freshStatus();
+      if (firstClosed(view, ['stopped', 'held', 'throttled', 'unreachable']) === undefined)
+        return nudge(lane);
       const outcome = await by.audited({ action: 'lane.resume', lane: lane.id }, async () => {
         const done = await activate(
           lane,

@@ -80,7 +80,7 @@ local function campaign_resume(keys, lane, id, c, now)
   end
   campaign_enter(c, 'running')
   campaign_continues(lane, c, now)
-  lane_await_worker(lane)
+  CLOSED.await_worker(lane)
   -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
   c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
   WINDOW.queue(keys.running, keys.scheduled, keys.windows, lane.virtualTime, id, c, now)

@@ -77,7 +77,7 @@ end
 -- wait (for polls); `late`: polls per window needed to keep all deadlines.
 function PERMITS.now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   local cap = PERMITS.in_flight(flightKey, lane, rules, kind, inFlight)
-  if lane.backingOff ~= '' then cap = math.min(1, cap) end
+  if CLOSED.backs_off(lane) then cap = math.min(1, cap) end
   local limit = LIMIT.now(lane, rules, now)
   local used = lane.sends + lane.polls + inFlight.send + inFlight.poll
   local own = PERMITS.own(lane, 'send', inFlight) + PERMITS.own(lane, 'poll', inFlight)

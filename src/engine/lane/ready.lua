@@ -10,8 +10,12 @@ local READY = {}
 -- When the closed window of a lane opens, nil if it is open or there is none. The lane notes it.
 function READY.window(keys, lane, rules, now, isNoted)
   local _, opensAt = WINDOW.at(keys.windows, rules.sendWindow, now, isNoted)
-  lane.shutUntil = opensAt or 0
-  if opensAt then lane.closedFrom = WINDOW.closed_since(keys.windows, rules.sendWindow, now) end
+  if not opensAt then
+    lane.closed.window = nil
+    return nil
+  end
+  CLOSED.note(lane, 'window', nil, opensAt)
+  lane.closedFrom = WINDOW.closed_since(keys.windows, rules.sendWindow, now)
   return opensAt
 end
 

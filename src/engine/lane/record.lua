@@ -4,6 +4,7 @@
 -- @include ../../base/redis/clock.lua
 -- @include ./policy.lua
 -- @include ./fields.lua
+-- @include ./closed.lua
 
 -- What a lane has beside its fields, while a script runs.
 ---@class Lane
@@ -63,6 +64,7 @@ local function lane_read(laneKey)
     lane[name] = untouched == 0 and tonumber(value) or value
     lane.was[name] = lane[name]
   end
+  lane.closed = CLOSED.read(lane.closed)
   return lane
 end
 
@@ -113,30 +115,16 @@ local function lane_load(laneKey, time)
   return lane, lane.time
 end
 
--- For how long a lane could not send, in total, given the fields of its record.
-local function closed_for(closedMs, closedAt, now) return closedMs + (closedAt > 0 and now - closedAt or 0) end
-local function lane_closed_for(lane) return closed_for(lane.closedMs, lane.closedAt, lane.time) end
-
--- Notes since when the lane cannot send for another cause than its quota: an operator or the service has closed it, the service or the
--- token is out of reach, its window is closed, or no worker looks at it. Several may be so at once.
-local function lane_note_closed(lane)
-  local isClosed = lane.held ~= '' or lane.stopped ~= '' or lane.backingOff == 'unreachable' or lane.tokenReason ~= ''
-    or lane.shutUntil > lane.time or lane.awaitsFrom > 0
-  if isClosed and lane.closedAt == 0 then
-    lane.closedAt = math.max(lane.reopenedAt, math.min(lane.closedFrom or lane.time, lane.time))
-  elseif not isClosed and lane.closedAt > 0 then
-    lane.closedMs, lane.closedAt, lane.reopenedAt = lane_closed_for(lane), 0, lane.time
-  end
-end
-
 -- Writes the changed fields. Numbers are written in full: a double's default text would round a time in milliseconds.
 local function lane_save(laneKey, lane)
-  lane_note_closed(lane)
+  CLOSED.note_time(lane)
   local changed = {}
   for name, old in pairs(lane.was) do
-    if lane[name] ~= old then
+    local value = lane[name]
+    if name == 'closed' then value = CLOSED.text(value) end
+    if value ~= old then
       changed[#changed + 1] = name
-      changed[#changed + 1] = type(lane[name]) == 'number' and string.format('%.17g', lane[name]) or lane[name]
+      changed[#changed + 1] = type(value) == 'number' and string.format('%.17g', value) or value
     end
   end
   if #changed > 0 then redis.call('HSET', laneKey, unpack(changed)) end
@@ -145,20 +133,7 @@ end
 -- Whether the lane recovers from a loss of data, or cannot tell yet whether its clock was changed. Until then it does not know what was
 -- claimed: nothing lapses, is cancelled, or is appended, and no campaign is paused for its refusals.
 local function lane_is_recovering(lane)
-  return lane.barrierUntil > 0 or lane.placeholders > 0 or lane.graceUntil > lane.time or lane.unsureUntil ~= nil
-end
-
--- The lane has something to send: it waits for a worker from now on, or does already.
-local function lane_await_worker(lane)
-  if lane.awaitsFrom == 0 then lane.awaitsFrom = lane.time end
-end
-
--- A worker looks at the lane.
-local function lane_attend(lane) lane.awaitsFrom = 0 end
-
--- A turn claims only with a token.
-local function lane_has_token(lane)
-  lane.tokenAt, lane.tokenReason = 0, ''
+  return lane.barrierUntil > 0 or lane.placeholders > 0 or CLOSED.until_at(lane, 'recovering') > lane.time or lane.unsureUntil ~= nil
 end
 
 -- The next claim number, which also names the claim in its hash.

@@ -41,12 +41,13 @@ if action == 'refused' then
 end
 
 -- A lane that the service has stopped may be tested: that shows why. What an operator holds, and what backs off after a 429, stays closed.
-if lane.held ~= '' then return reply('held', 0) end
+local why, from = CLOSED.first(lane, now, { held = true, recovering = true, throttled = true, unreachable = true })
+if why == 'held' then return reply(why, from) end
 -- A request that the service may not count keeps to a known quota, but would distort one that is learned.
 if counted == 0 and rules.quota == 0 then return reply('', now) end
-if now < lane.graceUntil then return reply('recovering', lane.graceUntil) end
+if why == 'recovering' then return reply(why, from) end
 if lane.barrierUntil > 0 and now < lane.barrierUntil then return reply('recovering', lane.barrierUntil) end
-if now < lane.backoffUntil then return reply(lane.backingOff, lane.backoffUntil) end
+if why then return reply(why, from) end
 
 LEDGER.expire(windowKey, lane, rules, now)
 local limit = LIMIT.now(lane, rules, now)

@@ -50,17 +50,17 @@ end
 function WORKERS.note_loss(lane, loss, replicaLoss, now, events)
   local hasReplica = WORKERS.see_replica(lane, now)
   if loss < 0 or (hasReplica and replicaLoss < 0) then
-    if lane.unboundedAt == 0 then
-      lane.unboundedAt = now
+    if not lane.closed.unbounded then
+      CLOSED.note(lane, 'unbounded')
       events[#events + 1] = { type = 'unbounded' }
     end
     return nil
   end
-  lane.unboundedAt = 0
+  lane.closed.unbounded = nil
   local mayLoseMs = hasReplica and math.max(loss, replicaLoss) or loss
-  if mayLoseMs > lane.mayLoseMs then lane.mayLoseFrom = now + mayLoseMs end
+  if mayLoseMs > lane.mayLoseMs then CLOSED.note(lane, 'joining', nil, now + mayLoseMs) end
   lane.mayLoseMs = mayLoseMs
-  return lane.mayLoseFrom
+  return CLOSED.until_at(lane, 'joining')
 end
 
 -- Adds a process that sends at most `most` recipients in a request; from the returned time on it may claim. One that only polls is added
@@ -118,8 +118,8 @@ function WORKERS.last_loss(lane) return lane.losses > 0 and WORKERS.loss(lane) o
 -- or Redis was emptied, and what was sent since would be sent again.
 local function hold_if_rolled_back(lane, kept, events)
   if kept == 0 or lane_knows_number(lane, kept) then return end
-  lane.held, lane.heldByTenant = 'Redis has older data than before; run `volley doctor --restored` before you resume the lane', 0
-  lane.haltedAt = lane.time
+  local why = 'Redis has older data than before; run `volley doctor --restored` before you resume the lane'
+  CLOSED.note(lane, 'held', why, nil, 'operator')
   lane_skip_numbers(lane, kept)
   -- It is said once: other workers know this number, too.
   lane.skippedFrom = lane.sequence
@@ -148,7 +148,9 @@ function WORKERS.recognise(lane, rules, seen, now, events, kept)
   if not sign then return end
   lane_skip_numbers(lane, seen)
   -- Not shorter than a worker that stayed with a cut-off master may go on.
-  lane.graceUntil, lane.lostAt = now + math.max(rules.grace, lane.mayLoseMs), now
+  lane.lostAt = now
+  local graceMs = math.max(rules.grace, lane.mayLoseMs)
+  CLOSED.note(lane, 'recovering', nil, now + graceMs)
   lane.losses = lane.losses + 1
   lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, WORKERS.BARRIER_MS, lane.mayLoseMs)
   lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
@@ -156,7 +158,7 @@ function WORKERS.recognise(lane, rules, seen, now, events, kept)
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
   lane.placeholders = 0
   events[#events + 1] = {
-    type = 'dataLoss', loss = WORKERS.loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = lane.graceUntil - now,
+    type = 'dataLoss', loss = WORKERS.loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = graceMs,
   }
 end
 
@@ -222,7 +224,8 @@ end
 function WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   local lane, now, events = context.lane, context.now, context.events
   local lossKnownAt = WORKERS.note_loss(lane, loss, replicaLoss, now, events)
-  if now < lane.graceUntil then return 'recovering', lane.graceUntil end
+  local graceUntil = CLOSED.until_at(lane, 'recovering')
+  if now < graceUntil then return 'recovering', graceUntil end
   if not lossKnownAt then return 'unbounded', now + WORKERS.UNBOUNDED_AGAIN_MS end
   local barrierUntil = WORKERS.barrier(lane, now, events)
   if barrierUntil then return 'recovering', barrierUntil end

@@ -11,7 +11,7 @@ export { ROLES, type Role } from './roles.js';
  * The format of the data that this version stores. Increase it if an earlier version cannot read what this one writes, or this one what an
  * earlier version has written (data-format.ts). Workers that publish none have format 1.
  */
-export const DATA_FORMAT = 12;
+export const DATA_FORMAT = 13;
 
 /** A worker process with a recent heartbeat. */
 export interface WorkerProcess {

@@ -81,7 +81,7 @@ elseif lane.awaited ~= '' then
       return_placeholders()
     end
     -- The lane does not wait longer for a worker that only polls: its permits are counted before anything else is sent.
-    if lane.awaited == '' then lane.graceUntil, lane.uncountedPolls = math.min(now, lane.graceUntil), 0 end
+    if lane.awaited == '' then lane.closed.recovering, lane.uncountedPolls = nil, 0 end
   end
 end
 lane_save(laneKey, lane)

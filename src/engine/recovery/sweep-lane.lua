@@ -56,7 +56,7 @@ if lane.unsureUntil then
   }
   return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
 end
-lane_attend(lane)
+lane.closed.unattended = nil
 campaigns_launch(keys, lane, now, events)
 if redis.call('ZCARD', runningKey) == 0 then WORKERS.end_idle_barrier(lane, now) end
 WORKERS.prune(lane, alive)

@@ -75,12 +75,12 @@ if campaign.endedAt == 0 then
     redis.call('ZADD', scheduledKey, campaign.launchAt, id)
     wakeIn = campaign.launchAt - now
   else
-    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt', 'awaitsFrom')
+    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt', 'closed')
     local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
-    local closedAt, awaitsFrom = tonumber(lane[4] or '0'), tonumber(lane[5] or '0')
+    local closedAt, closed = tonumber(lane[4] or '0'), CLOSED.read(lane[5] or '')
     -- One recipient has no rate.
     if campaign.total > 1 then
-      campaign.idleMs = -closed_for(tonumber(lane[3] or '0'), closedAt, now)
+      campaign.idleMs = -CLOSED.total(tonumber(lane[3] or '0'), closedAt, now)
     end
     -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
     campaign.notBefore = lossMs > 0 and now + lossMs or nil
@@ -91,10 +91,10 @@ if campaign.endedAt == 0 then
     elseif redis.call('ZCARD', runningKey) == 1 then
       wakeIn = 0
       -- There may be no worker: until one looks at the lane, the campaign cannot send.
-      if awaitsFrom == 0 then
-        local from = string.format('%.0f', now)
-        redis.call('HSET', laneKey, 'awaitsFrom', from)
-        if closedAt == 0 then redis.call('HSET', laneKey, 'closedAt', from) end
+      if not closed.unattended then
+        closed.unattended = { since = now }
+        redis.call('HSET', laneKey, 'closed', CLOSED.text(closed))
+        if closedAt == 0 then redis.call('HSET', laneKey, 'closedAt', string.format('%.0f', now)) end
       end
     end
     events[#events + 1] = { type = 'launched', campaign = id, at = campaign.launchAt }

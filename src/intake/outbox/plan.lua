@@ -14,11 +14,11 @@ local PLAN = {
 -- How many messages may be planned. That is what the lane may send soon, less what is planned: a message can be changed as long as it is
 -- not planned. `own`: sends in flight of the turn; `inFlight`: all requests in flight.
 function PLAN.room(lane, rules, now, own, inFlight, planned, most)
-  if lane_is_recovering(lane) or lane.unboundedAt > 0 or GATE.closed(lane, rules, now, 'send', false, own) then return 0 end
+  if lane_is_recovering(lane) or lane.closed.unbounded or GATE.closed(lane, rules, now, 'send', false, own) then return 0 end
   local ahead = PLAN.AHEAD
   if lane.latency > 0 then ahead = math.max(ahead, math.floor(rules.inFlight * PLAN.AHEAD_MS / lane.latency)) end
   if LIMIT.now(lane, rules, now) then ahead = math.min(ahead, LIMIT.room(lane, rules, now, inFlight)) end
-  if lane.backingOff ~= '' then ahead = math.min(ahead, 1) end
+  if CLOSED.backs_off(lane) then ahead = math.min(ahead, 1) end
   return math.max(0, math.min(most, ahead - planned))
 end
 

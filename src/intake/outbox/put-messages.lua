@@ -143,7 +143,7 @@ local function plan(dueNow)
   local campaigns = campaigns_load(statesKey, { wave })
   local c = campaigns[wave]
   -- A message that waits for a window can be changed until it opens.
-  if c and PLAN.grows(c, lane, now) and not c.window and not rules.sendWindow and lane.backingOff == '' then
+  if c and PLAN.grows(c, lane, now) and not c.window and not rules.sendWindow and not CLOSED.backs_off(lane) then
     -- Not more than the lane has in flight at most.
     local most = math.min(#dueNow, c.capacity - c.ordinals)
     local room = PLAN.room(lane, rules, now, 0, 2 * rules.inFlight, c.counts.planned or 0, most)

@@ -177,7 +177,7 @@ local function plan(fitting)
   if not c then
     c = campaign_with_defaults({
       state = 'running', total = 0, ordinals = 0, batch = 1, weight = weight, counts = {}, launchAt = now, outbox = name, open = true,
-      window = rule ~= '' and rule or nil, capacity = tonumber(outbox[4] or 1000), ranges = {}, idleMs = -lane_closed_for(lane),
+      window = rule ~= '' and rule or nil, capacity = tonumber(outbox[4] or 1000), ranges = {}, idleMs = -CLOSED.ms(lane),
     })
     redis.call('SET', metaKey, begin)
     redis.call('ZADD', wavesKey, string.format('%.0f', now), wave)

@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
+import { parseClosed } from '../../engine/lane/closed.js';
 import { asyncOf, inBatches } from '../in-batches.js';
 import { type Position, ResultsGoneError, type ResultsLogs } from '../results-log.js';
 import { deliveriesOf, deliveryOf } from './delivery.js';
@@ -51,8 +52,8 @@ export interface Room {
 export function laneReader({ redis, keys, logs, clock }: LaneReaderDeps) {
   /** Which stop of a lane it is in; '' if it is not stopped. */
   const stopOf = async (lane: LaneId): Promise<string> => {
-    const [stopped, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'stopped', 'epoch');
-    return stopped ? String(epoch) : '';
+    const [closed, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'closed', 'epoch');
+    return parseClosed(closed).stopped === undefined ? '' : String(epoch);
   };
 
   const hasNews = async (lane: LaneId, cursors: Cursors): Promise<boolean> => {

@@ -6,6 +6,7 @@ import { inboundView } from '../../engine/inbound/inbound-service.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { readMeta } from '../../engine/lane/campaign-meta.js';
 import { readState } from '../../engine/lane/campaigns.js';
+import { parseClosed } from '../../engine/lane/closed.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { campaignIdIn } from '../results-log.js';
@@ -64,9 +65,10 @@ export function payloadReader({ redis, keys, finder, read }: PayloadDeps) {
       case 'campaign.state':
         return campaignState(delivery);
       case 'lane.stopped': {
-        const [reason, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'stopped', 'epoch');
-        if (!reason || epoch !== ref) return NOTHING;
-        return only({ lane: await finder.nameOf(lane), state: 'stopped', reason });
+        const [closed, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'closed', 'epoch');
+        const { stopped } = parseClosed(closed);
+        if (stopped === undefined || epoch !== ref) return NOTHING;
+        return only({ lane: await finder.nameOf(lane), state: 'stopped', reason: stopped.why });
       }
       case 'inbound.received': {
         const [message] = await inboundStore(redis, keys, lane).before(ref, 1, true);

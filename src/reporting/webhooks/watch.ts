@@ -49,7 +49,7 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
       redis.hget(keys.lane(lane, 'results'), 'chunk'),
       redis.strlen(keys.lane(lane, 'latestResults')),
       inboundStore(redis, keys, lane).newest(),
-      redis.hmget(keys.lane(lane, 'lane'), 'stopped', 'epoch'),
+      redis.hmget(keys.lane(lane, 'lane'), 'closed', 'epoch'),
     ]);
     const end = JSON.stringify(seen);
     const isSame = ends.get(lane) === end;

@@ -175,7 +175,7 @@ describe.runIf((await findServer()) !== undefined)('a server of its own', async 
     const replica = await replicaOf(server);
     expect(await claim(-1)).toMatchObject({ claims: [], why: 'unbounded', events: [{ type: 'unbounded' }] });
     expect(await claim(-1)).toMatchObject({ claims: [], why: 'unbounded', events: [] });
-    expect((await lane.views.look()).unboundedAt).toBeGreaterThan(0);
+    expect((await lane.views.look()).closed).toMatchObject([{ cause: 'unbounded' }]);
     await replica.kill();
     await vi.waitUntil(
       async () => (await server.redis.info('replication')).includes('connected_slaves:0'),
@@ -186,9 +186,9 @@ describe.runIf((await findServer()) !== undefined)('a server of its own', async 
     const bounded = await claim(12_000);
     expect(bounded).toMatchObject({ claims: [], why: 'joining' });
     expect(bounded.againInMs).toBeGreaterThan(11_000);
-    expect((await lane.views.look()).unboundedAt).toBe(0);
+    expect((await lane.views.look()).closed).toMatchObject([{ cause: 'joining' }]);
     expect((await claim(0)).claims).toHaveLength(0);
-    await server.redis.hset(lane.keys.lane('default', 'lane'), 'mayLoseFrom', 0);
+    await server.redis.hset(lane.keys.lane('default', 'lane'), 'closed', '');
     expect((await claim(0)).claims).toHaveLength(1);
   });
 });

@@ -35,13 +35,13 @@ const LEDGER: Record<PollEffect['ledger'], { polls: number; countsFrom: number }
 
 /** The lane's record after the result of its probe. */
 const GATE: Record<PollEffect['gate'], object> = {
-  proven: { backingOff: '', stopped: '', onTrial: '0' },
-  answered: { backingOff: '', stopped: '', onTrial: '1' },
-  throttled: { backingOff: 'throttled', stopped: '', onTrial: '0', probe: '0' },
-  accused: { backingOff: '', stopped: '', onTrial: '1', accused: 'c:0:1' },
-  stopped: { backingOff: '', stopped: '403', onTrial: '1' },
-  failed: { backingOff: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
-  unused: { backingOff: 'throttled', stopped: '', onTrial: '1', probe: '0' },
+  proven: { causes: [], onTrial: '0' },
+  answered: { causes: [], onTrial: '1' },
+  throttled: { causes: ['throttled'], onTrial: '0', probe: '0' },
+  accused: { causes: [], onTrial: '1', accused: 'c:0:1' },
+  stopped: { causes: ['stopped'], onTrial: '1' },
+  failed: { causes: ['unreachable'], onTrial: '1', probe: '0' },
+  unused: { causes: ['throttled'], onTrial: '1', probe: '0' },
 };
 
 /** When the request is due as one that was never polled, and as one that was. */

@@ -5,28 +5,33 @@ import { SEND_EFFECTS, type SendResult } from '../../../src/engine/sending/effec
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { closedBy } from './closed-by.js';
 import { laneFixture, START } from './lane-fixture.js';
 
 const { redis, prefix } = testRedis('lane-status');
-const RECORD = { now: START, stopped: '', held: '', graceUntil: 0, backingOff: '', backoffUntil: 0 };
+const throttled = closedBy('throttled', { until: START + 1 });
 const allows = (from: GateState, to: GateState): boolean => from === to || to in GATE_STATE[from].next;
 
 describe('The state of a gate', () => {
   test('is open when nothing closes the lane', () => {
-    expect(gateState(RECORD)).toBe('open');
+    expect(gateState({ now: START, closed: [] })).toBe('open');
   });
 
   test('is backing off until the time of the backoff, and probing from then on', () => {
-    const backingOff = { ...RECORD, backingOff: 'throttled', backoffUntil: START + 1 };
-    expect(gateState(backingOff)).toBe('backingOff');
-    expect(gateState({ ...backingOff, now: START + 1 })).toBe('probing');
+    expect(gateState({ now: START, closed: [throttled] })).toBe('backingOff');
+    expect(gateState({ now: START + 1, closed: [throttled] })).toBe('probing');
   });
 
-  test('is the one that lasts longest when the lane is closed for several causes', () => {
-    const all = { ...RECORD, backingOff: 'throttled', backoffUntil: START + 1, graceUntil: START + 1 };
-    expect(gateState(all)).toBe('recovering');
-    expect(gateState({ ...all, held: 'by the operator' })).toBe('held');
-    expect(gateState({ ...all, held: 'by the operator', stopped: '403' })).toBe('stopped');
+  test('is the one that lasts longest when the lane is closed for several causes', async () => {
+    const lane = laneFixture(redis, prefix, 'several');
+    const state = async () => gateState(await lane.views.look(START));
+    await lane.stored.close('throttled', { until: START + 1 });
+    await lane.stored.close('recovering', { until: START + 1 });
+    expect(await state()).toBe('recovering');
+    await lane.stored.close('held', { why: 'by the operator' });
+    expect(await state()).toBe('held');
+    await lane.stored.close('stopped', { why: '403' });
+    expect(await state()).toBe('stopped');
   });
 
   test('can be reached from open, and left again', () => {

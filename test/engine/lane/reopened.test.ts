@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { firstClosed } from '../../../src/engine/lane/closed.js';
 import type { Messages } from '../../../src/engine/sending/message.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { sendOnce } from '../sending/local-service.js';
@@ -40,13 +41,13 @@ test('A 401 to a request from before the operator resumed the lane does not stop
 
   await vi.waitUntil(() => waiting.length === 3, PATIENCE);
   await refuseOne();
-  await vi.waitUntil(async () => (await lane.freshStatus()).stopped !== '', PATIENCE);
+  await vi.waitUntil(async () => firstClosed(await lane.freshStatus(), ['stopped']) !== undefined, PATIENCE);
   await lane.commands.lane('resume');
   await refuseOne();
   await vi.waitUntil(async () => (await lane.freshStatus()).inFlightSends === 1, PATIENCE);
   await refuseOne();
   await turn;
-  expect((await lane.freshStatus()).stopped).toBe('');
+  expect(firstClosed(await lane.freshStatus(), ['stopped'])).toBeUndefined();
 });
 
 test('A cause that stopped a lane does not stop it again once an operator has resumed it', async () => {
@@ -54,10 +55,10 @@ test('A cause that stopped a lane does not stop it again once an operator has re
   const { epoch } = await views.look();
   expect(await commands.stop('the account is blocked', epoch)).toBe(true);
   expect(await commands.stop('the account is blocked', epoch)).toBe(false);
-  expect((await views.look()).stopped).toBe('the account is blocked');
+  expect((await views.look()).closed).toMatchObject([{ cause: 'stopped', why: 'the account is blocked' }]);
   await commands.lane('resume');
   expect(await commands.stop('the account is blocked', epoch)).toBe(false);
-  expect((await views.look()).stopped).toBe('');
+  expect((await views.look()).closed).toMatchObject([{ cause: 'unattended' }]);
 });
 
 test('A resumed lane tries the service with one request before it sends at full speed', async () => {
@@ -73,7 +74,7 @@ test('A resumed lane tries the service with one request before it sends at full 
   if (claim === undefined) throw new Error('no claim');
 
   await it.settle(claim, 'stopped', undefined, { reason: 'the key is not accepted' });
-  expect((await it.views.look()).stopped).toBe('the key is not accepted');
+  expect(firstClosed(await it.views.look(), ['stopped'])?.why).toBe('the key is not accepted');
   await it.commands.lane('resume');
   const again = await it.claims.send({ ...turn, call: 2 });
   expect(again.claims.length).toBe(1);

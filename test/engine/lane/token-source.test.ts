@@ -194,14 +194,14 @@ test('a lane notes why it has no token and when it tries again, until its next c
   const credentials = await turnCredentials(lane, { ...source, get: async () => later });
   expect(await credentials.closed()).toMatchObject({ why: 'waiting' });
   const noted = await lane.freshStatus();
-  expect(noted.tokenReason).toBe(cause);
-  expect(noted.tokenAt - noted.now).toBeGreaterThan(3_000_000);
+  expect(noted.closed).toMatchObject([{ cause: 'noToken', why: cause }]);
+  expect((noted.closed[0]?.until ?? 0) - noted.now).toBeGreaterThan(3_000_000);
 
   // While it is trying again, the last reason says more than that there is no answer yet.
   await lane.commands.awaitToken('the account service has not answered yet', 0);
-  expect(await lane.freshStatus()).toMatchObject({ tokenReason: cause });
+  expect(await lane.freshStatus()).toMatchObject({ closed: [{ cause: 'noToken', why: cause }] });
   await sendClaims(lane).take({ turn: 'next', call: 1, want: 1, seen: 0 });
-  expect(await lane.freshStatus()).toMatchObject({ tokenReason: '', tokenAt: 0 });
+  expect(await lane.freshStatus()).toMatchObject({ closed: [] });
 });
 
 test('a lane says that it waits while the account service does not answer its first login', async () => {
@@ -217,7 +217,7 @@ test('a lane says that it waits while the account service does not answer its fi
   await vi.waitFor(
     async () =>
       expect(await lane.freshStatus()).toMatchObject({
-        tokenReason: 'the account service has not answered yet',
+        closed: [{ cause: 'noToken', why: 'the account service has not answered yet' }],
       }),
     SOON,
   );

@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import type { VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { OLDER_DATA } from '../../../src/campaign/block-codes.js';
+import { firstClosed } from '../../../src/engine/lane/closed.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
 import { openHighestClaims } from '../../../src/engine/recovery/highest-claims.js';
@@ -35,7 +36,7 @@ function place(name: string) {
     /** The lane has assigned claims up to this number. */
     assign: stored.assign,
     sequence: stored.sequence,
-    held: async () => (await readLaneStatus(lane)).held,
+    held: async () => firstClosed(await readLaneStatus(lane), ['held'])?.why ?? '',
     resume: () => commandStore(lane).lane('resume'),
     /** A process without a state file, which knows this claim, notices that Redis knows less. */
     notice: (seen: number) =>

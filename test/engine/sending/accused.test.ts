@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { firstClosed } from '../../../src/engine/lane/closed.js';
 import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
@@ -34,7 +35,7 @@ async function laneOf(name: string, recipients: number, most: number) {
     return [claimed.first, claimed.count];
   };
   const counts = async () => (await lane.state('c')).counts;
-  const stopped = async () => (await lane.views.look(now)).stopped;
+  const stopped = async () => firstClosed(await lane.views.look(now), ['stopped'])?.why ?? '';
   return { ...lane, claim, settle, next, counts, stopped };
 }
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { firstClosed } from '../../../src/engine/lane/closed.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -24,7 +25,7 @@ test('A failure that is settled twice counts once towards a backoff', async () =
   await lane.campaign('c', 5);
   const claims = await lane.claim();
   for (let time = 1; time <= 4; time += 1) await lane.settle(claims, 'unknown', START + time);
-  expect((await lane.views.look(START + 10)).backingOff).toBe('');
+  expect((await lane.views.look(START + 10)).closed).toEqual([]);
 });
 
 test('A settlement whose number now belongs to another batch is not applied to that batch', async () => {
@@ -121,7 +122,7 @@ test('A poll of a removed request does not reopen a lane that backs off and spen
   expect(poll.claims).toHaveLength(1);
   await lane.settlePolls(poll.claims, 'gone', now + 1);
   const view = await lane.views.look(now + 2);
-  expect([view.backingOff, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
+  expect([view.closed[0]?.cause, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);
   const probe = await lane.ask(now + 3, 5);
   expect(probe.claims).toHaveLength(1);
 });
@@ -159,10 +160,10 @@ test('A response to a request from before the operator resumed the lane does not
   await lane.campaign('c', 5);
   const claims = await lane.claim(START, 2);
   await lane.settle(claims.slice(0, 1), 'stopped', START, { reason: '403' });
-  expect((await lane.views.look(START)).stopped).toBe('403');
+  expect((await lane.views.look(START)).closed).toMatchObject([{ cause: 'stopped', why: '403' }]);
   await lane.commands.lane('resume');
   await lane.settle(claims.slice(1), 'stopped', START + 1, { reason: '403' });
-  expect((await lane.views.look(START + 1)).stopped).toBe('');
+  expect(firstClosed(await lane.views.look(START + 1), ['stopped'])).toBeUndefined();
 });
 
 test('The late result of an overdue request applies only to the recipients that are still unknown', async () => {

@@ -39,14 +39,14 @@ const LEDGER: Record<LedgerEffect, { sends: number; countsFrom: number }> = {
 
 /** The lane's record after the result of its probe. */
 const GATE: Record<GateEffect, object> = {
-  accepted: { backingOff: '', stopped: '', onTrial: '0' },
-  proven: { backingOff: '', stopped: '', onTrial: '0' },
-  answered: { backingOff: '', stopped: '', onTrial: '1' },
-  throttled: { backingOff: 'throttled', stopped: '', onTrial: '0', probe: '0' },
-  accused: { backingOff: '', stopped: '', onTrial: '1', accused: 'c:0:2' },
-  stopped: { backingOff: '', stopped: '403', onTrial: '1' },
-  failed: { backingOff: 'unreachable', stopped: '', onTrial: '1', probe: '0' },
-  unused: { backingOff: 'throttled', stopped: '', onTrial: '1', probe: '0' },
+  accepted: { causes: [], onTrial: '0' },
+  proven: { causes: [], onTrial: '0' },
+  answered: { causes: [], onTrial: '1' },
+  throttled: { causes: ['throttled'], onTrial: '0', probe: '0' },
+  accused: { causes: [], onTrial: '1', accused: 'c:0:2' },
+  stopped: { causes: ['stopped'], onTrial: '1' },
+  failed: { causes: ['unreachable'], onTrial: '1', probe: '0' },
+  unused: { causes: ['throttled'], onTrial: '1', probe: '0' },
 };
 
 const PLANNED = { planned: 2, sending: 0 };

@@ -528,7 +528,8 @@ test('An endpoint learns once that a lane is stopped, and not if it is open agai
   const { add, turn, pass, keys, stored } = fixture();
   await redis.sadd(keys.lanes, 'default');
   const { id } = await add(receiver);
-  const stop = (stopped: string, epoch: number) => stored.changeRecord({ stopped, epoch });
+  const stop = (why: string, epoch: number) =>
+    stored.changeRecord({ closed: why === '' ? '' : JSON.stringify({ stopped: { why, since: 1 } }), epoch });
   await stop('the service answered 403', 7);
   await turn(id);
   await turn(id);

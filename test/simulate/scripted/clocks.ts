@@ -84,6 +84,11 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
           from: 'recovery = recovering,',
           to: 'recovery = ending,',
         },
+        {
+          file: 'engine/lane/correct-clock.lua',
+          from: "recovering(entry['until'])",
+          to: "ending(entry['until'])",
+        },
       ],
     },
   },

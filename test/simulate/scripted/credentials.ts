@@ -68,7 +68,7 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
         {
           file: 'engine/lane/command-lane.lua',
           from: 'if not GATE.stopped(lane, epoch, reason) then return 0 end',
-          to: 'lane.stopped = reason',
+          to: 'lane.closed.stopped = { why = reason, since = lane.time }',
         },
       ],
     },

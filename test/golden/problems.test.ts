@@ -79,10 +79,13 @@ const REQUESTS: readonly Request[] = [
   ),
   ['POST /v1/find'],
   ['POST /v1/find', { number: '0770' }],
+  ['POST /v1/find', { number: '07700 900101', country: 'ZZ' }],
   ['POST /v1/find', { number: to, nubmer: 1 }],
   ['GET /v1/lanes/nowhere'],
   ['POST /v1/suppressions', { numbers: ['nobody'] }],
   ['POST /v1/suppressions', { numbers: [7] }],
+  ['POST /v1/suppressions', { numbers: [to, '07700 900102'] }],
+  ['POST /v1/suppressions/remove', { numbers: [to, '07700 900102'] }],
   ['POST /v1/outboxes', { name: 'box' }],
   ...each(
     'POST /v1/outboxes',

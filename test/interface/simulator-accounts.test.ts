@@ -214,16 +214,18 @@ describe('GET /api/RefreshToken', () => {
   });
 
   it('revokes all tokens of a session whose used refresh token is presented again, and counts the reuse', async () => {
+    const other = pairOf(await reply(origin, LOGIN));
     const first = pairOf(await reply(origin, LOGIN));
     const second = pairOf(await reply(origin, refresh(first.RefreshToken)));
     expect((await reply(origin, refresh(first.RefreshToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
     expect((await reply(origin, refresh(second.RefreshToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
     expect((await reply(origin, send(second.AccessToken))).statusLine).toBe('HTTP/1.1 401 Unauthorized');
+    expect((await reply(origin, send(other.AccessToken))).statusLine).toBe('HTTP/1.1 201 Created');
     expect(simulator.summary()).toMatchObject({
       reusedRefreshTokens: 1,
       refreshes: 3,
       refreshesGranted: 1,
-      logins: 1,
+      logins: 2,
     });
   });
 

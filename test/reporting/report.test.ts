@@ -278,19 +278,6 @@ test('A search ends when its signal fires', async () => {
   await expect(found.next()).rejects.toThrow('gone');
 });
 
-test('Suppressed numbers are read with the given country, and an error names the position of the number', async () => {
-  const config = { ...deps.config, defaultCountry: undefined };
-  const list = openSuppressionList({ ...deps, config, finder: openLanes(deps) });
-  const national = mobile(2_200).replace('+44', '0');
-  await expect(list.add([mobile(2_201), national])).rejects.toMatchObject({
-    field: 'numbers/1',
-    message: expect.stringMatching(/^number 2: "0\d+" has no calling code/),
-  });
-  expect(await list.add([mobile(2_201), national], { country: 'GB' })).toMatchObject({ numberCount: 2 });
-  await expect(list.remove([national], { country: 'ZZ' })).rejects.toMatchObject({ field: 'country' });
-  expect(await list.remove([mobile(2_201), national], { country: 'GB' })).toMatchObject({ numberCount: 2 });
-});
-
 test('Reading many numbers does not block the event loop', async () => {
   const list = openSuppressionList({ ...deps, finder: openLanes(deps) });
   let turns = 0;

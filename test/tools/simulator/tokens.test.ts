@@ -27,18 +27,6 @@ it('A token without exp expires too', async () => {
   expect(office.accountOf(AccessToken, NOW + 2_500)).toBeUndefined();
 });
 
-it('A refresh token that is used twice revokes only its own family', async () => {
-  const office = new TokenIssuer(SETTINGS, seededRandom(1), () => {});
-  const [session, other] = [office.openSession('acme', 'A-1'), office.openSession('acme', 'A-1')];
-  const [pair, otherPair] = [await office.issue(session, NOW), await office.issue(other, NOW)];
-  expect(office.redeem(pair.RefreshToken, NOW)).toEqual({ kind: 'redeemed', session });
-  expect(office.redeem(pair.RefreshToken, NOW)).toEqual({ kind: 'reused' });
-  expect(office.accountOf(pair.AccessToken, NOW)).toBeUndefined();
-  expect(office.accountOf(otherPair.AccessToken, NOW)).toBe('A-1');
-  expect(office.redeem(otherPair.RefreshToken, NOW + 10_000)).toEqual({ kind: 'expired' });
-  expect(office.reused).toBe(1);
-});
-
 it('All tokens of an account share the quota of that account', async () => {
   const { simulator, send } = await simulatorUnderTest({
     keys: [{ account: 'A-1', quota: 2 }],

@@ -88,8 +88,8 @@ type JsonOf<Name extends FieldName> = Fields[Name]['kind'] extends 'time'
 /** The schemas of members by their names. */
 export type Members<Name extends FieldName> = {
   readonly [Each in Name]: Each extends 'message'
-    ? z.ZodType<JsonOf<Each>>
-    : z.ZodOptional<z.ZodType<JsonOf<Each>>>;
+    ? z.ZodType<JsonOf<Each>, JsonOf<Each>>
+    : z.ZodOptional<z.ZodType<JsonOf<Each>, JsonOf<Each>>>;
 };
 
 /** What a client sends as some fields. */

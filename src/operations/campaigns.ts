@@ -35,7 +35,7 @@ const COMMAND = {
 
 /** Accepts every spelling that {@link parseWantedStatus} accepts; the documentation lists the states. */
 const reportedStatus = z.preprocess(
-  (text) => (typeof text === 'string' ? (parseWantedStatus(text) ?? text) : text),
+  (text: string | undefined) => (typeof text === 'string' ? (parseWantedStatus(text) ?? text) : text),
   z.enum(WANTED_STATUSES),
 );
 

@@ -117,8 +117,10 @@ const ALL = [
   webhooks.removeWebhook,
 ];
 
+/** An operation, with its name and its schemas as they are written in its row. */
+export type OperationRow = (typeof ALL)[number];
 /** The name of an operation. */
-export type OperationName = (typeof ALL)[number]['name'];
+export type OperationName = OperationRow['name'];
 
 /** Every operation, in the order of the documentation. */
 export const OPERATIONS: readonly Operation[] = ALL;

@@ -19,7 +19,9 @@ export const filterMembers = perFilter(({ longest, most, description }) => {
   const value = z.string().min(1).max(longest);
   return (most === undefined ? value : several(value, most)).optional().describe(description);
 }) as {
-  readonly [Name in keyof ListFilters]-?: z.ZodOptional<z.ZodType<NonNullable<ListFilters[Name]>>>;
+  readonly [Name in keyof ListFilters]-?: z.ZodOptional<
+    z.ZodType<NonNullable<ListFilters[Name]>, NonNullable<ListFilters[Name]>>
+  >;
 };
 
 /** The flags of the command. */

@@ -312,9 +312,10 @@ export const page = <
   const Group extends Tag,
   Input extends z.ZodObject,
   Item extends z.ZodType,
+  const Member extends string,
   const Why extends string | undefined = undefined,
 >(
-  row: Written<Page<Input, Item>> & Literal<z.output<Input>, Name, Group, Why>,
+  row: Written<Page<Input, Item>> & Literal<z.output<Input>, Name, Group, Why> & { readonly member: Member },
 ) => ({ ...row, kind: 'page' as const });
 
 /** Defines an operation that returns a list of any length. */

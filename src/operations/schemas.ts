@@ -19,19 +19,25 @@ export const LANE_FLAG = { short: '-l', value: 'name' } as const;
  * The schema of a list that may be long. What it accepts is an array, or over HTTP a list whose items are parsed each time that they are read:
  * read it in order, and keep no more of it than you need.
  */
-export const longList = <Item extends z.ZodType>(item: Item): z.ZodType<Iterable<z.output<Item>>> =>
-  z.array(item).min(1);
+export const longList = <Item extends z.ZodType>(
+  item: Item,
+): z.ZodType<Iterable<z.output<Item>>, readonly z.input<Item>[]> => z.array(item).min(1);
 
 /** What the library returns, for operations that HTTP lacks: their output has no schema, because no client reads it. */
 export const ofLibrary = <Value>() => z.custom<Value>();
 
-/** A member of an address that may be given several times. Given once, it arrives as a text. */
+/** A member of an address that may be given several times. Given once, it arrives as one value. */
 export const several = <Item extends z.ZodType>(item: Item, most: number) =>
-  z.preprocess((given) => (given === undefined ? undefined : [given].flat()), z.array(item).min(1).max(most));
+  z.preprocess(
+    (given: z.input<Item> | readonly z.input<Item>[] | undefined) =>
+      given === undefined ? undefined : [given].flat(),
+    z.array(item).min(1).max(most),
+  );
 
 /** A switch in the address of a request, which has only texts. */
 export const yesOrNo = z.preprocess(
-  (text) => (text === 'true' ? true : text === 'false' ? false : text),
+  (text: boolean | 'true' | 'false' | undefined) =>
+    text === 'true' ? true : text === 'false' ? false : text,
   z.boolean(),
 );
 

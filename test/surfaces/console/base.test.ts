@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { Ledger } from '../../../src/campaign/live-views.js';
 import { perName, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
-import type { Schemas } from '../../../src/surfaces/console/base/api.js';
 import { withFilters } from '../../../src/surfaces/console/base/filters.js';
 import { masked, maskedAsWritten } from '../../../src/surfaces/console/base/masked.js';
 import { ratesOf } from '../../../src/surfaces/console/base/progress.js';
@@ -61,7 +61,7 @@ const iso = (ms: number): string => new Date(ms).toISOString();
 const MINUTE = 60_000;
 
 /** A ledger with a window of an hour in 384 buckets. */
-function ledgerOf(sends: (minutesAgo: number) => number): Schemas['Ledger'] {
+function ledgerOf(sends: (minutesAgo: number) => number): Ledger {
   const width = 9_375;
   const first = Math.floor((NOW - 60 * MINUTE) / width);
   const buckets = Array.from({ length: 384 }, (_, at) => {

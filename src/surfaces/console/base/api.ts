@@ -1,5 +1,9 @@
+import type { ErrorItem } from 'built/campaign/error-codes.js';
+import type { OperationRow } from 'built/operations/index.js';
+import type { Page, Upload } from 'built/operations/operation.js';
+import type { campaignRequest } from 'built/surfaces/http/campaign-request.js';
 import createClient from 'openapi-fetch';
-import type { components, operations, paths } from '../generated/api.js';
+import type { z } from 'zod';
 import commands from '../generated/commands.json' with { type: 'json' };
 import { texts } from './texts.js';
 
@@ -25,34 +29,42 @@ export interface Command {
   readonly fields: Readonly<Record<string, Field>>;
 }
 
-export type Schemas = components['schemas'];
-export type Name = keyof operations & keyof typeof commands;
+/** The operations, by their names. */
+type Rows = { readonly [Row in OperationRow as Row['name']]: Row };
+export type Name = keyof Rows & keyof typeof commands;
 
-type Parameters<Op> = Op extends { parameters: infer All } ? All : never;
-type Present<Type> = Exclude<Type, undefined> extends never ? unknown : Exclude<Type, undefined>;
-type Members<All, Place extends string> = All extends { [P in Place]?: infer Found }
-  ? Present<Found>
-  : unknown;
-type Json<Content> = Content extends { content: { 'application/json': infer Found } } ? Found : undefined;
-type Body<Op> = Op extends { requestBody?: infer Given } ? Present<Json<Exclude<Given, undefined>>> : unknown;
+/** What a page of a list is asked for besides its filters. */
+interface PageInput {
+  readonly limit?: number | string;
+  readonly cursor?: string;
+}
+
+/** A campaign with its recipients, as a client describes it. */
+type CampaignInput = z.input<typeof campaignRequest> & { readonly 'Idempotency-Key'?: string };
 
 /** The members of the path, the query, and the body of an operation, side by side. */
-export type Input<Op extends Name> = Members<Parameters<operations[Op]>, 'path'> &
-  Members<Parameters<operations[Op]>, 'query'> &
-  Partial<Members<Parameters<operations[Op]>, 'header'>> &
-  Body<operations[Op]>;
+export type Input<Op extends Name> = Rows[Op] extends Upload
+  ? CampaignInput
+  : Rows[Op] extends Page
+    ? z.input<Rows[Op]['input']> & PageInput
+    : z.input<Rows[Op]['input']>;
 
 /** What an operation returns. */
-export type Output<Op extends Name> = Json<
-  operations[Op]['responses'][keyof operations[Op]['responses'] & (200 | 201 | 202)]
->;
+export type Output<Op extends Name> = Rows[Op] extends {
+  readonly member: infer Member;
+  readonly item: infer Item;
+}
+  ? { readonly [M in Member & string]: readonly z.output<Item>[] } & { readonly nextCursor?: string | null }
+  : Rows[Op] extends { readonly output: infer Value }
+    ? z.output<Value>
+    : undefined;
 
 /** Why a request was not answered as asked: a problem of the API, or that the server cannot be reached (`offline`). */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: string;
   readonly status: number;
-  readonly errors: readonly Schemas['ErrorItem'][];
+  readonly errors: readonly ErrorItem[];
   /** The whole problem document, with members of its own. */
   readonly detail: Readonly<Record<string, unknown>>;
 
@@ -60,7 +72,7 @@ export class ApiError extends Error {
     super(String(problem['detail'] ?? problem['title'] ?? `The server responded with ${status}.`));
     this.status = status;
     this.code = String(problem['code'] ?? 'failed');
-    this.errors = (problem['errors'] as readonly Schemas['ErrorItem'][] | undefined) ?? [];
+    this.errors = (problem['errors'] as readonly ErrorItem[] | undefined) ?? [];
     this.detail = problem;
   }
 
@@ -85,7 +97,7 @@ export function whenSignedOut(listener: () => void): void {
 }
 
 const baseUrl = globalThis.location?.origin ?? '';
-const client = createClient<paths>({ baseUrl, credentials: 'same-origin' });
+const client = createClient({ baseUrl, credentials: 'same-origin' });
 
 /** The error that a response says. */
 export function refusal(status: number, problem: unknown): ApiError {

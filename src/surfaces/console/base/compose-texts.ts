@@ -1,4 +1,4 @@
-import type { Schemas } from './api.js';
+import type { Preview } from 'built/campaign/preview-views.js';
 import { countryText } from './countries.js';
 import { counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
@@ -48,7 +48,7 @@ export const newTexts = {
   checking: 'Uploading the list for the check',
   reading: 'The server reads the list',
   outdated: 'You have changed something since this check.',
-  countries: (all: Schemas['Preview']['countries']) =>
+  countries: (all: Preview['countries']) =>
     all
       .map(
         ({ country, callingCode, numberCount }) =>
@@ -89,7 +89,7 @@ export const newTexts = {
 
   leftOut: 'Left out',
   leftOutNone: 'none',
-  duplicatesText: (count: number, repeats: Schemas['Preview']['repeats']) =>
+  duplicatesText: (count: number, repeats: Preview['repeats']) =>
     `${counted(count, 'duplicate')} (${repeats.map(({ line, firstLine }) => `line ${line} repeats line ${firstLine}`).join(', ')}${count > repeats.length ? ', …' : ''})`,
   invalidText: (count: number) => counted(count, 'invalid row'),
   sentBefore: 'Texted with this in the last 24 hours',

@@ -1,15 +1,15 @@
 import { batch, computed, effect, signal } from '@preact/signals';
+import type { Ledger, LiveCampaign, LiveData, LiveLane, Overview } from 'built/campaign/live-views.js';
 import { useEffect } from 'preact/hooks';
-import type { Schemas } from './api.js';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
 import { endSession, mayRun, session } from './session.js';
 
 /** What there is to see: which campaigns run, in their order, and which lanes there are. */
-export const overview = signal<Schemas['Overview'] | null>(null);
+export const overview = signal<Overview | null>(null);
 /** Campaigns by their ids, with null for those that do not exist; lanes and ledgers by the names of their lanes. */
-export const liveCampaigns = signal<ReadonlyMap<string, Schemas['LiveCampaign'] | null>>(new Map());
-export const liveLanes = signal<ReadonlyMap<string, Schemas['LiveLane']>>(new Map());
-export const ledgers = signal<ReadonlyMap<string, Schemas['Ledger']>>(new Map());
+export const liveCampaigns = signal<ReadonlyMap<string, LiveCampaign | null>>(new Map());
+export const liveLanes = signal<ReadonlyMap<string, LiveLane>>(new Map());
+export const ledgers = signal<ReadonlyMap<string, Ledger>>(new Map());
 
 export const streamState = signal<StreamState | 'paused' | 'hidden'>('connecting');
 export const isPaused = signal(false);
@@ -49,15 +49,15 @@ const put = <Value>(all: { value: ReadonlyMap<string, Value> }, name: string, va
 
 /** What each item of the stream changes; the names and types of items are those of the server. */
 const CHANGES: Readonly<Record<string, (data: never) => void>> = {
-  tick({ at, redis: state }: Schemas['Tick']) {
+  tick({ at, redis: state }: LiveData['tick']) {
     redis.value = state;
     if (state === 'ok') lastTick.value = { at: Date.parse(at), arrivedAt: performance.now() };
   },
-  overview: (data: Schemas['Overview']) => (overview.value = data),
-  campaign: (data: Schemas['LiveCampaign']) => put(liveCampaigns, data.status.id, data),
-  lane: (data: Schemas['LiveLane']) => put(liveLanes, data.status.name, data),
-  ledger: (data: Schemas['Ledger']) => put(ledgers, data.lane, data),
-  gone: ({ campaign }: Schemas['Gone']) => put(liveCampaigns, campaign, null),
+  overview: (data: Overview) => (overview.value = data),
+  campaign: (data: LiveCampaign) => put(liveCampaigns, data.status.id, data),
+  lane: (data: LiveLane) => put(liveLanes, data.status.name, data),
+  ledger: (data: Ledger) => put(ledgers, data.lane, data),
+  gone: ({ campaign }: LiveData['gone']) => put(liveCampaigns, campaign, null),
   gap: () => (hasGap.value = true),
 };
 

@@ -1,8 +1,8 @@
+import type { ProgressSample } from 'built/campaign/live-views.js';
 import { sentOf } from '../../../campaign/recipient.js';
-import type { Schemas } from './api.js';
 
 /** Sends per minute between the samples. Messages that were released after a 429 make none negative. */
-export function ratesOf(samples: readonly Schemas['ProgressSample'][]) {
+export function ratesOf(samples: readonly ProgressSample[]) {
   return samples.slice(1).flatMap((sample, at) => {
     const before = samples[at] ?? sample;
     const [from, to] = [Date.parse(before.at), Date.parse(sample.at)];

@@ -1,4 +1,4 @@
-import type { Schemas } from './api.js';
+import type { Ledger } from 'built/campaign/live-views.js';
 
 const SIZE: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
@@ -12,7 +12,7 @@ export function durationMs(text: string): number {
  * The buckets of a ledger in at most this many columns on each side of now; the sums stay the same. `coming`: how many permits return in a
  * column, and when the `first` of them. `counted`: how many requests count against the quota, whenever that changes. Times are in ms.
  */
-export function stripOf(ledger: Schemas['Ledger'], columns: number) {
+export function stripOf(ledger: Ledger, columns: number) {
   const window = durationMs(ledger.span);
   const bucket = Math.max(1, durationMs(ledger.width));
   const width = bucket * Math.max(1, Math.ceil(window / bucket / columns));

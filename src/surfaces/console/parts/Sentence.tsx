@@ -1,4 +1,4 @@
-import type { Schemas } from '../base/api.js';
+import type { Waiting } from 'built/campaign/live-views.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
@@ -6,7 +6,7 @@ import { CommandButton } from './CommandDialog.js';
 import { useNow } from './Time.js';
 
 /** Why something waits, as the command line says it, and how long that still takes. `lane`: the lane whose screen this is. */
-export function Sentence({ waiting, lane }: { waiting: Schemas['Waiting']; lane?: string }) {
+export function Sentence({ waiting, lane }: { waiting: Waiting; lane?: string }) {
   const { text, until, tone, code } = waiting;
   const left = Date.parse(until ?? '') - useNow();
   // The bucket that frees the permit is on the screen of its lane.
@@ -21,7 +21,7 @@ export function Sentence({ waiting, lane }: { waiting: Schemas['Waiting']; lane?
   );
 }
 
-interface RemedyProps extends Pick<Schemas['Waiting'], 'remedy' | 'lane'> {
+interface RemedyProps extends Pick<Waiting, 'remedy' | 'lane'> {
   readonly campaign?: string | null;
   readonly about: string;
 }

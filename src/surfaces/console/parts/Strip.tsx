@@ -1,5 +1,5 @@
+import type { Ledger } from 'built/campaign/live-views.js';
 import { useMemo } from 'preact/hooks';
-import type { Schemas } from '../base/api.js';
 import { durationMs, freedAt, stripOf } from '../base/strip.js';
 import { texts } from '../base/texts.js';
 import { timeText } from '../base/times.js';
@@ -25,7 +25,7 @@ const INK = {
 } as const;
 
 interface StripProps {
-  readonly ledger: Schemas['Ledger'];
+  readonly ledger: Ledger;
   readonly zone: string | null;
   /** When the permit returns that something waits for; its bucket is marked. */
   readonly until: string | null;

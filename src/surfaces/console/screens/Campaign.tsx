@@ -1,7 +1,7 @@
+import type { CampaignStatus } from 'built/campaign/views.js';
 import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
 import { separatorIn } from '../../../campaign/separators.js';
-import type { Schemas } from '../base/api.js';
 import { liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
@@ -64,7 +64,7 @@ function CampaignWith({ id }: { readonly id: string }) {
   );
 }
 
-function Commands({ status }: { readonly status: Schemas['CampaignStatus'] }) {
+function Commands({ status }: { readonly status: CampaignStatus }) {
   const { id, lane, state, counts, name } = status;
   const accepted: readonly string[] = CAMPAIGN_STATE[state].commands;
   const common = { input: { id }, lane };
@@ -91,7 +91,7 @@ function Commands({ status }: { readonly status: Schemas['CampaignStatus'] }) {
   );
 }
 
-function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
+function About({ status }: { readonly status: CampaignStatus }) {
   const { zone, requests, duplicates, invalid, cost, window, completion, createdBy } = status;
   return (
     <Section title={words.facts}>
@@ -121,7 +121,7 @@ function About({ status }: { readonly status: Schemas['CampaignStatus'] }) {
   );
 }
 
-type Cost = NonNullable<Schemas['CampaignStatus']['cost']>;
+type Cost = NonNullable<CampaignStatus['cost']>;
 
 function costOf({ accepted, total, currency, unpriced }: Cost): string {
   const soFar = accepted === null ? null : moneyText(accepted, currency);

@@ -1,4 +1,5 @@
-import type { Schemas } from '../base/api.js';
+import type { LiveLane } from 'built/campaign/live-views.js';
+import type { LaneStatus } from 'built/campaign/views.js';
 import { durationMs } from '../base/strip.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
@@ -9,7 +10,7 @@ import { Table } from '../parts/Table.js';
 const words = texts.lane;
 
 /** Lanes with their quota, how fast they send, and why they wait. */
-export function LaneList({ lanes }: { readonly lanes: readonly Schemas['LiveLane'][] | null }) {
+export function LaneList({ lanes }: { readonly lanes: readonly LiveLane[] | null }) {
   return (
     <>
       <p class="quiet">{words.about}</p>
@@ -34,12 +35,12 @@ export function LaneList({ lanes }: { readonly lanes: readonly Schemas['LiveLane
 
 const TONES: Readonly<Record<string, string>> = { open: 'good', stopped: 'bad', waiting: '' };
 
-export function LaneState({ status: { state } }: { readonly status: Schemas['LaneStatus'] }) {
+export function LaneState({ status: { state } }: { readonly status: LaneStatus }) {
   return <span class={`badge ${TONES[state] ?? 'warning'}`}>{stateText(state)}</span>;
 }
 
 /** How much of the quota is used. */
-export function Quota({ status: { quota } }: { readonly status: Schemas['LaneStatus'] }) {
+export function Quota({ status: { quota } }: { readonly status: LaneStatus }) {
   const { limit, learned, span } = quota;
   const used = Math.round(quota.used.send + quota.used.poll);
   const text = words.quotaText(used, limit, spanText(durationMs(span)));

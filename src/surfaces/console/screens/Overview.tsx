@@ -1,4 +1,4 @@
-import type { Schemas } from '../base/api.js';
+import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/live-views.js';
 import { hasGap, liveCampaigns, liveLanes, overview, recentEvents } from '../base/live.js';
 import { eventText, labelOf, texts } from '../base/texts.js';
 import { Bar, Progress } from '../parts/Bar.js';
@@ -25,7 +25,7 @@ export function Overview() {
         {now.attention.length === 0 && <p class="quiet">✓ {texts.overview.allWell}</p>}
         <ul class="entries">
           {now.attention.map((item) => (
-            <Attention key={`${item.code} ${item.lane} ${item.campaign}`} {...item} />
+            <NeedsAttention key={`${item.code} ${item.lane} ${item.campaign}`} {...item} />
           ))}
         </ul>
       </Section>
@@ -48,10 +48,10 @@ export function Overview() {
 
 const URGENT: Readonly<Record<string, number>> = { bad: 2e6, warning: 1e6 };
 /** Lanes that are closed come first, then those that send most. */
-const busy = ({ waiting, perMinute }: Schemas['LiveLane']): number =>
+const busy = ({ waiting, perMinute }: LiveLane): number =>
   (URGENT[waiting?.tone ?? ''] ?? 0) + perMinute.reduce((sum, count) => sum + count, 0);
 
-function Attention({ code, text, lane, campaign, name, remedy }: Schemas['Attention']) {
+function NeedsAttention({ code, text, lane, campaign, name, remedy }: Attention) {
   const about = name ?? lane ?? '';
   const place = campaign ? `campaigns/${campaign}` : lane && `lanes/${encodeURIComponent(lane)}`;
   return (
@@ -71,7 +71,7 @@ function Attention({ code, text, lane, campaign, name, remedy }: Schemas['Attent
   );
 }
 
-function Running({ status: { id, name, lane, counts }, waiting, sendsPerMinute }: Schemas['LiveCampaign']) {
+function Running({ status: { id, name, lane, counts }, waiting, sendsPerMinute }: LiveCampaign) {
   return (
     <li class="stack">
       <div class="row">

@@ -1,5 +1,7 @@
+import type { ReportRow } from 'built/campaign/recipient-views.js';
+import type { CampaignStatus } from 'built/campaign/views.js';
 import { useMemo, useState } from 'preact/hooks';
-import { call, type Schemas } from '../base/api.js';
+import { call } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
 import { useSlowly } from '../base/loaded.js';
 import type { LoadedPage } from '../base/pages.js';
@@ -10,10 +12,10 @@ import { Section } from '../parts/Section.js';
 import { type Column, PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 
-type Row = Schemas['ReportRow'];
+type Row = ReportRow;
 
 /** The recipients of a campaign in the order of its list, or those in one state. */
-export function Recipients({ status }: { readonly status: Schemas['CampaignStatus'] }) {
+export function Recipients({ status }: { readonly status: CampaignStatus }) {
   const { id, counts, zone, duplicates, invalid } = status;
   const [filters] = useFilters();
   const [number, setNumber] = useState('');

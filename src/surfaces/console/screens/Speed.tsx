@@ -1,4 +1,5 @@
-import { call, type Schemas } from '../base/api.js';
+import type { CampaignStatus } from 'built/campaign/views.js';
+import { call } from '../base/api.js';
 import { serverNow } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';
 import { ratesOf } from '../base/progress.js';
@@ -9,7 +10,7 @@ import { Figure, HEIGHT, type Mark, placeOf, SHORT_MS } from '../parts/Chart.js'
 import { Table } from '../parts/Table.js';
 
 /** How fast the campaign has been sent, and what slowed it down: 429s within the window of its lane, and pauses by people. */
-export function Speed({ status }: { readonly status: Schemas['CampaignStatus'] }) {
+export function Speed({ status }: { readonly status: CampaignStatus }) {
   const { id, lane, zone, counts, state } = status;
   const { data } = useLoaded(id + useSlowly(JSON.stringify(counts)), async (signal) => {
     const [{ samples }, { throttledAt }] = await Promise.all([

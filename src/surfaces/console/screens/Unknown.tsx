@@ -1,6 +1,6 @@
+import type { CampaignStatus } from 'built/campaign/views.js';
 import { useEffect } from 'preact/hooks';
 import { RESEND_POSSIBLE, RESOLUTIONS } from '../../../campaign/resolutions.js';
-import type { Schemas } from '../base/api.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
 import { mayRun } from '../base/session.js';
@@ -15,7 +15,7 @@ const words = texts.unknown;
 const SHOWN = 3;
 
 /** The requests whose outcome is unknown, with what is known about each, and the three ways to settle them. */
-export function Unknown({ status }: { readonly status: Schemas['CampaignStatus'] }) {
+export function Unknown({ status }: { readonly status: CampaignStatus }) {
   const { id, lane, zone, counts } = status;
   const now = useNow();
   const { data: people } = useLoaded(`${id} ${counts.unknown}`, async (signal) => {
@@ -91,7 +91,7 @@ export function Unknown({ status }: { readonly status: Schemas['CampaignStatus']
   );
 }
 
-type SettleProps = { status: Schemas['CampaignStatus']; request?: string; count: number };
+type SettleProps = { status: CampaignStatus; request?: string; count: number };
 
 /** Settles one request, or all of them. */
 function Settle({ status: { id, lane, name }, request, count }: SettleProps) {

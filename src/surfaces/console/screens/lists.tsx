@@ -1,5 +1,7 @@
+import type { SuppressionOperation } from 'built/campaign/suppression.js';
+import type { CampaignStatus } from 'built/campaign/views.js';
 import type { ComponentChildren } from 'preact';
-import type { Name, Schemas } from '../base/api.js';
+import type { Name } from '../base/api.js';
 import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
@@ -46,7 +48,7 @@ const withReason = (text: string, reason: string | null): string =>
   reason === null ? text : `${text}: ${reason}`;
 
 /** How fast it is sent, or how long it took. */
-function paceOf({ rate, endedAt, sendAt, createdAt }: Schemas['CampaignStatus']) {
+function paceOf({ rate, endedAt, sendAt, createdAt }: CampaignStatus) {
   if (endedAt !== null)
     return listTexts.campaigns.took(spanText(Date.parse(endedAt) - Date.parse(sendAt ?? createdAt)));
   return rate === null ? null : texts.campaign.perMinute(rate / 60);
@@ -67,7 +69,7 @@ const CampaignLink = ({ id, name = id }: { readonly id: string; readonly name?: 
   <a href={`/console/campaigns/${id}`}>{name}</a>
 );
 
-function changeOf({ change, numberCount }: Pick<Schemas['SuppressionOperation'], 'change' | 'numberCount'>) {
+function changeOf({ change, numberCount }: Pick<SuppressionOperation, 'change' | 'numberCount'>) {
   return `${countText(numberCount)} ${listTexts.suppressions.changes[change]}`;
 }
 

@@ -24,8 +24,8 @@ export interface ApiKey extends KeyLimits {
   /** The lanes that the key is limited to; null: all lanes. */
   readonly lanes: readonly string[] | null;
   /**
-   * `expired`: its time is over; `invalid`: it does not work, because its digest was made without `SECRETS_KEY`, with another one,
-   * or by an earlier version, or because it was restored from a backup after it had been revoked. Revoke it and create another.
+   * `expired`: its time is over; `invalid`: it does not work, because its digest was made without `SECRETS_KEY` or with another
+   * one, or because it was restored from a backup after it had been revoked. Revoke it and create another.
    */
   readonly state: 'active' | 'expired' | 'invalid';
   readonly createdAt: string;

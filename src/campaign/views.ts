@@ -129,10 +129,7 @@ export const campaignStatus = z
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
     createdBy: actor.nullable().describe('Null if the stored campaign was damaged'),
-    idempotencyKey: z
-      .string()
-      .nullable()
-      .describe('Null if the campaign has none, or an older version created it'),
+    idempotencyKey: z.string().nullable().describe('Null if the campaign has none'),
     sendAt: time.nullable().describe('When sending began or will begin; null while importing'),
     ...returnedFields,
     zone: z

@@ -134,7 +134,7 @@ export function createEventFeed({
   };
 
   const toItem = async ({ id, json }: LoggedEvent): Promise<FeedItem> => {
-    // Volley wrote it; an event of an older version has at least a type.
+    // Volley wrote it.
     const event: BroadcastEvent = JSON.parse(json);
     const lane = (await lanes?.nameOf(event.lane)) ?? event.lane;
     const named =

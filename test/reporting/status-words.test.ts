@@ -38,7 +38,7 @@ async function accepted(recipients: number, words?: readonly PlacedWord[], lette
         [],
         [{ requestId: 'other', sender: null, letters: byDigits, words: ownWords }],
       ),
-    waiting: () => lane.notifications.waiting(NOTIFIED.early),
+    waiting: () => lane.notifications.waiting(),
     version: () => reportVersion(redis, keys, id),
     async poll(reported: string, ownWords?: readonly PlacedWord[]): Promise<void> {
       polls += 1;

@@ -97,9 +97,8 @@ interface ApiKeyDeps {
 export function apiKeyService(deps: ApiKeyDeps) {
   const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey, currency } = deps;
   const sessions = sessionStore(deps);
-  // One key for each purpose. Earlier versions had one for both.
-  const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys', 'api keys');
-  const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys', 'api keys');
+  const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys');
+  const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys');
   const revoked = revokedKeys(redis, keys, recordDigests);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
   const opened = (id: string, json: string, isRevoked: boolean): Stored => {
@@ -180,7 +179,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const at = made.findIndex((maker) => maker !== null);
     const secretMaker = made[at];
     if (stored === null || stored.key === null || !secretMaker || isEnded) return null;
-    // The tombstone may be of the digest that is stored, of an earlier version or the previous SECRETS_KEY.
+    // The tombstone may be of the digest that is stored, which the previous SECRETS_KEY has made.
     if (secretMaker !== 'current' && (await hasEnded(secrets[at]?.digest ?? NO_DIGEST))) return null;
     return { ...stored, key: stored.key, at, secretMaker };
   };
@@ -203,7 +202,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     );
     return valid && { ...valid, session };
   };
-  /** Makes the digests of a key again that an earlier version or the previous SECRETS_KEY has made. */
+  /** Makes the digests of a key again that the previous SECRETS_KEY has made. */
   const remake = async (text: string, valid: Valid): Promise<void> => {
     const { id, json: before, key, maker, at, secretMaker } = valid;
     if (maker === 'current' && secretMaker === 'current') return;

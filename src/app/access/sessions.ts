@@ -69,7 +69,7 @@ const newSecret = (): string => randomBytes(32).toString('base64url');
 
 /** Opens the sessions of an installation. */
 export function sessionStore({ redis, keys, clock, secretsKey, previousSecretsKey }: SessionDeps) {
-  const digests = createDigests(secretsKey, previousSecretsKey, 'sessions of the console', 'sessions');
+  const digests = createDigests(secretsKey, previousSecretsKey, 'sessions of the console');
   const textOf = (text: string, { key, secret, began }: StoredSession): string =>
     JSON.stringify([text, key, secret, began]);
   const linkTextOf = (text: string, { actor: by, scopes, madeAt }: StoredLink): string =>

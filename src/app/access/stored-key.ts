@@ -11,7 +11,7 @@ const unsigned = z.object({
   /** How long a secret lives, ms; null: for ever. */
   lifetime: z.number().nullable(),
   maxSuppressions: z.number(),
-  limits: keyLimits.default({}),
+  limits: keyLimits,
   /** Whether it was made by a sign-in link, for one session of the console: then it ends with it, and nothing knows its secret. */
   session: z.literal(true).optional(),
   /** The current secret, and after a rotation the one before it. `digest`: of id and secret. `until`: when it ends. */
@@ -21,16 +21,15 @@ export type UnsignedKey = z.output<typeof unsigned>;
 /** `mac`: authenticates all other fields, so that write access to Redis neither creates a key nor extends one. */
 export const storedKey = unsigned.extend({ mac: z.string() });
 
-/** What is shown of a key that an earlier version stored, or whose record is damaged. */
+/** What is shown of a key whose record is damaged. */
 export const anyKey = unsigned
   .pick({ name: true, scopes: true, lanes: true, created: true })
   .catch({ name: 'damaged', scopes: [], lanes: [], created: 0 });
 
-/** What the MAC of a key authenticates. What was added later is left out where it is missing, so that the MACs of earlier keys hold. */
+/** What the MAC of a key authenticates. */
 export function signedText(id: string, key: UnsignedKey): string {
-  const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets, session } = key;
+  const { name, scopes, lanes, created, lifetime, maxSuppressions, secrets, session = false } = key;
   const all = secrets.map(({ digest, until }) => [digest, until]);
   const limits = limitsAmong(key.limits);
-  const more = [...(Object.keys(limits).length > 0 ? [limits] : []), ...(session ? ['session'] : [])];
-  return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all, ...more]);
+  return JSON.stringify([id, name, scopes, lanes, created, lifetime, maxSuppressions, all, limits, session]);
 }

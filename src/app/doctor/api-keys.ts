@@ -26,7 +26,7 @@ export function checkKeys(
     checks.push(
       warn(
         'API keys',
-        `these do not work, because they were made without SECRETS_KEY, with another one, or by an earlier version, or were restored after they had been revoked: ${named(invalid)}`,
+        `these do not work, because they were made without SECRETS_KEY or with another one, or were restored after they had been revoked: ${named(invalid)}`,
         `Create new ones, as \`volley keys create --help\` says, and revoke these: ${invalid.map(({ id }) => `volley keys revoke ${id}`).join('; ')}`,
       ),
     );

@@ -54,8 +54,7 @@ function checkFormats(running: readonly Pick<WorkerProcess, 'host' | 'pid' | 'fo
 function checkAgreement(running: readonly Pick<WorkerProcess, 'settings' | 'host' | 'pid'>[]): Finding[] {
   const names = [...new Set(running.flatMap(({ settings }) => Object.keys(settings)))];
   const differing = names.flatMap((name) => {
-    const setTo = ({ settings }: (typeof running)[number]) =>
-      settings[name] ?? (name === 'version' ? 'older' : undefined);
+    const setTo = ({ settings }: (typeof running)[number]) => settings[name];
     const values = [...new Set(running.map(setTo))].filter((value) => value !== undefined);
     if (values.length < 2) return [];
     const places = values.map((value) => {

@@ -15,7 +15,7 @@ function SERVER.now()
   }
 end
 
--- Whether the server is another one than that of these ids. The replication id is '' in data of earlier versions.
+-- Whether the server is another one than that of these ids. The replication id is '' while no server is known.
 function SERVER.is_other(server, run, replicationId)
   if run ~= server.run then return true end
   return server.isPromoted and replicationId ~= '' and replicationId ~= server.replicationId

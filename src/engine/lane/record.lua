@@ -146,7 +146,7 @@ local function claim_field(number) return string.format('%.0f', number) end
 
 -- How long the worker that made a claim may act on it: it starts its request at most `timeout + margin` after the claim, and the
 -- request takes at most `timeout`. A claim carries both, because workers may be configured differently. For the claim of a lost
--- worker (a placeholder), or of an older version, they are not known: the longest possible ones hold.
+-- worker (a placeholder), they are not known: the longest possible ones hold.
 local function claim_timing(claim, rules)
   if claim.timeout then return claim.timeout, claim.margin end
   return math.min(POLICY.LONGEST_TIMEOUT_MS, POLICY.LONGEST_TIMEOUT * rules.window), POLICY.LONGEST_MARGIN_MS

@@ -151,7 +151,7 @@ export function createInbox(lane: NotifiedLane, options: InboxOptions): Inbox {
   };
 
   const look = async (): Promise<void> => {
-    const waiting = await retry(() => store.waiting(earlyMs));
+    const waiting = await retry(() => store.waiting());
     // Read after the reports: a send that was in flight when they came has then either ended, and left its mark, or counts here.
     const oldestSend = await retry(() => matches.oldestSend());
     const { last, unknown } = await settler.waiting(waiting);

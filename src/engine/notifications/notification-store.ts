@@ -81,7 +81,7 @@ const storedReports = z.object({
   correlator: z.string().optional(),
   letters: z.record(z.string(), z.string()),
   words: z.record(z.string(), z.string()).optional(),
-  at: z.number().optional(),
+  at: z.number(),
 });
 
 /** The notifications of one lane in Redis. Every call is safe to repeat. */
@@ -121,21 +121,18 @@ export function notificationStore(lane: LaneStore) {
       return settleScript(lane, { entries: JSON.stringify(entries), time: now }, entryKeys);
     },
 
-    /** The reports that wait, oldest first. `earlyMs`: how long reports may wait, as in the lane's rules. */
-    async waiting(earlyMs: number): Promise<WaitingReports[]> {
-      const all = await redis.zrange(waitingKey, '0', '-1', 'WITHSCORES');
+    /** The reports that wait, oldest first. */
+    async waiting(): Promise<WaitingReports[]> {
+      const all = await redis.zrange(waitingKey, '0', '-1');
       const waiting: WaitingReports[] = [];
-      for (let from = 0; from < all.length; from += 2 * READ_AT_ONCE) {
-        const members = all.slice(from, from + 2 * READ_AT_ONCE);
-        const ids = members.filter((_, at) => at % 2 === 0);
+      for (let from = 0; from < all.length; from += READ_AT_ONCE) {
+        const ids = all.slice(from, from + READ_AT_ONCE);
         const texts = await redis.hmget(earlyKey, ...ids);
         for (const [at, requestId] of ids.entries()) {
           const stored = texts[at];
           if (stored === null || stored === undefined) continue;
           const report = storedReports.parse(JSON.parse(stored));
-          const { sender, correlator, letters, words } = report;
-          // Not from the score: the process that stored it may let reports wait for another time. Older versions stored no time.
-          const receivedAt = report.at ?? Number(members[2 * at + 1]) - earlyMs;
+          const { sender, correlator, letters, words, at: receivedAt } = report;
           waiting.push({ requestId, sender: sender || null, correlator, letters, words, stored, receivedAt });
         }
       }

@@ -9,9 +9,9 @@ export { ROLES, type Role } from './roles.js';
 
 /**
  * The format of the data that this version stores. Increase it if an earlier version cannot read what this one writes, or this one what an
- * earlier version has written (data-format.ts). Workers that publish none have format 1.
+ * earlier version has written (data-format.ts).
  */
-export const DATA_FORMAT = 13;
+export const DATA_FORMAT = 14;
 
 /** A worker process with a recent heartbeat. */
 export interface WorkerProcess {
@@ -21,7 +21,7 @@ export interface WorkerProcess {
   readonly since: string;
   readonly host: string;
   readonly pid: number;
-  /** The settings that all workers must share, by name, for display. Empty if an older version runs. */
+  /** The settings that all workers must share, by name, for display. */
   readonly settings: Readonly<Record<string, string>>;
   /** The names of lanes that it cannot serve, because their credentials are not in its environment. */
   readonly lacks: readonly string[];

@@ -12,8 +12,7 @@ import {
 /*
  * SECRETS_KEY ──scrypt──► root ──HKDF (RFC 5869)──► a key for each purpose: encryption, its fingerprint, each kind of digest
  *
- * Versions before used the root itself for encryption and as the key of HMACs. What they stored, and what was made with
- * SECRETS_KEY_PREVIOUS, is still accepted, and replaced when it is used.
+ * What was made with SECRETS_KEY_PREVIOUS is still accepted, and replaced when it is used.
  */
 
 /** Encrypts tokens at rest. */
@@ -33,9 +32,7 @@ export interface Seal {
 
 const CIPHER = 'aes-256-gcm';
 /** Distinguishes sealed text from text that was stored before a key was configured. */
-const PREFIX = 'gcm2:';
-/** Of a text that was sealed with the root. */
-const ROOT_PREFIX = 'gcm:';
+const PREFIX = 'gcm:';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
@@ -59,59 +56,39 @@ function rootOf(secret: string): Buffer {
 const keyFor = (secret: string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', rootOf(secret), '', `volley ${purpose}`, KEY_BYTES));
 
-const hmac = (key: Buffer, text: string): string =>
-  createHmac('sha256', key).update(text).digest('base64url');
-
-/** What made a digest: the current key in the current way, the current key as an earlier version used it, or the previous key. */
-export type DigestMaker = 'current' | 'earlier' | 'previous';
+/** Whether the current key made a digest, or the previous one. */
+export type DigestMaker = 'current' | 'previous';
 
 /** Digests of texts for one purpose, which only the owner of `SECRETS_KEY` can make. */
 export interface Digests {
   of(text: string): string;
-  /** What made `digest` of this text; null: none of them. Takes a time that does not depend on the digest. */
+  /** What made `digest` of this text; null: neither of them. Takes a time that does not depend on the digest. */
   makerOf(text: string, digest: string): DigestMaker | null;
 }
 
-/**
- * HMACs with a key that is derived from `secretsKey` for one purpose. Without `secretsKey`, plain digests. `earlierPurpose`: the one under
- * which earlier versions made them.
- */
+/** HMACs with a key that is derived from `secretsKey` for one purpose. Without `secretsKey`, plain digests. */
 export function createDigests(
   secretsKey: string | undefined,
   previousSecretsKey: string | undefined,
   purpose: string,
-  earlierPurpose: string,
 ): Digests {
   if (secretsKey === undefined || secretsKey === '') {
     const of = (text: string): string => createHash('sha256').update(text).digest('base64url');
     return { of, makerOf: (text, digest) => (isEqual(of(text), digest) ? 'current' : null) };
   }
-  const now = (secret: string) => keyFor(secret, purpose);
-  const earlier = (secret: string) =>
-    createHmac('sha256', rootOf(secret)).update(`volley ${earlierPurpose}`).digest();
-  const makers = (): (readonly [DigestMaker, Buffer])[] => [
-    ['current', now(secretsKey)],
-    ['earlier', earlier(secretsKey)],
-    ...(previousSecretsKey === undefined
-      ? []
-      : ([now(previousSecretsKey), earlier(previousSecretsKey)] as const).map(
-          (key) => ['previous', key] as const,
-        )),
-  ];
-  let made: ReturnType<typeof makers> | undefined;
-  const all = (): ReturnType<typeof makers> => {
-    made ??= makers();
-    return made;
+  const derived = new Map<string, Buffer>();
+  const of = (text: string, secret = secretsKey): string => {
+    const key = derived.get(secret) ?? keyFor(secret, purpose);
+    derived.set(secret, key);
+    return createHmac('sha256', key).update(text).digest('base64url');
   };
-  let current: Buffer | undefined;
   return {
-    of(text) {
-      current ??= now(secretsKey);
-      return hmac(current, text);
-    },
+    of: (text) => of(text),
     makerOf(text, digest) {
-      const [maker] = all().find(([, key]) => isEqual(hmac(key, text), digest)) ?? [null];
-      return maker;
+      if (isEqual(of(text), digest)) return 'current';
+      return previousSecretsKey !== undefined && isEqual(of(text, previousSecretsKey), digest)
+        ? 'previous'
+        : null;
     },
   };
 }
@@ -125,16 +102,13 @@ function isEqual(own: string, other: string): boolean {
 
 /**
  * AES-256-GCM with a key derived from `secretsKey` (any text). Without one, tokens are stored in the clear. Also opens what was sealed
- * with `previousSecretsKey`, or by an earlier version.
+ * with `previousSecretsKey`.
  */
 export function createSeal(secretsKey: string | undefined, previousSecretsKey?: string): Seal {
   if (secretsKey === undefined || secretsKey === '') return IN_THE_CLEAR;
   const secrets = [secretsKey, ...(previousSecretsKey === undefined ? [] : [previousSecretsKey])];
   const encryption = (secret: string): Buffer => keyFor(secret, 'encryption of tokens');
-  const fingerprints = secrets.flatMap((secret) => [
-    keyFor(secret, 'fingerprint').toString('hex').slice(0, 16),
-    createHmac('sha256', rootOf(secret)).update('fingerprint').digest('hex').slice(0, 16),
-  ]);
+  const fingerprints = secrets.map((secret) => keyFor(secret, 'fingerprint').toString('hex').slice(0, 16));
   const key = encryption(secretsKey);
   return {
     fingerprint: fingerprints[0] ?? '',
@@ -147,12 +121,11 @@ export function createSeal(secretsKey: string | undefined, previousSecretsKey?: 
       return PREFIX + Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64');
     },
     open(sealed, context) {
-      const prefix = [PREFIX, ROOT_PREFIX].find((one) => sealed.startsWith(one));
-      const keys = prefix === undefined ? [] : secrets.map(prefix === PREFIX ? encryption : rootOf);
+      const keys = sealed.startsWith(PREFIX) ? secrets.map(encryption) : [];
       let cause: unknown = new Error('it is not encrypted');
       for (const possible of keys) {
         try {
-          return decrypted(sealed.slice(prefix?.length), possible, context);
+          return decrypted(sealed.slice(PREFIX.length), possible, context);
         } catch (error) {
           cause = error;
         }

@@ -38,7 +38,7 @@ test('A removal needs the number of recipients that it cancels, and frees the na
   expect(await settled(volley.storedLanes.remove('acme', 7))).toEqual({ outcome: 'removed', cancelled: 7 });
   await expect(create(volley, 'acme', 1)).rejects.toThrow('is being removed');
   await expect(volley.storedLanes.add('acme', { apiKey: 'new' })).rejects.toThrow('still being removed');
-  const isSealed = async () => (await storedOf('removed')).includes('gcm2:');
+  const isSealed = async () => (await storedOf('removed')).includes('gcm:');
   await rounds(LOOK_MS, 3);
   expect(await isSealed()).toBe(true);
   service.release();

@@ -43,15 +43,3 @@ test('The doctor names settings that differ between workers, and the processes w
     advice: expect.stringContaining('Restart'),
   });
 });
-
-test('For a worker too old to report its settings, the doctor names only its version', () => {
-  expect(
-    checkWorkers(
-      [worker(1), worker(2, { version: '1.1.0', RETENTION: '30d' })],
-      'To start one: volley work',
-      false,
-    )[1],
-  ).toMatchObject({
-    message: 'they differ: version: older in a 1, 1.1.0 in a 2',
-  });
-});

@@ -17,7 +17,7 @@ const withDefault = (rules: string): string[] => [
   ...SHIPPED.filter((line) => line.startsWith('user volley ')),
   `user default ${rules}`,
 ];
-const EARLIER = (line: string): string => line.replace(' +acl|dryrun', '');
+const WITHOUT_DRYRUN = (line: string): string => line.replace(' +acl|dryrun', '');
 
 function connected(url: string) {
   const redis = connect(url);
@@ -34,7 +34,7 @@ describe.runIf((await findServer()) !== undefined)('Whether a restart of Redis k
     ['a default user for other keys', withDefault('on >secret ~other:* +@all'), 'dropped'],
     ['a default user for all keys but those of lanes', withDefault('off ~volley:* +@all'), 'dropped'],
     ['a default user for all data but sorted sets', withDefault('off ~* +@all -@sortedset'), 'dropped'],
-    ['users of an earlier version', withDefault('off').map(EARLIER), 'refused'],
+    ['users who may not ask about rights', withDefault('off').map(WITHOUT_DRYRUN), 'refused'],
   ])('is known for %s', async (_, users, found) => {
     const server = await startWithUsers(users);
     const redis = connected(server.urlOf('volley'));

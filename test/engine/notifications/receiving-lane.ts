@@ -56,9 +56,9 @@ export function receivingLane(
   const store = notificationStore(lane);
   const matches = matchStore(lane);
   const open = (as = lane, change: Partial<NotificationStore> = {}, alarm = lookAtOnce()): Inbox => {
-    const waiting: NotificationStore['waiting'] = (earlyMs) => {
+    const waiting: NotificationStore['waiting'] = () => {
       looks += 1;
-      return store.waiting(earlyMs);
+      return store.waiting();
     };
     const inbox = createInbox(as, {
       store: { ...store, waiting, ...change },

@@ -138,7 +138,7 @@ async function ledgerOf(size: number, most: number) {
       if (last !== undefined && claim !== undefined) await notify(last.id, claim, last.letters);
     },
     async round() {
-      const waiting = await lane.notifications.waiting(EARLY_MS);
+      const waiting = await lane.notifications.waiting();
       const places = await lane.notifications.locate(waiting.map(({ requestId }) => requestId));
       for (const [at, one] of waiting.entries()) {
         const place = places[at];

@@ -397,7 +397,7 @@ test('Redis stores tokens encrypted with a secrets key, and in the clear without
   const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
   service.loginEnds = pair;
   await cache({ secretsKey: 'key' }).get();
-  expect(await stored()).toContain('gcm2:');
+  expect(await stored()).toContain('gcm:');
   expect(await stored()).not.toContain('marked-');
   expect(await cache({ secretsKey: 'key' }).get()).toMatchObject({
     kind: 'token',

@@ -44,7 +44,10 @@ const REQUESTS: readonly Request[] = [
   ['GET /v1/campaigns/nothing'],
   [`GET /v1/campaigns/${'x'.repeat(41)}`],
   ['POST /v1/campaigns/nothing/pause'],
+  ['GET /v1/campaigns/nothing/recipients'],
   ['GET /v1/campaigns/nothing/report'],
+  ['GET /v1/campaigns/nothing/report?format=excel&separator=pipe'],
+  ['GET /v1/campaigns/nothing/report?format=excel&zone=Mars'],
   ['POST /v1/campaigns', {}],
   ['POST /v1/preview', []],
   ...each(
@@ -55,6 +58,8 @@ const REQUESTS: readonly Request[] = [
     { recipients: [to] },
     { recipients: [{ to }, { to: true }] },
     { recipients: [{ to: '1', a: {} }] },
+    { recipients: [{ to, reference: 'é'.repeat(65) }] },
+    { metadata: Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`m${at}`, 'x'])) },
     { message: '' },
     { message: 7, a: 1, b: 2 },
     { message: 'Hi {{nmae}}' },
@@ -140,6 +145,7 @@ const REQUESTS: readonly Request[] = [
   ),
   ['GET /v1/schedules/nothing'],
   ['GET /v1/results?after=nonsense'],
+  ['GET /v1/results?cursor=bm9uc2Vuc2U'],
   ['GET /v1/records/nothing'],
   ...each(
     'POST /v1/inbound',

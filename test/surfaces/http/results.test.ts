@@ -62,22 +62,6 @@ test('The recipients of a campaign are read in pages, and by status', async () =
     recipients: [{ reference: 'b' }],
     nextCursor: '2',
   });
-  const missing = await call('GET', '/v1/campaigns/none0000000000/recipients');
-  expect(missing.status).toBe(404);
-});
-
-test('A reference that is too long is an invalid row, and invalid metadata is refused', async () => {
-  const row = { to: '07700901000', reference: 'é'.repeat(65) };
-  const long = await call('POST', '/v1/campaigns', { body: { message: 'Hi', recipients: [row] } });
-  expect(long.status).toBe(422);
-  expect(long.json).toMatchObject({
-    errors: [{ line: 1, column: 'reference', message: 'It has 130 bytes; the maximum is 128.' }],
-  });
-  const metadata = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`m${at}`, 'x']));
-  const body = { message: 'Hi', recipients: [{ to: '07700901000' }], metadata };
-  const many = await call('POST', '/v1/campaigns', { body });
-  expect(many.status).toBe(400);
-  expect(many.json).toMatchObject({ errors: [{ pointer: '/metadata' }] });
 });
 
 test('A key sees the results of its lanes, without phone numbers none, and its cursor is good for nothing else', async () => {
@@ -89,11 +73,9 @@ test('A key sees the results of its lanes, without phone numbers none, and its c
   const both = await page('?lane=default&lane=two');
   expect(both.results.length).toBeGreaterThan(0);
   expect((await call('GET', '/v1/results?lane=two&lane=default', { key: other })).status).toBe(404);
-  expect((await call('GET', '/v1/results', { key: await key(['status']) })).status).toBe(403);
   const { nextCursor } = await page('?lane=default');
   expect((await page(`?cursor=${nextCursor}`, other)).results).toEqual([]);
   expect((await call('GET', `/v1/campaigns?cursor=${nextCursor}`)).status).toBe(400);
-  expect((await call('GET', '/v1/results?cursor=bm9uc2Vuc2U')).status).toBe(400);
 });
 
 test('A key without the scope read sees no metadata of a campaign, and no phone number in its name or idempotency key', async () => {

@@ -48,17 +48,17 @@ export interface Room {
   readonly results: number;
 }
 
+/** Which stop of a lane it is in; '' if it is not stopped. */
+export async function stopOf(redis: Redis, keys: Keys, lane: LaneId): Promise<string> {
+  const [closed, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'closed', 'epoch');
+  return parseClosed(closed).stopped === undefined ? '' : String(epoch);
+}
+
 /** Opens the reader. It does not access Redis before the first call. */
 export function laneReader({ redis, keys, logs, clock }: LaneReaderDeps) {
-  /** Which stop of a lane it is in; '' if it is not stopped. */
-  const stopOf = async (lane: LaneId): Promise<string> => {
-    const [closed, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'closed', 'epoch');
-    return parseClosed(closed).stopped === undefined ? '' : String(epoch);
-  };
-
   const hasNews = async (lane: LaneId, cursors: Cursors): Promise<boolean> => {
     const [stop, newest, results] = await Promise.all([
-      stopOf(lane),
+      stopOf(redis, keys, lane),
       inboundStore(redis, keys, lane).newest(),
       logs.peek(lane, unpackPosition(cursors.get(lane))).then(
         ({ hasMore }) => hasMore,
@@ -77,7 +77,7 @@ export function laneReader({ redis, keys, logs, clock }: LaneReaderDeps) {
 
   const stopStep = async (endpoint: string, lane: LaneId, cursors: Cursors): Promise<Step[]> => {
     const cursor = stopCursor(lane);
-    const [from, to] = [cursors.get(cursor) ?? '', await stopOf(lane)];
+    const [from, to] = [cursors.get(cursor) ?? '', await stopOf(redis, keys, lane)];
     if (from === to) return [];
     const deliveries = to === '' ? [] : [deliveryOf(endpoint, 'lane.stopped', lane, to, clock())];
     return [{ cursor, from, to, deliveries }];
@@ -163,7 +163,7 @@ export function laneReader({ redis, keys, logs, clock }: LaneReaderDeps) {
           const [results, newest, stop] = await Promise.all([
             logs.end(lane),
             inboundStore(redis, keys, lane).newest(),
-            stopOf(lane),
+            stopOf(redis, keys, lane),
           ]);
           return [
             [lane, packPosition(results)],

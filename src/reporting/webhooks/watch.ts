@@ -3,6 +3,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { type Endpoint, ownerOf } from './endpoint.js';
+import { stopOf } from './lane-reader.js';
 import type { WebhookStore } from './store.js';
 
 /*
@@ -49,7 +50,7 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
       redis.hget(keys.lane(lane, 'results'), 'chunk'),
       redis.strlen(keys.lane(lane, 'latestResults')),
       inboundStore(redis, keys, lane).newest(),
-      redis.hmget(keys.lane(lane, 'lane'), 'closed', 'epoch'),
+      stopOf(redis, keys, lane),
     ]);
     const end = JSON.stringify(seen);
     const isSame = ends.get(lane) === end;

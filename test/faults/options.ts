@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../base/whole-number.js';
 import { ATTACK_NAMES } from './attacks/run-attack.js';
 import type { Scenario } from './scenario.js';
 import { SCENARIOS } from './scenarios.js';
@@ -57,12 +58,6 @@ export function readOptions(args: readonly string[]): Options | string {
 function attackOf(text: string | undefined): string | undefined {
   if (text === undefined || ATTACK_NAMES.includes(text)) return text;
   throw new RangeError(`--attack must be one of ${ATTACK_NAMES.join(', ')}, not ${JSON.stringify(text)}`);
-}
-
-function wholeNumber(option: string, text: string, min: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min) return value;
-  throw new RangeError(`--${option} must be a whole number of at least ${min}, not ${JSON.stringify(text)}`);
 }
 
 /** Scenarios by name, or by the first part of their names: `redis` selects every `redis-…` scenario. */

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { wholeNumber } from '../base/whole-number.js';
 
 /** The parsed command line. */
 export type Options =
@@ -56,10 +57,4 @@ export function readOptions(args: readonly string[]): Options | string {
   } catch (error) {
     return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
   }
-}
-
-function wholeNumber(option: string, text: string, min: number): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= min) return value;
-  throw new RangeError(`--${option} must be a whole number of at least ${min}, not ${JSON.stringify(text)}`);
 }

@@ -96,9 +96,11 @@ export function until(iso: string, now: number, zone: Zone = null): string {
 }
 
 /**
- * `between 10:24:16 and 10:24:20 CET (in 9 to 13 s)`; `by 10:24:20 CET` if it may be now; `not before 10:24:16 CET: reason` without an end.
+ * `between 10:24:16 and 10:24:20 CET (in 9 to 13 s)`; `by 10:24:20 CET` if it may be now; `not before 10:24:16 CET: reason` without an end;
+ * `about 10:24:16 to 10:24:20 CET` if it is approximate.
  */
-export function between({ earliest, latest, reason }: TimeRange, now: number, zone: Zone = null): string {
+export function between(range: TimeRange, now: number, zone: Zone = null): string {
+  const { earliest, latest, isApproximate, reason } = range;
   const from = Date.parse(earliest);
   if (latest === null) {
     const start = from < now + 1_000 ? '' : ` before ${until(earliest, now, zone)}`;
@@ -108,14 +110,17 @@ export function between({ earliest, latest, reason }: TimeRange, now: number, zo
   if (to <= now) return 'at any moment';
   const seconds = [Math.floor((from - now) / 1_000), Math.ceil((to - now) / 1_000)] as const;
   const [soonest, last] = [moment(from, now, zone), moment(to, now, zone)];
-  if (seconds[0] <= 0) return `by ${last} (within ${duration(seconds[1])})`;
-  if (soonest === last) return `at ${last} (in ${duration(seconds[1])})`;
+  const about = isApproximate ? 'about ' : '';
+  if (seconds[0] <= 0) return `by ${about}${last} (within ${duration(seconds[1])})`;
+  if (soonest === last) return `at ${about}${last} (in ${duration(seconds[1])})`;
   const ends = new Set(seconds.map(duration));
   const both = seconds[1] < 60 ? `${seconds[0]} to ${seconds[1]} s` : [...ends].join(' to ');
   const { label } = partsOf(to, zone);
   // One label is enough, unless the clocks change in between.
   const start = soonest.endsWith(` ${label}`) ? soonest.slice(0, -label.length - 1) : soonest;
-  return `between ${start} and ${last} (in ${both})`;
+  return isApproximate
+    ? `about ${start} to ${last} (in ${both})`
+    : `between ${start} and ${last} (in ${both})`;
 }
 
 /** Whole seconds: `13 s`, `1m 30s`. */

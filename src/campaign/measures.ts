@@ -16,6 +16,7 @@ export const timeRange = z
   .object({
     earliest: time,
     latest: time.nullable().describe('Null if nothing bounds it; `reason` says why'),
+    isApproximate: z.boolean().describe('Whether it follows from a quota that Volley has learned'),
     reason: z.string().nullable().describe('Why `latest` is null'),
   })
   .readonly();

@@ -394,6 +394,6 @@ export const resolveCampaign = call({
  */
 function versionOf({ rate: _rate, eta, completion, ...status }: CampaignStatus): string {
   const bound = (range: TimeRange | null) =>
-    range && { latest: range.latest?.slice(0, 'yyyy-mm-ddThh:mm'.length), reason: range.reason };
+    range && { ...range, earliest: null, latest: range.latest?.slice(0, 'yyyy-mm-ddThh:mm'.length) };
   return JSON.stringify({ ...status, eta: bound(eta), completion: bound(completion) });
 }

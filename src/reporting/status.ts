@@ -2,8 +2,9 @@ import { exactDuration } from '../base/duration.js';
 import { describeBackoff } from '../campaign/backoff-reason.js';
 import { BLOCKS, type BlockCode, OLDER_DATA } from '../campaign/block-codes.js';
 import { requestReference } from '../campaign/campaign.js';
-import { type Estimate, estimate, type LaneOutlook } from '../campaign/estimate.js';
+import { type Estimate, estimate } from '../campaign/estimate.js';
 import { returnedOf } from '../campaign/field-sets.js';
+import type { LaneOutlook } from '../campaign/lane-outlook.js';
 import type { CampaignCost } from '../campaign/measures.js';
 import { formatAmount } from '../campaign/price.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
@@ -353,13 +354,13 @@ function estimateOf(
     isConfigured,
   }: Omit<StatusInput, 'unknownOutcomes' | 'acceptedCost'>,
   { planned, sending, unknown, deliveredToNetwork }: Record<RecipientState, number>,
-): Estimate {
+): Pick<Estimate, 'eta' | 'completion'> {
   if (outlook === null) return { eta: null, completion: null };
   const { rules } = lane;
   const most = Math.min(rules.maxRecipients, state.batch);
   const isWaiting = state.state === 'scheduled' || state.state === 'running' || state.state === 'paused';
   const requestsOf = (recipients: number): number => Math.ceil(recipients / most);
-  return estimate(outlook, rules, {
+  const { eta, completion } = estimate(outlook, rules, {
     id: meta.id,
     requests: isWaiting && planned > 0 ? requestsLeft({ ...state, batch: most }) : 0,
     weight: state.weight,
@@ -369,8 +370,9 @@ function estimateOf(
     awaiting: requestsOf(deliveredToNetwork),
     unknown: requestsOf(unknown),
     obstacle: obstacleOf(state, failureOf(view, planned > 0 ? 'send' : 'poll'), hasWorkers, isConfigured),
-    windows: [meta.window, rules.sendWindow].filter((rule) => rule !== undefined),
+    window: meta.window,
   });
+  return { eta, completion };
 }
 
 /** Why the campaign does not continue by itself. */

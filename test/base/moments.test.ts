@@ -33,13 +33,18 @@ describe('A time for people', () => {
   });
 
   test('that is not certain names the zone once, unless the clocks change in between', () => {
-    const range = (earliest: string, latest: string) => ({ earliest, latest, reason: null });
+    const range = (earliest: string, latest: string, isApproximate = false) => ({
+      ...{ earliest, latest, isApproximate, reason: null },
+    });
     expect(between(range('2026-11-23T22:30:09Z', '2026-11-23T22:30:13Z'), NOW, PARIS)).toBe(
       'between 23:30:09 and 23:30:13 CET (in 9 to 13 s)',
     );
     const before = Date.parse('2026-10-25T00:00:00Z');
     expect(between(range('2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z'), before, PARIS)).toBe(
       'between 02:30:00 CEST and 02:30:00 CET (in 30m to 1h 30m)',
+    );
+    expect(between(range('2026-11-23T22:30:09Z', '2026-11-23T22:30:13Z', true), NOW, PARIS)).toBe(
+      'about 23:30:09 to 23:30:13 CET (in 9 to 13 s)',
     );
   });
 });

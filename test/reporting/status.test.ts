@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/index.js';
 import { OLDER_DATA } from '../../src/campaign/block-codes.js';
-import type { LaneOutlook } from '../../src/campaign/estimate.js';
+import type { LaneOutlook } from '../../src/campaign/lane-outlook.js';
 import { readWindow } from '../../src/campaign/window.js';
 import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
 import type { StoredState } from '../../src/engine/lane/campaigns.js';

@@ -1,12 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
-import type { LaneOutlook, OutlookCampaign } from '../../campaign/estimate.js';
+import { type LaneOutlook, laneFacts, type OutlookCampaign } from '../../campaign/lane-outlook.js';
+import { requestsLeft } from '../../campaign/request-count.js';
 import { readOrNull } from '../recipients/damaged.js';
 import { RELEASED } from './campaigns.js';
 import { type LaneStore, laneScript } from './lane-script.js';
-
-const counts = z.array(z.number());
 
 /** What an estimate needs of a campaign's state. */
 const stored = z.object({
@@ -40,36 +39,7 @@ function parseStored(text: string): StoredCampaign | null {
   return state;
 }
 
-const outlook = z.object({
-  now: z.number(),
-  quota: z.number(),
-  isProven: z.boolean(),
-  certain: z.number(),
-  deducted: z.number(),
-  deductedAt: z.number(),
-  returning: luaList(z.number()),
-  inFlightSends: z.number(),
-  inFlightPolls: z.number(),
-  lastSendAt: z.number(),
-  lastPollAt: z.number(),
-  latency: z.number(),
-  paceAt: z.number(),
-  virtualTime: z.number(),
-  stopped: z.string(),
-  held: z.string(),
-  noToken: z.string(),
-  isBackingOff: z.boolean(),
-  isUnreachable: z.boolean(),
-  opensAt: z.number(),
-  unpolled: counts,
-  polled: counts,
-  oldestDue: z.number(),
-  dueWithin: counts,
-  firstPoll: z.number(),
-  isHeard: z.boolean(),
-  unlisted: z.number(),
-}) satisfies z.ZodType<Omit<LaneOutlook, 'campaigns' | 'scheduled'>>;
-
+const outlook = laneFacts.extend({ returning: luaList(z.number()) });
 const states = z.array(z.string().nullable());
 const reply = z.tuple([z.string(), z.array(z.string()), states, z.array(z.string()), states]);
 const outlookScript = laneScript(import.meta.url, './lane-outlook.lua', (raw) => reply.parse(raw));
@@ -79,10 +49,9 @@ export async function readLaneOutlook(store: LaneStore, now?: number): Promise<L
   const [json, running, runningStates, scheduled, scheduledStates] = await outlookScript(store, {
     time: now,
   });
-  const lane = outlook.parse(JSON.parse(json));
   const most = store.rules.maxRecipients;
   return {
-    ...lane,
+    ...outlook.parse(JSON.parse(json)),
     campaigns: openCampaigns(running, runningStates, most),
     scheduled: openCampaigns(scheduled, scheduledStates, most),
   };
@@ -98,20 +67,10 @@ function openCampaigns(
   for (const [at, text] of texts.entries()) {
     const state = text === null ? null : parseStored(text);
     if (state?.remainder !== 'planned') continue;
-    const { ordinals, cursor, slice, released, lapseAt, weight, notBefore, window } = state;
-    open.push({
-      id: members[2 * at] ?? '',
-      score: Number(members[2 * at + 1]),
-      batch: Math.min(most, state.batch),
-      ordinals,
-      cursor,
-      slice,
-      released,
-      lapseAt,
-      weight,
-      notBefore,
-      window,
-    });
+    const { lapseAt, weight, notBefore, window } = state;
+    const requests = requestsLeft({ ...state, batch: Math.min(most, state.batch) });
+    const [id = '', score] = members.slice(2 * at, 2 * at + 2);
+    open.push({ id, score: Number(score), requests, lapseAt, weight, notBefore, window });
   }
   return open;
 }

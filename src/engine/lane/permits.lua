@@ -3,7 +3,7 @@
 
   Polls count like sends. Of the limit, a share is kept for the polls that fall due within the window: a fifth by default, and up to half if
   they would otherwise miss their deadline. The rest is kept for sends that wait. With `smooth` pacing, one send may start per
-  window / limit; with `burst`, as soon as a permit is free. campaign/forecast.ts plays these rules forward: change both together.
+  window / limit; with `burst`, as soon as a permit is free.
 ]]
 -- @include ./gate.lua
 local PERMITS = {}

@@ -1,12 +1,7 @@
 import { exactDuration } from '../../base/duration.js';
 import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
-import {
-  estimate,
-  type LaneOutlook,
-  NOTIFIED_POLLS_PER_REQUEST,
-  requestsInTime,
-  USUAL_POLLS_PER_REQUEST,
-} from '../../campaign/estimate.js';
+import { type Estimate, type EstimatedCampaign, estimate } from '../../campaign/estimate.js';
+import type { LaneOutlook } from '../../campaign/lane-outlook.js';
 import { nationalSender } from '../../campaign/likely-country.js';
 import type { PlannedCost, Preview, RepeatedRow, Sample } from '../../campaign/preview-views.js';
 import { costMeter, formatAmount, type PriceList } from '../../campaign/price.js';
@@ -21,6 +16,13 @@ import type { CheckedRow, CheckedRows, Duplicates } from './check-rows.js';
 import { invalidRows } from './invalid-groups.js';
 import { MANY_SEGMENTS, MAX_LINES_NAMED, previewWarnings } from './preview-warnings.js';
 
+/**
+ * Polls per send request until all its recipients are final: most phones are reached before the first poll, 15 s after sending by
+ * default; every second request is polled once more.
+ */
+const USUAL_POLLS_PER_REQUEST = 1.5;
+/** The same on a lane that receives notifications: only requests whose notifications were lost are polled, at most one in ten. */
+const NOTIFIED_POLLS_PER_REQUEST = 0.1;
 const MAX_SAMPLES = 3;
 const MAX_REPEATS = 20;
 const MAX_UNPRICED = 20;
@@ -156,12 +158,13 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
           awaiting: 0,
           unknown: 0,
           obstacle: null,
-          windows: [window, lane.rules.sendWindow].filter((rule) => rule !== undefined),
+          window,
         });
-      const { eta, completion, inTime } =
-        outlook === null ? { eta: null, completion: null, inTime: undefined } : estimateWith(outlook);
+      const estimated = outlook === null ? null : estimateWith(outlook);
+      const { eta = null, completion = null } = estimated ?? {};
+      const inTime = validForMs === undefined ? undefined : estimated?.inTime;
       // Messages that lapse are neither sent nor polled.
-      const sent = Math.min(sends, inTime?.atMost ?? sends);
+      const sent = inTime?.atMost ?? sends;
       const pollsPerRequest =
         lane.rules.notify === true ? NOTIFIED_POLLS_PER_REQUEST : USUAL_POLLS_PER_REQUEST;
       const polls = Math.ceil(sent * pollsPerRequest);
@@ -222,7 +225,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
           validForMs,
           hasWindow: window !== undefined || lane.rules.sendWindow !== undefined,
           inTime: inTime && { atLeast: reached(inTime.atLeast), atMost: reached(inTime.atMost) },
-          unbounded: inTime?.reason ?? null,
+          unbounded: eta?.reason ?? null,
         }),
       };
     },
@@ -232,24 +235,14 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
 /** A sender may be written without a plus. */
 const withPlus = (sender: string): string => (/^\d{7,}$/.test(sender) ? `+${sender}` : sender);
 
-type Own = Parameters<typeof estimate>[2];
-
-/** What a lane does with a campaign that is not created yet. */
-interface Outcome extends ReturnType<typeof estimate> {
-  readonly inTime: ReturnType<typeof requestsInTime> | undefined;
-}
-
 /** Imports that run at the same time share the state of their lane. Where they are alike, so is their estimate. */
-const estimates = new WeakMap<LaneOutlook, Map<string, Outcome>>();
+const estimates = new WeakMap<LaneOutlook, Map<string, Estimate>>();
 
-function estimateOnce(outlook: LaneOutlook, rules: Lane['rules'], own: Own): Outcome {
-  const known = estimates.get(outlook) ?? new Map<string, Outcome>();
+function estimateOnce(outlook: LaneOutlook, rules: Lane['rules'], own: EstimatedCampaign): Estimate {
+  const known = estimates.get(outlook) ?? new Map<string, Estimate>();
   estimates.set(outlook, known);
   const name = JSON.stringify(own);
-  const made = known.get(name) ?? {
-    ...estimate(outlook, rules, own),
-    inTime: own.lapseAt === 0 ? undefined : requestsInTime(outlook, rules, own),
-  };
+  const made = known.get(name) ?? estimate(outlook, rules, own);
   known.set(name, made);
   return made;
 }

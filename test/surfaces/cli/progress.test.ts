@@ -55,7 +55,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
     },
     requests: { send: 36, poll: 20, throttled: 1 },
     quota: { used: 56, limit: 1_000, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
-    eta: { earliest: isoAt(80_000), latest: isoAt(90_000), reason: null },
+    eta: { earliest: isoAt(80_000), latest: isoAt(90_000), isApproximate: false, reason: null },
     rate: 1_920,
   });
   expect(renderCampaign(status, look)).toEqual([
@@ -79,7 +79,7 @@ test('The time of the last message gets a line of its own if the sentence is too
   const status = statusWith({
     waitingFor: 'permits',
     quota: { used: 100, limit: 100, keptForPolls: 0, nextPermitAt: isoAt(4_000), nextPermits: 3 },
-    eta: { earliest: isoAt(9_000), latest: isoAt(13_000), reason: null },
+    eta: { earliest: isoAt(9_000), latest: isoAt(13_000), isApproximate: false, reason: null },
   });
   expect(renderCampaign(status, look).slice(-2)).toEqual([
     '  Waits for quota: 100 of 100 used; 3 return at 12:00:04 UTC (in 4s).',
@@ -103,7 +103,12 @@ test('Without a known quota, the rate so far says nothing about the last message
   const status = statusWith({
     counts: { deliveredToNetwork: 60, planned: 120 },
     quota: { used: 60, limit: null, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
-    eta: { earliest: isoAt(1_000), latest: null, reason: 'the quota is still being learned' },
+    eta: {
+      earliest: isoAt(1_000),
+      latest: null,
+      isApproximate: false,
+      reason: 'the quota is still being learned',
+    },
     rate: 3_600,
   });
   const text = renderCampaign(status, { ...look, width: 80 }).join('\n');

@@ -41,11 +41,11 @@ test('A time that lies ahead is shown with how far away it is', () => {
 
 test('While a lane waits after a 429, the time of the last message is shown as far as it is bounded', () => {
   const waiting = { waitingFor: 'lane', blockedBy: backingOff(5_000) } as const;
-  const eta = { earliest: isoAt(60_000), latest: isoAt(90_000), reason: null };
+  const eta = { earliest: isoAt(60_000), latest: isoAt(90_000), isApproximate: false, reason: null };
   expect(sentence({ ...waiting, eta })).toMatch(
     / Last message between 12:01:00 and 12:01:30 UTC \(in 1m to 1m 30s\)\.$/,
   );
-  const unbounded = { ...eta, latest: null, reason: 'the service does not respond' };
+  const unbounded = { ...eta, latest: null, isApproximate: false, reason: 'the service does not respond' };
   expect(sentence({ ...waiting, eta: unbounded })).not.toContain('Last message');
 });
 
@@ -62,6 +62,11 @@ test.each([
   [{ earliest: 0, latest: null }, 'at an unknown time: the quota is still being learned'],
 ])('The last message is announced as a range: %o', ({ earliest, latest }, text) => {
   const reason = latest === null ? 'the quota is still being learned' : null;
-  const eta = { earliest: isoAt(earliest), latest: latest === null ? null : isoAt(latest), reason };
+  const eta = {
+    earliest: isoAt(earliest),
+    latest: latest === null ? null : isoAt(latest),
+    isApproximate: false,
+    reason,
+  };
   expect(sentence({ eta })).toBe(`Sending. Last message ${text}.`);
 });

@@ -22,6 +22,7 @@ export const texts = {
   offline:
     'The server does not respond. As far as this page knows, nothing was changed. Retry when it is back.',
   notBefore: 'not before',
+  about: 'about',
   nothing: 'Nothing here.',
   optional: '(optional)',
   previousPage: 'Previous',

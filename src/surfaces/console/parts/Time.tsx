@@ -21,13 +21,13 @@ export function Time({ at, zone = null, withSeconds = false }: TimeProps) {
   );
 }
 
-type Range = { readonly earliest: string; readonly latest: string | null };
+type Range = { readonly earliest: string; readonly latest: string | null; readonly isApproximate: boolean };
 
-/** Between two times; without the second, from the first on. */
-export function TimeRange({ earliest, latest, zone = null }: Range & Pick<TimeProps, 'zone'>) {
+/** Between two times, or about so; without the second, from the first on. */
+export function TimeRange({ earliest, latest, isApproximate, zone = null }: Range & Pick<TimeProps, 'zone'>) {
   return (
     <span class="nowrap">
-      {latest === null && texts.notBefore} <Time at={earliest} zone={zone} />
+      {latest === null ? texts.notBefore : isApproximate && texts.about} <Time at={earliest} zone={zone} />
       {latest !== null && [' – ', <Time key="latest" at={latest} zone={zone} />]}
     </span>
   );

@@ -21,27 +21,11 @@ local CLOSED = {
   OF_CAMPAIGNS = { stopped = true, held = true, noToken = true, unreachable = true, window = true, unattended = true },
   -- These end by themselves when their time comes.
   TIMED = { recovering = true, throttled = true, unreachable = true, joining = true, window = true },
-  MEMBERS = { 'why', 'until', 'since', 'by' },
 }
 
 function CLOSED.read(text) return text ~= '' and cjson.decode(text) or {} end
 
--- Always in the same order, so that only a change is written.
-function CLOSED.text(closed)
-  local entries = {}
-  for _, cause in ipairs(CLOSED.CAUSES) do
-    local entry, members = closed[cause], {}
-    for _, name in ipairs(entry and CLOSED.MEMBERS or {}) do
-      local value = entry[name]
-      if value then
-        local json = type(value) == 'number' and string.format('%.0f', value) or cjson.encode(value)
-        members[#members + 1] = string.format('"%s":%s', name, json)
-      end
-    end
-    if entry then entries[#entries + 1] = string.format('"%s":{%s}', cause, table.concat(members, ',')) end
-  end
-  return #entries > 0 and '{' .. table.concat(entries, ',') .. '}' or ''
-end
+function CLOSED.text(closed) return next(closed) and cjson.encode(closed) or '' end
 
 -- The lane is closed for a cause, since now or since this cause began. `untilAt`, `by`: see above.
 function CLOSED.note(lane, cause, why, untilAt, by)
@@ -55,11 +39,15 @@ function CLOSED.until_at(lane, cause)
   return entry and entry['until'] or 0
 end
 
+-- Whether a cause holds now, or has ended by itself.
+local function closed_holds(lane, cause, now)
+  return lane.closed[cause] ~= nil and (not CLOSED.TIMED[cause] or now < CLOSED.until_at(lane, cause))
+end
+
 -- The first of the causes that holds now, and until when, 0 without an end; nil if none does. `causes`: those that count.
 function CLOSED.first(lane, now, causes)
   for _, cause in ipairs(CLOSED.CAUSES) do
-    local untilAt = CLOSED.until_at(lane, cause)
-    if lane.closed[cause] and causes[cause] and (not CLOSED.TIMED[cause] or now < untilAt) then return cause, untilAt end
+    if causes[cause] and closed_holds(lane, cause, now) then return cause, CLOSED.until_at(lane, cause) end
   end
 end
 
@@ -68,13 +56,12 @@ function CLOSED.backs_off(lane)
   return lane.closed.throttled and 'throttled' or lane.closed.unreachable and 'unreachable' or nil
 end
 
--- All causes for views, the first one first; those that have ended are left out.
+-- All causes that hold, for views, the first one first; that of a backoff until its probe is answered.
 function CLOSED.list(lane, now)
   local list = {}
   for _, cause in ipairs(CLOSED.CAUSES) do
-    local entry = lane.closed[cause]
-    local isOver = CLOSED.TIMED[cause] and cause ~= CLOSED.backs_off(lane) and CLOSED.until_at(lane, cause) <= now
-    if entry and not isOver then
+    if closed_holds(lane, cause, now) or cause == CLOSED.backs_off(lane) then
+      local entry = lane.closed[cause]
       list[#list + 1] = { cause = cause, why = entry.why, ['until'] = entry['until'], since = entry.since, by = entry.by }
     end
   end

@@ -65,6 +65,8 @@ local function lane_read(laneKey)
     lane.was[name] = lane[name]
   end
   lane.closed = CLOSED.read(lane.closed)
+  -- As it is encoded now: the order of its members may be another than in the stored text.
+  lane.was.closed = CLOSED.text(lane.closed)
   return lane
 end
 

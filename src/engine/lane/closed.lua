@@ -27,21 +27,21 @@ function CLOSED.read(text) return text ~= '' and cjson.decode(text) or {} end
 
 function CLOSED.text(closed) return next(closed) and cjson.encode(closed) or '' end
 
--- The lane is closed for a cause, since now or since this cause began. `untilAt`, `by`: see above.
-function CLOSED.note(lane, cause, why, untilAt, by)
-  local known = lane.closed[cause]
-  lane.closed[cause] = { why = why, ['until'] = untilAt, since = known and known.since or lane.time, by = by }
-end
-
 -- When a cause ends by itself; 0 if it does not hold, or does not end so.
 function CLOSED.until_at(lane, cause)
   local entry = lane.closed[cause]
   return entry and entry['until'] or 0
 end
 
--- Whether a cause holds now, or has ended by itself.
+-- Whether a cause holds now: it may have ended by itself.
 local function closed_holds(lane, cause, now)
   return lane.closed[cause] ~= nil and (not CLOSED.TIMED[cause] or now < CLOSED.until_at(lane, cause))
+end
+
+-- The lane is closed for a cause, since now or, if it is already, since this cause began. `untilAt`, `by`: see above.
+function CLOSED.note(lane, cause, why, untilAt, by)
+  local since = closed_holds(lane, cause, lane.time) and lane.closed[cause].since or lane.time
+  lane.closed[cause] = { why = why, ['until'] = untilAt, since = since, by = by }
 end
 
 -- The first of the causes that holds now, and until when, 0 without an end; nil if none does. `causes`: those that count.

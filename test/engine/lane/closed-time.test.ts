@@ -80,3 +80,19 @@ test('The time in which the window of a lane is closed does not count, also if i
   await lane.claim(180);
   expect(await lane.activeAt(190)).toBe(70);
 });
+
+test('A cause that closes a lane again is as old as its last beginning', async () => {
+  const { commands, views } = laneFixture(redis, prefix, 'since');
+  const sinceOf = async (now: number) =>
+    (await views.look(now)).closed.map(({ cause, since }) => [cause, since]);
+  await commands.lane('hold', 'held', after(10), true);
+  // An operator for all lanes takes the place of one who is limited to lanes.
+  await commands.lane('hold', 'held', after(20), false);
+  expect(await sinceOf(after(30))).toEqual([['held', after(10)]]);
+  await commands.lane('resume', '', after(40));
+  await commands.lane('hold', 'held', after(50));
+  expect(await sinceOf(after(60))).toEqual([
+    ['held', after(50)],
+    ['unattended', after(40)],
+  ]);
+});

@@ -31,14 +31,3 @@ export type ActingFor = Actor & {
 export function describeActor({ kind, id, name }: Actor): string {
   return id === null ? `${kind} ${name}` : `${kind} ${id} (${name})`;
 }
-
-/** An actor as it is stored with each campaign and each entry of the audit trail: its kind, its name, and its id if it has one. */
-export function packActor({ kind, id, name }: Actor): readonly string[] {
-  return id === null ? [kind, name] : [kind, name, id];
-}
-
-/** Reads what {@link packActor} packed. */
-export const packedActor = z
-  .tuple([z.string(), z.string()], z.string())
-  .transform(([kind, name, id = null]) => ({ kind, id, name }))
-  .pipe(actor);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Redis } from '../../src/base/redis/connection.js';
 import { RECIPIENT_STATE, RETURNED_LETTER } from '../../src/campaign/recipient.js';
+import type { Endpoint as StoredEndpoint } from '../../src/reporting/webhooks/endpoint.js';
 import type { Poster } from '../../src/reporting/webhooks/post.js';
 import { webhookStore } from '../../src/reporting/webhooks/store.js';
 import type { Exchange } from '../../src/service/client/exchange.js';
@@ -67,13 +68,13 @@ export class Endpoint {
 
   /** Adds the endpoint. */
   async begin(): Promise<void> {
-    const endpoint = {
+    const endpoint: StoredEndpoint = {
       id: ENDPOINT,
       json: '',
       url: 'https://platform.example/events',
       lanes: this.#world.scenario.lanes.map(({ settings }) => settings.name),
       createdAt: START,
-      createdBy: ['library', '', 'a platform'],
+      createdBy: { kind: 'library', id: null, name: 'a platform' },
       disabledBecause: null,
       secrets: [{ sealed: 'whsec_AAAA', until: null }],
       sealedWith: 'in the clear',

@@ -5,7 +5,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import { joinCalls } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { type ActingFor, packActor, packedActor } from '../../campaign/actor.js';
+import { type ActingFor, actor } from '../../campaign/actor.js';
 import {
   AUDIT_ACTIONS,
   type AuditEntry,
@@ -20,7 +20,7 @@ import { payerOf, trailFull } from '../../engine/recipients/key-bytes.js';
 
 /** An entry. `lane`: the lane's id, because a lane keeps its entries when it is renamed. */
 const storedEntry = z.object({
-  actor: packedActor.nullable(),
+  actor: actor.nullable(),
   action: z.enum(AUDIT_ACTIONS),
   lane: z.string().optional(),
   campaign: z.string().optional(),
@@ -28,32 +28,6 @@ const storedEntry = z.object({
   failed: z.string().optional(),
 });
 type StoredEntry = z.output<typeof storedEntry>;
-
-/** The members of an entry in the order in which Redis stores their values, as a list without names: each campaign has an entry. */
-const MEMBERS = [
-  'action',
-  'actor',
-  'lane',
-  'campaign',
-  'details',
-  'failed',
-] as const satisfies (keyof StoredEntry)[];
-
-function packEntry(entry: StoredEntry): string {
-  const whole = { ...entry, actor: entry.actor && packActor(entry.actor) };
-  const values = MEMBERS.map((member) => whole[member] ?? null);
-  return JSON.stringify(values.slice(0, values.findLastIndex((value) => value !== null) + 1));
-}
-
-/** Reads what {@link packEntry} packed. */
-function unpackEntry(json: string): StoredEntry {
-  const stored = z.array(z.unknown()).parse(JSON.parse(json));
-  const members = MEMBERS.map((member, at) => [
-    member,
-    stored[at] ?? (member === 'actor' ? null : undefined),
-  ]);
-  return storedEntry.parse(Object.fromEntries(members));
-}
 
 /** After its text, an entry says which API key pays for it. */
 const entries = z.array(z.tuple([z.string(), z.tuple([z.literal('e'), z.string()]).rest(z.string())]));
@@ -142,7 +116,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
   ): Promise<void> => {
     const payer = payerOf(entry.actor ?? undefined, keyBytes);
     const account = payer.key === '' ? '' : `${entry.lane ?? ''} ${payer.key}`;
-    const json = packEntry(withoutNumbers(entry));
+    const json = JSON.stringify(withoutNumbers(entry));
     const { at, answer } = appendJoined([json, account, isRequired ? '' : payer.limit]);
     if ((await answer).charAt(at) === '1') return;
     const lane = entry.lane === undefined ? null : await finder.nameOf(entry.lane);
@@ -196,7 +170,7 @@ export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }
       for (let read = 0; read < MAX_READ_PER_PAGE; ) {
         const batch = entries.parse(await redis.xrevrange(key, before, from, 'COUNT', READ_AT_ONCE));
         for (const [id, [, json]] of batch) {
-          const stored = readOrNull(() => unpackEntry(json));
+          const stored = readOrNull(() => storedEntry.parse(JSON.parse(json)));
           if (stored === null) continue;
           const isWanted =
             (ids === undefined || (stored.lane !== undefined && ids.includes(stored.lane))) &&

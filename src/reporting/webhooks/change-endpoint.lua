@@ -24,8 +24,7 @@ if (redis.call('HGET', endpointsKey, id) or '') ~= before then return 0 end
 
 --- The id of the API key that added an endpoint; nil if none did.
 local function key_of(endpoint)
-  local kind, _, key = unpack(endpoint.createdBy)
-  return kind == 'key' and key or nil
+  return endpoint.createdBy.kind == 'key' and endpoint.createdBy.id or nil
 end
 
 --- What has as many endpoints as it may have, of those that a new one would count for; nil if it may be added.

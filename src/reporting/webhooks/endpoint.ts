@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isThisMachine } from '../../base/config/cleartext.js';
-import { type Actor, packActor, packedActor } from '../../campaign/actor.js';
+import { actor } from '../../campaign/actor.js';
 import { InputError } from '../../campaign/errors.js';
 import { DISABLED_BECAUSE } from '../../campaign/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
@@ -11,7 +11,7 @@ const stored = z.object({
   /** The ids of its lanes; null: all. */
   lanes: z.array(z.string()).nullable(),
   createdAt: z.number(),
-  createdBy: z.array(z.string()),
+  createdBy: actor,
   /** Null while it is enabled. */
   disabledBecause: z.enum(DISABLED_BECAUSE).nullable(),
   /** Its secrets, sealed, the current one first; `until`: when one stops signing. */
@@ -43,13 +43,9 @@ export function packEndpoint({ id: _id, json: _json, ...endpoint }: Endpoint): s
 /** Where an endpoint is, for logs: its path may be a secret. */
 export const hostOf = ({ url }: Pick<Endpoint, 'url'>): string => new URL(url).host;
 
-export const actorOf = ({ createdBy }: Endpoint): Actor => packedActor.parse(createdBy);
-export const storedActor = (actor: Actor): string[] => [...packActor(actor)];
-
 /** The id of the API key that added an endpoint; null if none did. */
-export function keyOf(endpoint: Endpoint): string | null {
-  const { kind, id } = actorOf(endpoint);
-  return kind === 'key' ? id : null;
+export function keyOf({ createdBy }: Endpoint): string | null {
+  return createdBy.kind === 'key' ? createdBy.id : null;
 }
 
 /** Whose endpoint it is, for a fair share: the key that added it, or else everyone who gets events of the same lanes. */

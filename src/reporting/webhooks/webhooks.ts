@@ -17,16 +17,7 @@ import type {
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { sizeOf, testId } from './delivery.js';
-import {
-  actorOf,
-  checkedUrl,
-  type Endpoint,
-  hostOf,
-  keyOf,
-  openSecrets,
-  sealSecret,
-  storedActor,
-} from './endpoint.js';
+import { checkedUrl, type Endpoint, hostOf, keyOf, openSecrets, sealSecret } from './endpoint.js';
 import { type KeyEndDeps, keyEndOf } from './key-ends.js';
 import type { LaneReader } from './lane-reader.js';
 import type { Poster } from './post.js';
@@ -119,7 +110,7 @@ export function webhookService(deps: WebhookDeps) {
       state: endpoint.disabledBecause === null ? 'enabled' : 'disabled',
       disabledBecause: endpoint.disabledBecause,
       createdAt: iso(endpoint.createdAt),
-      createdBy: actorOf(endpoint),
+      createdBy: endpoint.createdBy,
       oldSecretUntil: former?.until != null && former.until > clock() ? iso(former.until) : null,
       deliveredCount: totals.delivered,
       resultCount: totals.results,
@@ -252,7 +243,7 @@ export function webhookService(deps: WebhookDeps) {
           url,
           lanes,
           createdAt: clock(),
-          createdBy: storedActor(by.actor),
+          createdBy: by.actor,
           disabledBecause: null,
           secrets: [{ sealed: made.sealed, until: null }],
           sealedWith: deps.seal().fingerprint,

@@ -1,53 +1,19 @@
-import { randomBytes } from 'node:crypto';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { systemMachine } from '../../../src/base/clock.js';
 import { parseDuration } from '../../../src/base/duration.js';
 import { connect } from '../../../src/base/redis/connection.js';
-import { keyNames } from '../../../src/base/redis/keys.js';
 import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
-import {
-  createTokenCache,
-  type TokenCache,
-  type TokenCacheOptions,
-} from '../../../src/service/auth/token-cache.js';
-import { accountId } from '../../../src/service/auth/token-record.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { type AccountService, accountService, slowLogin, stopFrom, tokenFrom } from './account-service.js';
+import { slowLogin, stopFrom, tokenFrom } from './account-service.js';
+import { tokenCaches } from './token-caches.js';
 
-const { url, prefix, redis } = testRedis('token-cache');
-const keys = keyNames(prefix);
+const { url, redis, own, cache, tokenKey } = tokenCaches('token-cache');
 const SOON = { timeout: 60_000 };
-
-let service: AccountService;
-let username: string;
-beforeEach(() => {
-  service = accountService();
-  username = `user-${randomBytes(4).toString('hex')}`;
-});
-
-/** The cache of one process. Several caches share only Redis and the account service. */
-function cache(options: Partial<TokenCacheOptions> = {}): TokenCache {
-  return createTokenCache({
-    redis,
-    keys,
-    account: { username, password: 'right' },
-    requestTimeoutMs: 10_000,
-    login: service.login,
-    refresh: service.refresh,
-    ...options,
-  });
-}
-
-/** The Redis key of this test's token. */
-function tokenKey(): string {
-  return keys.token(accountId({ username, password: 'right' }));
-}
 
 test('the first caller logs in, and all other callers get the same token', async () => {
   const [one, other] = [cache(), cache()];
   const got = await Promise.all([one, other, one, other].map((each) => tokenFrom(each.get())));
   expect(got).toEqual(Array(4).fill({ serial: 1, generation: 1 }));
-  expect(service.logins).toBe(1);
+  expect(own.service.logins).toBe(1);
 });
 
 test('a token in memory needs no call to Redis', async () => {
@@ -60,18 +26,18 @@ test('a token in memory needs no call to Redis', async () => {
 });
 
 test('a token about to expire remains in use while one process fetches the next one', async () => {
-  service.lifeMs = 4_000;
+  own.service.lifeMs = 4_000;
   let time = 0;
   const machine = { ...systemMachine, monotonic: () => time };
   const fleet = [cache({ machine }), cache({ machine })];
   for (const each of fleet) await each.get();
-  service.latencyMs = 50;
+  own.service.latencyMs = 50;
   time = 3_500;
   for (const each of fleet) expect(await tokenFrom(each.get())).toMatchObject({ generation: 1 });
   await vi.waitFor(async () => {
     for (const each of fleet) expect(await tokenFrom(each.get())).toMatchObject({ generation: 2 });
   }, SOON);
-  expect([service.logins, service.presented]).toEqual([1, ['refresh-1']]);
+  expect([own.service.logins, own.service.presented]).toEqual([1, ['refresh-1']]);
 });
 
 test('each refresh exchanges the latest refresh token for a new pair, without another login', async () => {
@@ -80,12 +46,12 @@ test('each refresh exchanges the latest refresh token for a new pair, without an
     expect(await tokenFrom(one.get())).toEqual({ serial: generation, generation });
     await one.refreshNow();
   }
-  expect(service.presented).toEqual(['refresh-1', 'refresh-2', 'refresh-3']);
-  expect(service.logins).toBe(1);
+  expect(own.service.presented).toEqual(['refresh-1', 'refresh-2', 'refresh-3']);
+  expect(own.service.logins).toBe(1);
 });
 
 test('a token without an expiry is used until a 401', async () => {
-  service.lifeMs = undefined;
+  own.service.lifeMs = undefined;
   let time = 0;
   const one = cache({ machine: { ...systemMachine, monotonic: () => time } });
   await one.get();
@@ -95,7 +61,7 @@ test('a token without an expiry is used until a 401', async () => {
 });
 
 test('tokens without an expiry are renewed in time once two of them have been refused', async () => {
-  service.lifeMs = undefined;
+  own.service.lifeMs = undefined;
   const one = cache({ freshMs: 200 });
   const isOld = (generation: number) =>
     vi.waitFor(async () => {
@@ -121,7 +87,7 @@ test('a fresh token that is refused too stops the account for the whole fleet un
   expect(await stopFrom(one.replaceRefused(2))).toMatch(/401.*fresh.*`volley token login`/s);
   expect(await stopFrom(other.get())).toMatch(/may use messaging/);
   expect(await stopFrom(one.login({ again: false }))).toMatch(/401/);
-  expect(service.presented).toHaveLength(1);
+  expect(own.service.presented).toHaveLength(1);
   expect(await tokenFrom(one.login({ again: true }))).toMatchObject({ generation: 3 });
   expect(await tokenFrom(other.get())).toMatchObject({ generation: 3 });
 });
@@ -136,15 +102,15 @@ test('a token fetched because of a 401 that then worked for a while may be refre
 test('a refresh that is refused or unanswered leads to a login, and its refresh token is never presented again', async () => {
   const one = cache();
   await one.get();
-  service.refreshEnds = { kind: 'noAnswer', reason: 'timeout' };
+  own.service.refreshEnds = { kind: 'noAnswer', reason: 'timeout' };
   expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
-  service.refreshEnds = { kind: 'refused', reason: 'HTTP 401' };
+  own.service.refreshEnds = { kind: 'refused', reason: 'HTTP 401' };
   expect(await tokenFrom(one.refreshNow())).toMatchObject({ generation: 3 });
-  expect([service.logins, service.presented]).toEqual([3, ['refresh-1', 'refresh-2']]);
+  expect([own.service.logins, own.service.presented]).toEqual([3, ['refresh-1', 'refresh-2']]);
 });
 
 test('an operator may log in again after the account service refused a correct password', async () => {
-  service.loginEnds = { kind: 'badCredential' };
+  own.service.loginEnds = { kind: 'badCredential' };
   const blockedReason = await stopFrom(cache().get());
   expect(await stopFrom(cache().login({ again: false }))).toBe(blockedReason);
   expect(await cache().show()).toMatchObject({
@@ -152,36 +118,36 @@ test('an operator may log in again after the account service refused a correct p
     login: { attemptsLeft: 0, proven: false },
     blockedReason,
   });
-  expect(service.logins).toBe(2);
+  expect(own.service.logins).toBe(2);
   await stopFrom(cache().login({ again: true }));
-  expect(service.logins).toBe(4);
-  service.loginEnds = undefined;
+  expect(own.service.logins).toBe(4);
+  own.service.loginEnds = undefined;
   await tokenFrom(cache().login({ again: true }));
   expect(await cache().show()).toMatchObject({ state: 'usable', login: { attemptsLeft: 2, proven: true } });
 });
 
 test('a blocked account stops after the first response, and the reason names the forgot-password page', async () => {
-  service.loginEnds = { kind: 'blocked' };
+  own.service.loginEnds = { kind: 'blocked' };
   expect(await stopFrom(cache().get())).toMatch(/11044.*forgot-password/s);
   await stopFrom(cache().get());
-  expect(service.logins).toBe(1);
+  expect(own.service.logins).toBe(1);
 });
 
 test('a refresh that is refused because the account is blocked does not lead to a login', async () => {
   const one = cache();
   await one.get();
-  service.refreshEnds = { kind: 'blocked' };
+  own.service.refreshEnds = { kind: 'blocked' };
   expect(await stopFrom(one.replaceRefused(1))).toMatch(/11044/);
-  expect(service.logins).toBe(1);
+  expect(own.service.logins).toBe(1);
 });
 
 test('a wrong target account stops its own lane, names the setting, and leaves the user’s other lanes alone', async () => {
-  const wrong = { account: { username, password: 'right', targetAccountId: '999' } };
-  service.loginEnds = { kind: 'wrongTarget' };
+  const wrong = { account: { username: own.username, password: 'right', targetAccountId: '999' } };
+  own.service.loginEnds = { kind: 'wrongTarget' };
   expect(await stopFrom(cache(wrong).get())).toMatch(/"999".*10117.*ACCOUNT_TARGET_ID/s);
   expect(await stopFrom(cache(wrong).get())).toMatch(/10117/);
-  expect(service.logins).toBe(1);
-  service.loginEnds = undefined;
+  expect(own.service.logins).toBe(1);
+  own.service.loginEnds = undefined;
   await tokenFrom(cache().get());
   await tokenFrom(cache(wrong).login({ again: true }));
 });
@@ -189,24 +155,24 @@ test('a wrong target account stops its own lane, names the setting, and leaves t
 test('without an answer from the account service, a proven account waits, reports until when, and then continues', async () => {
   const one = cache({ retryAfterMs: [300] });
   await one.get();
-  service.loginEnds = { kind: 'noAnswer', reason: 'connect ECONNREFUSED' };
-  service.refreshEnds = service.loginEnds;
+  own.service.loginEnds = { kind: 'noAnswer', reason: 'connect ECONNREFUSED' };
+  own.service.refreshEnds = own.service.loginEnds;
   const asked = Date.now();
   const got = await one.replaceRefused(1);
   expect(got).toMatchObject({ kind: 'later', reason: expect.stringContaining('ECONNREFUSED') });
   expect(got.kind === 'later' ? got.at - asked : 0).toBeGreaterThan(200);
   expect(await cache({ retryAfterMs: [300] }).get()).toMatchObject({ kind: 'token', generation: 1 });
-  expect(service.logins).toBe(2);
-  service.loginEnds = undefined;
+  expect(own.service.logins).toBe(2);
+  own.service.loginEnds = undefined;
   await vi.waitFor(
     async () => expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 }),
     SOON,
   );
-  expect([service.logins, service.presented]).toEqual([3, ['refresh-1']]);
+  expect([own.service.logins, own.service.presented]).toEqual([3, ['refresh-1']]);
 });
 
 test('logins of a new account that cannot be sent spend none of its attempts, and are tried again ever more rarely', async () => {
-  service.loginEnds = { kind: 'notSent', reason: 'account.example refuses connections' };
+  own.service.loginEnds = { kind: 'notSent', reason: 'account.example refuses connections' };
   let time = 0;
   const one = cache({
     machine: { ...systemMachine, clock: () => time, monotonic: () => time, random: () => 0.5 },
@@ -214,22 +180,22 @@ test('logins of a new account that cannot be sent spend none of its attempts, an
   for (const waitMs of [1_000, 5_000, 15_000, 60_000, 60_000]) {
     const reason = expect.stringContaining('refuses connections');
     expect(await one.get()).toMatchObject({ kind: 'later', reason, at: time + waitMs });
-    const logins = service.logins;
+    const logins = own.service.logins;
     time += waitMs - 1;
     expect(await one.get()).toMatchObject({ kind: 'later', reason: expect.stringContaining('refuses') });
-    expect(service.logins).toBe(logins);
+    expect(own.service.logins).toBe(logins);
     time += 1;
   }
   expect((await one.show()).login).toMatchObject({ attemptsLeft: 2, proven: false });
-  service.loginEnds = undefined;
+  own.service.loginEnds = undefined;
   expect(await tokenFrom(one.get())).toEqual({ serial: 1, generation: 1 });
 });
 
 test('an operator can log in again at once after a login that could not be sent', async () => {
-  service.loginEnds = { kind: 'notSent', reason: 'connection refused' };
+  own.service.loginEnds = { kind: 'notSent', reason: 'connection refused' };
   const one = cache();
   expect(await one.get()).toMatchObject({ kind: 'later' });
-  service.loginEnds = undefined;
+  own.service.loginEnds = undefined;
   expect(await tokenFrom(one.login({ again: true }))).toEqual({ serial: 1, generation: 1 });
 });
 
@@ -238,13 +204,13 @@ test('a refresh token that could not be sent is presented again, and costs no lo
   const machine = { ...systemMachine, monotonic: () => time };
   const one = cache({ machine });
   await one.get();
-  service.refreshEnds = { kind: 'notSent', reason: 'connection refused' };
+  own.service.refreshEnds = { kind: 'notSent', reason: 'connection refused' };
   expect(await one.replaceRefused(1)).toMatchObject({ kind: 'later' });
   expect((await one.show()).refreshToken).toBe('ready');
-  service.refreshEnds = undefined;
+  own.service.refreshEnds = undefined;
   time += 2_000;
   expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
-  expect([service.logins, service.presented]).toEqual([1, ['refresh-1', 'refresh-1']]);
+  expect([own.service.logins, own.service.presented]).toEqual([1, ['refresh-1', 'refresh-1']]);
 });
 
 test('a request that is cancelled before it is connected names the request timeout as the reason', async () => {
@@ -276,7 +242,7 @@ test('a caller waits for another process’s fetch, for one lease at most', asyn
   });
   slow.answer();
   expect(await first).toMatchObject({ generation: 1 });
-  expect(service.logins).toBe(0);
+  expect(own.service.logins).toBe(0);
 });
 
 test('a caller does not wait for a lease without an expiry, which only a backup can restore', async () => {
@@ -299,8 +265,8 @@ test('a token pair that arrives after another process has taken over is discarde
 
 test('a process held up between its claim and its request claims again before it sends the request', async () => {
   let time = 0;
-  const own = connect(url);
-  const scripts = vi.spyOn(own, 'evalsha');
+  const connection = connect(url);
+  const scripts = vi.spyOn(connection, 'evalsha');
   const heldUpUntilScript = 2;
   const monotonic = () => {
     if (scripts.mock.calls.length === heldUpUntilScript) time += 15_000;
@@ -309,16 +275,16 @@ test('a process held up between its claim and its request claims again before it
   let scriptsBeforeLogin = 0;
   const login = () => {
     scriptsBeforeLogin = scripts.mock.calls.length;
-    return service.login();
+    return own.service.login();
   };
   expect(
-    await tokenFrom(cache({ redis: own, machine: { ...systemMachine, monotonic }, login }).get()),
+    await tokenFrom(cache({ redis: connection, machine: { ...systemMachine, monotonic }, login }).get()),
   ).toEqual({
     serial: 1,
     generation: 1,
   });
   expect(scriptsBeforeLogin).toBe('claim begin settle claim begin'.split(' ').length);
-  own.disconnect();
+  connection.disconnect();
 });
 
 test('after a Redis failover the stored refresh token is not presented', async () => {
@@ -327,7 +293,7 @@ test('after a Redis failover the stored refresh token is not presented', async (
   await redis.hset(tokenKey(), 'run', 'another');
   const other = await tokenFrom(cache().replaceRefused(generation));
   expect(other.generation).toBe(generation + 1);
-  expect([service.logins, service.presented]).toEqual([2, []]);
+  expect([own.service.logins, own.service.presented]).toEqual([2, []]);
 });
 
 test('after Redis lost the latest pair, the older refresh token is not presented', async () => {
@@ -338,7 +304,7 @@ test('after Redis lost the latest pair, the older refresh token is not presented
   await redis.del(tokenKey());
   await redis.hset(tokenKey(), before);
   expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
-  expect(service.presented).toEqual(['refresh-1']);
+  expect(own.service.presented).toEqual(['refresh-1']);
 });
 
 test('a process with a valid token picks up a newer one in the background', async () => {
@@ -356,7 +322,7 @@ test('the shown state contains no token', async () => {
     age: null,
     refreshToken: 'none',
   });
-  service.loginEnds = pair;
+  own.service.loginEnds = pair;
   await cache().get();
   const shown = await cache().show();
   expect(shown).toMatchObject({ state: 'usable', generation: 1, expiresIn: null, refreshToken: 'ready' });
@@ -364,7 +330,7 @@ test('the shown state contains no token', async () => {
 });
 
 test('a caller that aborts stops waiting, and the other callers get their token', async () => {
-  service.latencyMs = 100;
+  own.service.latencyMs = 100;
   const one = cache();
   const leaving = new AbortController();
   const left = one.get(leaving.signal);
@@ -379,7 +345,7 @@ test('a closing process finishes its own refresh and stops waiting for the refre
   const answered = new Promise<void>((resolve) => {
     answer = resolve;
   });
-  const one = cache({ refresh: (token) => answered.then(() => service.refresh(token)) });
+  const one = cache({ refresh: (token) => answered.then(() => own.service.refresh(token)) });
   await one.get();
   const refreshing = one.replaceRefused(1);
   const waiting = cache();
@@ -390,103 +356,4 @@ test('a closing process finishes its own refresh and stops waiting for the refre
   answer();
   await one.close();
   expect(await tokenFrom(refreshing)).toMatchObject({ generation: 2 });
-});
-
-test('Redis stores tokens encrypted with a secrets key, and in the clear without one', async () => {
-  const stored = async () => JSON.stringify(await redis.hgetall(tokenKey()));
-  const pair = { kind: 'pair', accessToken: 'marked-access', refreshToken: 'marked-refresh' } as const;
-  service.loginEnds = pair;
-  await cache({ secretsKey: 'key' }).get();
-  expect(await stored()).toContain('gcm:');
-  expect(await stored()).not.toContain('marked-');
-  expect(await cache({ secretsKey: 'key' }).get()).toMatchObject({
-    kind: 'token',
-    token: 'marked-access',
-  });
-  username += '-clear';
-  await cache().get();
-  expect(await stored()).toContain('marked-access');
-});
-
-test('a process with another secrets key, or none, reports that and spends no refresh token', async () => {
-  await cache({ secretsKey: 'key' }).get();
-  for (const stranger of [cache({ secretsKey: 'other' }), cache()]) {
-    expect(await stopFrom(stranger.get())).toMatch(/another SECRETS_KEY/);
-    expect(await stopFrom(stranger.replaceRefused(1))).toMatch(/another SECRETS_KEY/);
-  }
-  expect(service.presented).toEqual([]);
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).replaceRefused(1))).toMatchObject({ generation: 2 });
-  expect(await tokenFrom(cache({ secretsKey: 'other' }).login({ again: true }))).toMatchObject({
-    generation: 3,
-  });
-});
-
-test('after a change of the secrets key, a token is used with the previous key, and sealed with the new one', async () => {
-  await cache({ secretsKey: 'one' }).get();
-  const changing = cache({ secretsKey: 'two', previousSecretsKey: 'one' });
-  expect(await tokenFrom(changing.get())).toMatchObject({ generation: 1 });
-  expect(await stopFrom(cache({ secretsKey: 'one' }).get())).toMatch(/another SECRETS_KEY/);
-  const changed = cache({ secretsKey: 'two' });
-  expect(await tokenFrom(changed.get())).toMatchObject({ generation: 1 });
-  expect(service.logins).toBe(1);
-  // The refresh token was sealed again as well.
-  expect(await tokenFrom(changed.refreshNow())).toMatchObject({ generation: 2 });
-  expect([service.logins, service.presented.length]).toEqual([1, 1]);
-});
-
-test('with a secrets key, a token that is not encrypted is neither used nor refreshed, but replaced by a login', async () => {
-  await cache().get();
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
-  expect([service.logins, service.presented]).toEqual([2, []]);
-  expect((await cache({ secretsKey: 'key' }).show()).encrypted).toBe(true);
-  expect(await tokenFrom(cache({ secretsKey: 'key' }).get())).toMatchObject({ generation: 2 });
-  expect(service.logins).toBe(2);
-});
-
-/** The cache of an OAuth 2 client, whose tokens have no refresh token. */
-function clientCache(scope: string, options: Partial<TokenCacheOptions> = {}): TokenCache {
-  const login = async (): Promise<LoginOutcome> => {
-    const outcome = await service.login();
-    return outcome.kind === 'pair' ? { ...outcome, refreshToken: '', lifetimeMs: 60_000 } : outcome;
-  };
-  return cache({ account: { username, password: 'secret', scope }, login, ...options });
-}
-
-test('a client gets each token with its secret, once for all processes, and presents no refresh token', async () => {
-  service.lifeMs = undefined;
-  const fleet = [clientCache('sms a'), clientCache('sms a', { secretsKey: undefined })];
-  const got = await Promise.all(fleet.map((each) => tokenFrom(each.get())));
-  expect(got).toEqual(Array(2).fill({ serial: 1, generation: 1 }));
-  const [one, other] = fleet;
-  if (one === undefined || other === undefined) throw new Error('no cache');
-  const newer = await Promise.all([tokenFrom(one.replaceRefused(1)), tokenFrom(other.replaceRefused(1))]);
-  expect(newer).toEqual(Array(2).fill({ serial: 2, generation: 2 }));
-  expect(service.logins).toBe(2);
-  expect(service.presented).toEqual([]);
-  expect(await one.show()).toMatchObject({ refreshToken: 'none', state: 'usable' });
-});
-
-test('the lifetime of an opaque token is the one that its response stated, also with encryption at rest', async () => {
-  service.lifeMs = undefined;
-  const one = clientCache('sms a', { secretsKey: randomBytes(32).toString('hex') });
-  await one.get();
-  const { expiresIn, refreshToken } = await one.show();
-  expect(parseDuration(expiresIn ?? '')).toBeGreaterThan(50_000);
-  expect(parseDuration(expiresIn ?? '')).toBeLessThanOrEqual(60_000);
-  expect(refreshToken).toBe('none');
-});
-
-test('a client with other scopes has a token of its own, and shares the budget of its secret', async () => {
-  service.loginEnds = { kind: 'refused', reason: 'invalid_client' };
-  const [one, other] = [clientCache('sms a'), clientCache('sms b')];
-  expect(await stopFrom(one.get())).toMatch(
-    /^The token service refused the client .* twice \(invalid_client\)\. Check TOKEN_URL/,
-  );
-  expect(service.logins).toBe(2);
-  await stopFrom(other.get());
-  expect(service.logins).toBe(2);
-  service.loginEnds = undefined;
-  const got = await one.login({ again: true });
-  expect(got.kind).toBe('token');
-  expect((await tokenFrom(other.get())).serial).toBe(2);
 });

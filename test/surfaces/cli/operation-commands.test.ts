@@ -15,6 +15,9 @@ test('The build replaces the table of commands by its value, so that help loads 
 });
 
 test('An operation whose command is not written by hand needs an answer', () => {
+  expect(commandTable(OPERATIONS)).toContainEqual(
+    expect.objectContaining({ name: 'listAuditEntries', tag: 'Operation', byHand: false }),
+  );
   expectTypeOf<object>().not.toExtend<Answers<'Operation', typeof audit>>();
   expectTypeOf<Answers<'Operation', typeof audit>>().toHaveProperty('listAuditEntries');
   expectTypeOf<Answers<'Campaigns', typeof campaigns>>().not.toHaveProperty('getCampaign');

@@ -26,7 +26,7 @@ test('People choose among the countries whose numbers Volley can read', async ()
   expect(String(await generated('countries.json')).split(' ')).toEqual([...COUNTRIES.keys()].sort());
 });
 
-test('What an operation takes and returns has the types of its row', () => {
+test('What an operation takes and returns has the types of its row', async () => {
   expectTypeOf<Output<'listCampaigns'>>().toHaveProperty('campaigns');
   expectTypeOf<Output<'listCampaigns'>>().not.toHaveProperty('campaign');
   expectTypeOf<Output<'listCampaigns'>['campaigns'][number]['state']>().extract<'sending'>().toBeNever();
@@ -36,5 +36,7 @@ test('What an operation takes and returns has the types of its row', () => {
   expectTypeOf<{ campaign: string }>().not.toExtend<Input<'pauseCampaign'>>();
   expectTypeOf<{ message: string; recipients: { to: string }[] }>().toExtend<Input<'createCampaign'>>();
   expectTypeOf<{ message: number }>().not.toExtend<Input<'createCampaign'>>();
+  const name = 'pauseCampaign' satisfies Name;
   expectTypeOf<'pauseCampaigns'>().not.toExtend<Name>();
+  expect(await generated('commands.json')).toHaveProperty(name);
 });

@@ -1,10 +1,11 @@
-import { expectTypeOf, test } from 'vitest';
+import { expect, expectTypeOf, test } from 'vitest';
 import type * as library from '../src/index.js';
 
 type Volley = library.Volley;
 type Told<Method extends (...given: never[]) => unknown> = Awaited<ReturnType<Method>>;
 
-test('Every type in the library’s interface is exported by name', () => {
+test('Every type in the library’s interface is exported by name', async () => {
+  expect(await import('../src/index.js')).toHaveProperty('createVolley');
   expectTypeOf<Parameters<Volley['resolve']>[1]>().toEqualTypeOf<library.Resolution>();
   expectTypeOf<Told<Volley['resolve']>>().toEqualTypeOf<library.ResolveOutcome>();
   expectTypeOf<Told<Volley['workers']>>().toEqualTypeOf<library.WorkerProcess[]>();
@@ -16,7 +17,9 @@ test('Every type in the library’s interface is exported by name', () => {
   expectTypeOf<library.EventOf<'lane.stopped'>>().toExtend<Heard>();
 });
 
-test('an option that is there and undefined is as one that is not there', () => {
+test('An option that is there and undefined is as one that is not there', async () => {
+  const { createVolley, loadConfig } = await import('../src/index.js');
+  expect([createVolley, loadConfig].map((each) => typeof each)).toEqual(['function', 'function']);
   expectTypeOf<{ signal: undefined; everyMs: undefined }>().toExtend<Parameters<Volley['finished']>[1]>();
   expectTypeOf<{ state: undefined; limit: undefined }>().toExtend<Parameters<Volley['list']>[0]>();
   expectTypeOf<{ status: undefined }>().toExtend<Parameters<Volley['report']>[1]>();

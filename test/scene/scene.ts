@@ -122,7 +122,7 @@ export function scene(name: string, { lanes, list, settings: own = {} }: SceneOp
     stored: (lane = 'default', prefix = server.prefix) => storedLane(server.redis, prefix, lane),
     async storedKeys(pattern) {
       const all = await keysOf(server.redis, server.prefix);
-      return all.filter((key) => (pattern === undefined ? !BOOKKEEPING.test(key) : pattern.test(key)));
+      return all.filter((key) => (pattern === undefined ? !BOOKKEEPING.test(key) : pattern.test(key))).sort();
     },
   };
 }

@@ -119,6 +119,7 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     await page.getByLabel('Country of national numbers').selectOption('');
     await page.getByText('2 invalid rows').waitFor();
     await page.getByText('or choose column "Land" above, which contains countries').first().waitFor();
+    expect(await page.getByLabel('Countries in').inputValue()).toBe(' ');
   });
 
   test('shows a script in a name as text, on the phone and in the tables', async () => {

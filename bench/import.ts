@@ -16,7 +16,7 @@ import { createEvents } from '../src/base/events/events.js';
 import { connect, type Redis } from '../src/base/redis/connection.js';
 import { keyNames } from '../src/base/redis/keys.js';
 import { laneNamed, openLane } from '../src/engine/lane/lane.js';
-import { suppression } from '../src/engine/recipients/suppression.js';
+import { suppression } from '../src/engine/suppression/suppression.js';
 import { importCampaign } from '../src/intake/import/import-campaign.js';
 import { TEXTS, writeList } from './list.js';
 

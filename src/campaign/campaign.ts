@@ -17,7 +17,7 @@ const ACTIVE = ['pause', 'resume', 'cancel'] as const;
 
 /**
  * The campaign's state machine. A campaign is completed only when no recipient of it is in an open state. `cancelled` stays, while
- * reports of earlier messages still come in. The Lua scripts use the same table (lane/states.lua, generated from
+ * reports of earlier messages still come in. The Lua scripts use the same table (store/states.lua, generated from
  * this one).
  */
 export const CAMPAIGN_STATE = {

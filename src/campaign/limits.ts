@@ -13,7 +13,7 @@ import { checkSender } from './sender.js';
  * What a row limits:
  *
  *   sender, number, segments   of each message, when a campaign, a message of an outbox, or an occurrence of a schedule is stored
- *   day                        what is stored in a UTC day (engine/recipients/daily.lua)
+ *   day                        what is stored in a UTC day (engine/day-limits/daily.lua)
  *   service                    what changes something on a lane, by the service of the lane (app/access/test-keys.ts)
  *   request                    requests of a key to the HTTP API (surfaces/http)
  */

@@ -58,7 +58,7 @@ export function pollQueue(
         if (first.count <= 0) head += 1;
       }
     },
-    /** How many permits of a window polls get, as in lane/permits.lua: more if they would miss their deadline. One permit changes hands. */
+    /** How many permits of a window polls get, as in quota/permits.lua: more if they would miss their deadline. One permit changes hands. */
     shareOf(quota: number, at: number): number {
       const left = Math.max(window, (entries[head]?.at ?? at) + deadline - firstPoll - at);
       const late = ((total * window) / left) * (isLate ? 1.15 : 0.85);

@@ -32,7 +32,7 @@ const AFTER_A_REQUEST = [
 /**
  * The recipient's state machine: the only place that defines the states, their letters in Redis, and the allowed moves. A
  * recipient is in exactly one state, and the counts of all states add up to the campaign's total at every moment. The Lua
- * scripts use the same table (lane/states.lua, generated from this one), and refuse every other move.
+ * scripts use the same table (store/states.lua, generated from this one), and refuse every other move.
  */
 export const RECIPIENT_STATE = {
   planned: { letter: null, open: true, next: ['sending', 'lapsed', 'cancelled', 'suppressed'] },
@@ -50,7 +50,7 @@ export const RECIPIENT_STATE = {
   unconfirmed: { letter: 'C', open: false, next: SETTLED_BY_SERVICE },
 } as const satisfies Record<string, RecipientStateRules>;
 
-/** The letter of a message that was planned, and has returned to its outbox: it is no recipient of the wave any more (lane/wave.lua). */
+/** The letter of a message that was planned, and has returned to its outbox: it is no recipient of the wave any more (store/wave.lua). */
 export const RETURNED_LETTER = 'W';
 
 /** A state of a recipient; see {@link RECIPIENT_STATE}. */

@@ -1,7 +1,7 @@
 import type { LaneOutlook, OutlookCampaign } from './lane-outlook.js';
 import { nextOpening } from './window.js';
 
-/** A campaign in the fair order of its lane (lane/order.lua): its next request is served at `score`, later ones 1 / weight apart. */
+/** A campaign in the fair order of its lane (claim/order.lua): its next request is served at `score`, later ones 1 / weight apart. */
 interface Queued {
   readonly campaign: OutlookCampaign;
   score: number;

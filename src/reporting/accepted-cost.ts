@@ -1,8 +1,8 @@
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys } from '../base/redis/keys.js';
-import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
-import type { StoredState } from '../engine/lane/campaigns.js';
 import { ACCEPTED_STATES, acceptedCost } from '../engine/recipients/costs.js';
+import type { CampaignMeta } from '../engine/store/campaign-meta.js';
+import type { StoredState } from '../engine/store/campaigns.js';
 
 /**
  * What the messages of a campaign cost that the service has accepted so far, in micros; null if that is not known. Where messages

@@ -6,13 +6,13 @@ import type { Keys, LaneId } from '../base/redis/keys.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
 import type { LaneStatus } from '../campaign/views.js';
+import type { Depth, Queues } from '../engine/jobs/queues.js';
+import type { Stage } from '../engine/jobs/wake.js';
 import { firstClosed } from '../engine/lane/closed.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
-import type { Depth, Queues } from '../engine/lane/queues.js';
 import { singleFlight } from '../engine/lane/single-flight.js';
-import type { Stage } from '../engine/lane/wake.js';
 import {
   SUBSCRIPTION_STATES,
   type SubscriptionState,

@@ -1,7 +1,7 @@
 --[[
   read-results: reads entries of a lane's log of results, from a position on. Changes nothing.
 
-  KEYS  results  hash: the log of the lane's results (lane/results.lua)
+  KEYS  results  hash: the log of the lane's results (store/results.lua)
         latestResults  string: its latest entries
   ARGV  run      the server that wrote the chunk of the position, '' for the beginning of the log, or end for its end
         chunk    number: of the chunk
@@ -13,7 +13,7 @@
            position were removed with their campaigns), the server and the number of the next chunk that is kept, and how many entries
            of the chunk of the position were removed
 ]]
--- @include ../engine/lane/results.lua
+-- @include ../engine/store/results.lua
 local stored = redis.call('HMGET', resultsKey, 'run', 'chunk', 'epochs', 'oldest')
 if not stored[1] then return { (run == '' or run == 'end') and 'empty' or 'lost' } end
 local latest, epochs = tonumber(stored[2]), cjson.decode(stored[3])

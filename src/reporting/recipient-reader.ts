@@ -9,7 +9,6 @@ import {
   type RecipientState,
   type StatusWord,
 } from '../campaign/recipient.js';
-import { parseState } from '../engine/lane/campaigns.js';
 import {
   RECORDS_PER_HASH,
   recordsKey,
@@ -31,6 +30,7 @@ import {
   referencesOf,
   type StoredSlice,
 } from '../engine/recipients/stored-slices.js';
+import { parseState } from '../engine/store/campaigns.js';
 
 /** A recipient with its state and its last request. */
 export interface OrdinalRecord {

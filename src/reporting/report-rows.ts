@@ -3,8 +3,8 @@ import type { InvalidCode } from '../campaign/preview-views.js';
 import type { RecipientState } from '../campaign/recipient.js';
 import type { ReportedRecipient } from '../campaign/recipient-views.js';
 import type { ReportedStatus } from '../campaign/reported-status.js';
-import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
 import type { DuplicateRow, LeftOutRow } from '../engine/recipients/left-out.js';
+import type { CampaignMeta } from '../engine/store/campaign-meta.js';
 import type { Detail, NamedRecipient, OrdinalRecord, RecipientReader } from './recipient-reader.js';
 
 /*

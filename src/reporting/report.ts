@@ -12,10 +12,10 @@ import {
   STATUS_FORM,
   statusesOf,
 } from '../campaign/reported-status.js';
-import { readMeta } from '../engine/lane/campaign-meta.js';
-import { findLane, listCampaigns, readState } from '../engine/lane/campaigns.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { storedLeftOut } from '../engine/recipients/left-out.js';
+import { readMeta } from '../engine/store/campaign-meta.js';
+import { findLane, listCampaigns, readState } from '../engine/store/campaigns.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import { recipientReader } from './recipient-reader.js';

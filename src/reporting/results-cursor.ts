@@ -23,7 +23,7 @@ export const MAX_CURSOR_LENGTH = 12_000;
 const VERSION = 1;
 const DIGEST_BYTES = 4;
 const RUN_BYTES = 4;
-/** Chunks of one server, as in lane/results.lua. */
+/** Chunks of one server, as in store/results.lua. */
 const EPOCH_CHUNKS = 1e6;
 
 /** What a cursor says about the lanes of an installation. */

@@ -10,7 +10,7 @@ import { type OutboxResults, resultsReader } from './results-reader.js';
 
 /*
  * The results feed: the recipients whose state has changed to settled or unknown. Each lane has a log of such changes
- * (lane/results.lua), which says where the recipients are. The feed returns the state that they have when it is read:
+ * (store/results.lua), which says where the recipients are. The feed returns the state that they have when it is read:
  *
  *   log of a lane: [campaign 7, ordinals 0–255] [campaign 9, ordinal 3] …   ──►   { campaign, recipient, reference, status, … }
  *        ▲                                     ▲

@@ -6,10 +6,10 @@ import { GoneError } from '../campaign/errors.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 
 /*
- * Reads the logs of results (lane/results.lua), which say where recipients are whose state has become settled or unknown.
+ * Reads the logs of results (store/results.lua), which say where recipients are whose state has become settled or unknown.
  */
 
-/** What an entry may be about, with the numbers of lane/results.lua. */
+/** What an entry may be about, with the numbers of store/results.lua. */
 const LIST_NUMBERS = {
   recipients: 0,
   unknown: 1,
@@ -23,7 +23,7 @@ const LIST_OF_NUMBER = new Map<number, (typeof RESULT_LISTS)[number]>(
   RESULT_LISTS.map((list) => [LIST_NUMBERS[list], list]),
 );
 const VALUES_PER_ENTRY = 4;
-/** Ids of campaigns in one field of a log, as in lane/results.lua. */
+/** Ids of campaigns in one field of a log, as in store/results.lua. */
 const IDS_TOGETHER = 32;
 
 /** A position in the log of a lane. */

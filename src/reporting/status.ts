@@ -11,13 +11,13 @@ import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/reci
 import { requestsLeft } from '../campaign/request-count.js';
 import type { CampaignStatus, LaneStatus, TurnFailure, UnknownRequest } from '../campaign/views.js';
 import { describeWindow, nextCommonOpening, nextOpening, windowNow, zoneOf } from '../campaign/window.js';
-import type { CampaignMeta } from '../engine/lane/campaign-meta.js';
-import type { StoredState } from '../engine/lane/campaigns.js';
 import { firstClosed } from '../engine/lane/closed.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
 import { gateState } from '../engine/lane/lane-status.js';
 import type { UnknownBatch } from '../engine/sending/unknown.js';
+import type { CampaignMeta } from '../engine/store/campaign-meta.js';
+import type { StoredState } from '../engine/store/campaigns.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
 const iso = (ms: number): string => new Date(ms).toISOString();

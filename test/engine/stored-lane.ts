@@ -1,9 +1,9 @@
 import { perName, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
-import { parseState, STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
 import { type Cause, type Closed, parseClosed } from '../../src/engine/lane/closed.js';
-import type { LaneStore } from '../../src/engine/lane/lane-script.js';
 import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 import { locateRequests } from '../../src/engine/recipients/request-index.js';
+import type { LaneStore } from '../../src/engine/scripts/lane-script.js';
+import { parseState, STATE_DEFAULTS } from '../../src/engine/store/campaigns.js';
 
 /** A campaign as the tests read it: every count is there, also those of 0. */
 export type ReadState = { state: string; counts: Record<string, number> } & Record<string, unknown>;

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../src/base/clock.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import { type Opening, readWindow } from '../../src/campaign/window.js';
-import { IN_FLIGHT } from '../../src/engine/lane/rules.js';
+import { IN_FLIGHT } from '../../src/engine/scripts/rules.js';
 import { seededRandom } from '../../src/tools/simulator/random.js';
 import { type Fleet, laneCredentials, type Member, startFleet } from '../end-to-end/fleet.js';
 import { callbackSettings } from '../end-to-end/receiver.js';

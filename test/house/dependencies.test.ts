@@ -24,15 +24,22 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   },
   // `client` and `auth` do not know each other: the token cache receives the login function as a parameter.
   service: { client: [], auth: [] },
-  // The current state of a lane, then the stages of a campaign, in their order.
+  // What Redis stores, and the scripts that change it; then the stages of a campaign, in their order.
   engine: {
-    recipients: [],
-    lane: ['recipients'],
-    sending: ['recipients', 'lane'],
-    notifications: ['recipients', 'lane', 'sending'],
-    inbound: ['recipients', 'lane', 'notifications'],
-    'follow-up': ['recipients', 'lane', 'sending', 'notifications'],
-    recovery: ['recipients', 'lane', 'sending', 'follow-up'],
+    'day-limits': [],
+    recipients: ['day-limits'],
+    suppression: ['recipients'],
+    store: ['recipients'],
+    quota: ['store'],
+    scripts: ['store', 'quota'],
+    claim: ['recipients', 'store', 'quota', 'scripts'],
+    jobs: ['scripts', 'claim'],
+    lane: ['recipients', 'store', 'quota', 'scripts', 'claim', 'jobs'],
+    sending: ['recipients', 'store', 'scripts', 'claim', 'jobs', 'lane'],
+    notifications: ['recipients', 'store', 'scripts', 'claim', 'jobs', 'lane', 'sending'],
+    inbound: ['recipients', 'suppression', 'jobs', 'lane', 'notifications'],
+    'follow-up': ['recipients', 'scripts', 'claim', 'jobs', 'sending', 'notifications'],
+    recovery: ['recipients', 'store', 'scripts', 'claim', 'jobs', 'lane', 'sending', 'follow-up'],
   },
   reporting: {},
   'call-records': {},
@@ -80,7 +87,7 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
   got: ['service/client'],
   'request-filtering-agent': ['service/client'],
   ioredis: ['base/redis'],
-  bullmq: ['engine/lane'],
+  bullmq: ['engine/jobs'],
   pino: ['base/events'],
   dotenv: ['base/config'],
   commander: ['surfaces/cli'],
@@ -99,12 +106,12 @@ const IMPORTED_IN: Readonly<Record<string, readonly string[]>> = {
 
 const files = sourceFiles(['src', 'workers'], ['.ts', '.tsx', '.lua']);
 
-/** `src/engine/lane/ledger.lua` → `engine`, `src/index.ts` → `index`, `workers/send.ts` → `workers`. */
+/** `src/engine/quota/ledger.lua` → `engine`, `src/index.ts` → `index`, `workers/send.ts` → `workers`. */
 function roomOf(path: string): string {
   return /^src\/([^/.]+)/.exec(path)?.[1] ?? path.replace(/\/.*/, '');
 }
 
-/** `src/engine/lane/ledger.lua` → `engine/lane`, `src/app/volley.ts` → `app/volley`; of a room without folders, the room. */
+/** `src/engine/quota/ledger.lua` → `engine/quota`, `src/app/volley.ts` → `app/volley`; of a room without folders, the room. */
 function folderOf(path: string): string {
   const room = roomOf(path);
   if (Object.keys(ROOMS[room] ?? {}).length === 0) return room;

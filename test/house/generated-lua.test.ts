@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/recipient.js';
 import { POLL_EFFECTS } from '../../src/engine/follow-up/effects.js';
-import { STATE_DEFAULTS } from '../../src/engine/lane/campaigns.js';
 import { SEND_EFFECTS } from '../../src/engine/sending/effects.js';
+import { STATE_DEFAULTS } from '../../src/engine/store/campaigns.js';
 
 /*
  * The tables that TypeScript and Lua share are written in TypeScript. After a change, write their Lua side with
@@ -44,7 +44,7 @@ test('The states of the scripts are those of campaign/campaign.ts and campaign/r
   const open = RECIPIENT_STATES.filter((state) => RECIPIENT_STATE[state].open);
   const text = file(
     'states',
-    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; what a campaign begins with, from lane/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
+    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; what a campaign begins with, from store/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
     table(
       'CAMPAIGN_MOVES',
       mapped(CAMPAIGN_STATE, ({ next }) => set(next)),
@@ -63,7 +63,7 @@ test('The states of the scripts are those of campaign/campaign.ts and campaign/r
       mapped(RECIPIENT_STATE, ({ next }) => set(next)),
     ),
   );
-  await expect(text).toMatchFileSnapshot('../../src/engine/lane/states.lua');
+  await expect(text).toMatchFileSnapshot('../../src/engine/store/states.lua');
 });
 
 test('The scripts settle a send as sending/effects.ts says', async () => {

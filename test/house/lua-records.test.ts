@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readLua } from '../../src/base/redis/script.js';
-import { STATE_MEMBERS } from '../../src/engine/lane/campaigns.js';
-import { claimShape } from '../../src/engine/lane/claims.js';
+import { claimShape } from '../../src/engine/claim/claims.js';
+import { STATE_MEMBERS } from '../../src/engine/store/campaigns.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { codeOf, lineAt } from './lua-code.js';
 import { sourceFiles } from './sources.js';
@@ -23,7 +23,7 @@ for (const { text } of files) {
     classes.set(name, new Set([...fields.matchAll(/^---@field (\w+)\??/gm)].map(([, field = '']) => field)));
   }
 }
-const FIELDS = textOf('src/engine/lane/fields.lua');
+const FIELDS = textOf('src/engine/store/fields.lua');
 // What is stored of a lane is in a table, from which it is read.
 const [stored = ''] = /^local LANE_FIELDS = \{.*?^\}/ms.exec(FIELDS) ?? [];
 for (const [, name = ''] of stored.replace(/--.*$/gm, '').matchAll(/(\w+) = '/g))
@@ -31,7 +31,7 @@ for (const [, name = ''] of stored.replace(/--.*$/gm, '').matchAll(/(\w+) = '/g)
 // The rules of a lane come from TypeScript, which checks their names.
 const [rules = ''] =
   /^export interface ScriptRules \{.*?^\}/ms.exec(
-    sourceFiles(['src/engine/lane'], ['script-rules.ts']).map(({ text }) => text)[0] ?? '',
+    sourceFiles(['src/engine/scripts'], ['script-rules.ts']).map(({ text }) => text)[0] ?? '',
   ) ?? [];
 classes.set('Rules', new Set([...rules.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name = '']) => name)));
 
@@ -91,7 +91,7 @@ test('What TypeScript reads of a campaign and of a claim is what the scripts cal
 
 /** The source of the record with a planted change in the table of fields, as a script that reads a lane. */
 function planted(row: string, by: string): string {
-  const source = readLua(new URL('../../src/engine/lane/record.lua', import.meta.url));
+  const source = readLua(new URL('../../src/engine/store/record.lua', import.meta.url));
   expect(source).toContain(row);
   return `${source.replace(row, by)}\nlane_read(KEYS[1])\nreturn 'read'`;
 }
@@ -110,7 +110,7 @@ test('A corrected clock changes the fields of each kind', () => {
       .matchAll(/(\w+) = ['\d]/g),
   ];
   const corrected =
-    /^local CORRECTED = \{.*?^\}/ms.exec(textOf('src/engine/lane/correct-clock.lua'))?.[0] ?? '';
+    /^local CORRECTED = \{.*?^\}/ms.exec(textOf('src/engine/scripts/correct-clock.lua'))?.[0] ?? '';
   expect(kinds.length).toBeGreaterThan(5);
   expect(kinds.filter(([, kind = '']) => !new RegExp(`\\b${kind} = `).test(corrected))).toEqual([]);
 });

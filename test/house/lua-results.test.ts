@@ -20,7 +20,7 @@ function yieldsResults(code: string): boolean {
 const scripts = files
   .filter(({ path }) => !included.has(path))
   .map((file) => ({ path: file.path, code: codeOf(file.text), keys: readHeader(file.text).keys }));
-const order = files.find(({ path }) => path === 'src/engine/lane/order.lua')?.text;
+const order = files.find(({ path }) => path === 'src/engine/claim/order.lua')?.text;
 const yielding = scripts.filter(({ code }) => yieldsResults(code));
 
 test('The scripts that settle recipients are these', () => {
@@ -55,11 +55,11 @@ test.each([...yielding, ...scripts.filter(({ path }) => /commit-import/.test(pat
 test('Only one file writes the states of campaigns, one their statuses, and one the log', () => {
   const writing = (call: RegExp): string[] =>
     files.filter(({ text }) => call.test(codeOf(text))).map(({ path }) => path);
-  expect(writing(/'SETRANGE', statusesKey/)).toEqual(['src/engine/lane/statuses.lua']);
-  expect(writing(/'(APPEND|SET|DEL)', latestResultsKey/)).toEqual(['src/engine/lane/results.lua']);
+  expect(writing(/'SETRANGE', statusesKey/)).toEqual(['src/engine/store/statuses.lua']);
+  expect(writing(/'(APPEND|SET|DEL)', latestResultsKey/)).toEqual(['src/engine/store/results.lua']);
   // The beginning of an import has no recipients yet.
   expect(writing(/'HSET', statesKey/)).toEqual([
-    'src/engine/lane/campaign.lua',
+    'src/engine/store/campaign.lua',
     'src/intake/import/begin-import.lua',
   ]);
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RECIPIENT_STATE, type RecipientState } from '../../src/campaign/recipient.js';
-import { readMeta } from '../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../src/engine/lane/campaigns.js';
 import { CostCollector } from '../../src/engine/recipients/costs.js';
+import { readMeta } from '../../src/engine/store/campaign-meta.js';
+import { readState } from '../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../src/intake/import/import-campaign.js';
 import { costSoFar } from '../../src/reporting/accepted-cost.js';
 import { testRedis } from '../base/redis/test-redis.js';

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../src/engine/lane/campaigns.js';
 import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
-import type { ScriptRules } from '../../src/engine/lane/script-rules.js';
+import type { ScriptRules } from '../../src/engine/scripts/script-rules.js';
+import type { CampaignMeta } from '../../src/engine/store/campaign-meta.js';
+import { readState } from '../../src/engine/store/campaigns.js';
 import { campaignStatus } from '../../src/reporting/status.js';
 import type { QuotaModelName } from '../../src/tools/simulator/quota-models.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture, START } from '../engine/lane/lane-fixture.js';
-import { seeded } from '../engine/lane/learning-runs.js';
 import { serveVirtually, type VirtualCampaign, type VirtualService } from '../engine/lane/virtual-lane.js';
+import { seeded } from '../engine/quota/learning-runs.js';
 
 const { redis, prefix } = testRedis('estimate');
 

@@ -1,8 +1,8 @@
 import type { Redis } from '../../src/base/redis/connection.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
-import { readState, STATE_DEFAULTS, type StoredState } from '../../src/engine/lane/campaigns.js';
 import { recordsKey, slicesKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
+import { readState, STATE_DEFAULTS, type StoredState } from '../../src/engine/store/campaigns.js';
 
 /** The sorted sets of a lane: campaigns or requests, by the time at which something is due. */
 type Queue =

@@ -8,7 +8,7 @@ import type { Attempt } from './service.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
-/** The age above which a process confirms a claim before it sends; see lane/permit.ts. */
+/** The age above which a process confirms a claim before it sends; see claim/permit.ts. */
 const UNCONFIRMED_MS = 2_000;
 
 interface LaneHistory {

@@ -50,7 +50,7 @@ export class Ending {
       hasEnded(world.checker.lane(settings.name)) && this.#hasOutboxEnded(settings.name);
     if (hasImported && this.#areOthersDone && scenario.lanes.every(isEnded)) {
       // Wait for jobs that are delayed until the next permit: they find nothing left to do and end. A request without a response
-      // counts for up to an eighth of the window longer (engine/lane/ledger.lua).
+      // counts for up to an eighth of the window longer (engine/quota/ledger.lua).
       clock.schedule(1.125 * scenario.config.quotaWindowMs + 60_000, () => this.#end());
       return;
     }

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { keyNames } from '../../src/base/redis/keys.js';
 
-import { createWakers } from '../../src/engine/lane/queues.js';
-import type { Stage } from '../../src/engine/lane/wake.js';
+import { createWakers } from '../../src/engine/jobs/queues.js';
+import type { Stage } from '../../src/engine/jobs/wake.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { Jobs } from './jobs.js';
 import { seededStreams } from './random.js';

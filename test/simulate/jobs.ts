@@ -1,4 +1,4 @@
-import type { Stage, Wakers } from '../../src/engine/lane/wake.js';
+import type { Stage, Wakers } from '../../src/engine/jobs/wake.js';
 import type { Process } from './process.js';
 import type { RandomStream } from './random.js';
 import type { World } from './world.js';

@@ -26,9 +26,9 @@ describe('The planted bugs of the simulation', () => {
   });
 
   it('a planted bug whose text is no longer in its script is an error', async () => {
-    const lua = [{ file: 'engine/lane/gate.lua', from: 'no such text', to: '' }];
+    const lua = [{ file: 'engine/quota/gate.lua', from: 'no such text', to: '' }];
     await expect(runMutant(redisUrl, { name: 'stale', invariant: 1, why: '', lua })).rejects.toThrow(
-      'src/engine/lane/gate.lua does not contain the text that the mutant replaces: no such text',
+      'src/engine/quota/gate.lua does not contain the text that the mutant replaces: no such text',
     );
   });
 });

@@ -26,7 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'sends use up the quota, and polls exceed it',
     lua: [
       {
-        file: 'engine/lane/permits.lua',
+        file: 'engine/quota/permits.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + inFlight.send',
       },
@@ -38,7 +38,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the quota can be claimed twice before the first response arrives',
     lua: [
       {
-        file: 'engine/lane/permits.lua',
+        file: 'engine/quota/permits.lua',
         from: 'local used = lane.sends + lane.polls + inFlight.send + inFlight.poll',
         to: 'local used = lane.sends + lane.polls',
       },
@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the service has forgotten the correlator and sends the messages again',
     lua: [
       {
-        file: 'engine/lane/campaign.lua',
+        file: 'engine/store/campaign.lua',
         from: 'return firstAt <= now and now < firstAt + rules.repeatFor',
         to: 'return rules.repeatFor > 0',
       },
@@ -129,7 +129,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'campaigns without a window of their own send at any time',
     lua: [
       {
-        file: 'engine/lane/window.lua',
+        file: 'engine/store/window.lua',
         from: 'if not rule then return nil end',
         to: "if not rule or string.find(rule, 'lane', 1, true) then return nil end",
       },
@@ -153,12 +153,12 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'permits return early when the clock is set forward',
     lua: [
       {
-        file: 'engine/lane/record.lua',
+        file: 'engine/store/record.lua',
         from: 'if unseen > POLICY.CLOCK_STEP_MS or ahead',
         to: 'if ahead',
       },
       {
-        file: 'engine/lane/correct-clock.lua',
+        file: 'engine/scripts/correct-clock.lua',
         from: 'if unseen > POLICY.CLOCK_STEP_MS then return unseen + 2 * POLICY.CLOCK_STEP_MS end',
         to: '',
       },
@@ -170,12 +170,12 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a batch is sent again while the request of a process with a longer timeout may still arrive',
     lua: [
       {
-        file: 'engine/lane/record.lua',
+        file: 'engine/store/record.lua',
         from: 'if claim.timeout then return claim.timeout, claim.margin end',
         to: 'if claim.timeout then return rules.timeout, rules.margin end',
       },
       {
-        file: 'engine/lane/record.lua',
+        file: 'engine/store/record.lua',
         from: 'claim.at + (claim.timeout or rules.timeout) + (claim.margin or rules.margin)',
         to: 'claim.at + rules.timeout + rules.margin',
       },
@@ -204,7 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the statuses show more delivered recipients than the counts',
     lua: [
       {
-        file: 'engine/lane/statuses.lua',
+        file: 'engine/store/statuses.lua',
         from: 'campaign_move(c, RECIPIENT_STATE[old], RECIPIENT_STATE[new], 1, first + at - 1)',
         to: 'results.note(c, results.LIST.recipients, first + at - 1, 1)',
       },
@@ -225,7 +225,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a completed campaign has only final recipients',
     lua: [
       {
-        file: 'engine/lane/states.lua',
+        file: 'engine/store/states.lua',
         from: "local OPEN_STATES = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }",
         to: "local OPEN_STATES = { 'planned', 'sending', 'unknown' }",
       },
@@ -238,13 +238,13 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a delivery status that contradicts a final one is applied',
     lua: [
       {
-        file: 'engine/lane/statuses.lua',
+        file: 'engine/store/statuses.lua',
         from: 'if old == RECIPIENT_LETTER.deliveredToNetwork or (',
         to: 'if (FINAL[old] and FINAL[new]) or old == RECIPIENT_LETTER.deliveredToNetwork or (',
       },
       // The state machine would refuse the move.
       {
-        file: 'engine/lane/campaign.lua',
+        file: 'engine/store/campaign.lua',
         from: 'if not RECIPIENT_MOVES[from][to] then',
         to: 'if false then',
       },
@@ -269,7 +269,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'requests continue after a 429',
     lua: [
       {
-        file: 'engine/lane/closed.lua',
+        file: 'engine/store/closed.lua',
         from: 'recovering = true, throttled = true, unreachable = true },',
         to: 'recovering = true },',
       },
@@ -282,7 +282,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a process that was suspended sends after pause has returned',
     lua: [
       {
-        file: 'engine/lane/confirm-claim.lua',
+        file: 'engine/claim/confirm-claim.lua',
         from: "return c and c.state == 'running' and 1 or 0",
         to: 'return c and 1 or 0',
       },
@@ -295,7 +295,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a response that arrives after the pause puts the campaign back into the rotation',
     lua: [
       {
-        file: 'engine/lane/campaign.lua',
+        file: 'engine/store/campaign.lua',
         from: "return c.state == 'running' and c.remainder == 'planned'",
         to: "return c.remainder == 'planned'",
       },
@@ -307,7 +307,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a small campaign waits for a huge one to finish',
     lua: [
       {
-        file: 'engine/lane/order.lua',
+        file: 'engine/claim/order.lua',
         from: 'order.virtual[candidate] < order.virtual[id]',
         to: 'order.virtual[candidate] > order.virtual[id]',
       },
@@ -319,7 +319,7 @@ export const MUTANTS: readonly Mutant[] = [
     invariant: 9,
     why: 'responses that were still on their way undo the fix',
     lua: [
-      { file: 'engine/lane/gate.lua', from: 'if epoch < lane.openedEpoch then return false end', to: '' },
+      { file: 'engine/quota/gate.lua', from: 'if epoch < lane.openedEpoch then return false end', to: '' },
     ],
   },
   {
@@ -346,7 +346,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the lane keeps sending one request at a time',
     lua: [
       {
-        file: 'engine/lane/gate.lua',
+        file: 'engine/quota/gate.lua',
         from: 'if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end',
         to: '',
       },
@@ -358,7 +358,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'many requests are refused if nothing was fixed',
     lua: [
       {
-        file: 'engine/lane/permits.lua',
+        file: 'engine/quota/permits.lua',
         from: 'if lane.onTrial == 0 then return',
         to: 'if true then return',
       },
@@ -370,7 +370,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a platform never learns it',
     lua: [
       {
-        file: 'engine/lane/results.lua',
+        file: 'engine/store/results.lua',
         from: "local length = redis.call('APPEND', latestResultsKey, table.concat(entries))",
         to: 'local length = 0',
       },
@@ -382,12 +382,12 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a platform that reads between the two sees a recipient in flight, and never its result',
     lua: [
       {
-        file: 'engine/lane/campaign.lua',
+        file: 'engine/store/campaign.lua',
         from: 'if RESULT_STATES[to] then',
         to: "if to == 'sending' and first then",
       },
       {
-        file: 'engine/lane/order.lua',
+        file: 'engine/claim/order.lua',
         from: "campaign_move(c, 'planned', 'sending', range.count)",
         to: "campaign_move(c, 'planned', 'sending', range.count, range.first)",
       },
@@ -399,7 +399,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the first recipient of each batch is missing from the feed',
     lua: [
       {
-        file: 'engine/lane/results.lua',
+        file: 'engine/store/results.lua',
         from: 'c.number, range[2], range[1]',
         to: 'c.number, range[2] + 1, range[1]',
       },
@@ -412,7 +412,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'claims look at every campaign that is closed',
     lua: [
       {
-        file: 'engine/lane/order.lua',
+        file: 'engine/claim/order.lua',
         from: 'order.touched[id], order.exhausted[#order.exhausted + 1] = c, id\n  elseif why',
         to: 'order.touched[id] = c\n  elseif why',
       },
@@ -484,7 +484,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'a stop word has no effect',
     lua: [
       {
-        file: 'engine/recipients/check-suppressed.lua',
+        file: 'engine/suppression/check-suppressed.lua',
         from: 'local isSuppressed = onAll[i] or onLane[i]',
         to: 'local isSuppressed = onAll[i]',
       },

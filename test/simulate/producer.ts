@@ -1,6 +1,6 @@
 import { loadScript } from '../../src/base/redis/script.js';
 import { InputError, NotFoundError } from '../../src/campaign/errors.js';
-import { computeWindows } from '../../src/engine/lane/windows.js';
+import { computeWindows } from '../../src/engine/recovery/windows.js';
 import { RecoveringError } from '../../src/intake/outbox/errors.js';
 import { indexOutbox } from '../../src/intake/outbox/outbox-index.js';
 import { outboxKeys } from '../../src/intake/outbox/outbox-keys.js';

@@ -1,11 +1,11 @@
 import type { Command } from 'ioredis';
 import { type Keys, keyNames } from '../../src/base/redis/keys.js';
-import type { CampaignMeta } from '../../src/engine/lane/campaign-meta.js';
-import { wakeLane } from '../../src/engine/lane/wake.js';
-import { computeWindows, type OpeningsOf } from '../../src/engine/lane/windows.js';
+import { wakeLane } from '../../src/engine/jobs/wake.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { parseRecords, type RequestRecord } from '../../src/engine/recipients/request-records.js';
-import { suppression } from '../../src/engine/recipients/suppression.js';
+import { computeWindows, type OpeningsOf } from '../../src/engine/recovery/windows.js';
+import type { CampaignMeta } from '../../src/engine/store/campaign-meta.js';
+import { suppression } from '../../src/engine/suppression/suppression.js';
 import { beginImport } from '../../src/intake/import/import-session.js';
 import { SUPPRESSING } from '../app/access/operator.js';
 import { Accounts } from './accounts.js';

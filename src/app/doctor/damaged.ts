@@ -1,8 +1,8 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { VolleyError } from '../../campaign/errors.js';
-import { readMeta } from '../../engine/lane/campaign-meta.js';
-import { listCampaigns, readState } from '../../engine/lane/campaigns.js';
+import { readMeta } from '../../engine/store/campaign-meta.js';
+import { listCampaigns, readState } from '../../engine/store/campaigns.js';
 import { indexedOutboxes } from '../../intake/outbox/outbox-index.js';
 import { readOutboxSettings } from '../../intake/outbox/settings.js';
 import { scheduleStore } from '../../intake/schedules/store.js';

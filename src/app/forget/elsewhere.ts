@@ -8,7 +8,7 @@ import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { parseClosed } from '../../engine/lane/closed.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { packRecipient } from '../../engine/recipients/packed-recipient.js';
-import type { Suppression } from '../../engine/recipients/suppression.js';
+import type { Suppression } from '../../engine/suppression/suppression.js';
 import { indexedOutboxes } from '../../intake/outbox/outbox-index.js';
 import { OutboxGoneError, outboxStore } from '../../intake/outbox/store.js';
 import { endedOffset, unpackMessage } from '../../intake/outbox/stored-message.js';

@@ -5,10 +5,10 @@ import type { Operator } from '../../campaign/audit.js';
 import { InputError } from '../../campaign/errors.js';
 import type { ForgottenNumber } from '../../campaign/forgotten.js';
 import { formsOf, subscriberOf } from '../../campaign/number-forms.js';
-import { listCampaigns } from '../../engine/lane/campaigns.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
-import { type NumberDigest, openNumberDigests } from '../../engine/recipients/number-digests.js';
 import { noteRemoval } from '../../engine/recipients/removals.js';
+import { listCampaigns } from '../../engine/store/campaigns.js';
+import { type NumberDigest, openNumberDigests } from '../../engine/suppression/number-digests.js';
 import type { Positions } from '../access/positions.js';
 import {
   type Done,

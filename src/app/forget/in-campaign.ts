@@ -2,9 +2,6 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { RECIPIENT_STATE } from '../../campaign/recipient.js';
-import { readMeta } from '../../engine/lane/campaign-meta.js';
-import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
-import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
 import {
   metaKey,
   RECORDS_PER_HASH,
@@ -17,6 +14,9 @@ import {
 import { packRecipient } from '../../engine/recipients/packed-recipient.js';
 import { packSlice, SLICE, type StoredRecipient } from '../../engine/recipients/slice-blob.js';
 import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
+import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
+import { readMeta } from '../../engine/store/campaign-meta.js';
 import { hiddenValues } from '../../intake/outbox/wave.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { Intent } from './elsewhere.js';

@@ -25,18 +25,18 @@ import { recordsAccount, recordsLanes } from '../../call-records/lanes.js';
 import { openRecords } from '../../call-records/open-records.js';
 import { InputError } from '../../campaign/errors.js';
 import type { DisabledBecause } from '../../campaign/webhook-views.js';
-import { readMeta } from '../../engine/lane/campaign-meta.js';
+import type { Queues } from '../../engine/jobs/queues.js';
 import { openTokenSources } from '../../engine/lane/credentials.js';
 import { openLanes } from '../../engine/lane/lane-finder.js';
 import { type LaneSet, laneSet } from '../../engine/lane/lane-set.js';
-import type { Queues } from '../../engine/lane/queues.js';
 import { singleFlight } from '../../engine/lane/single-flight.js';
 import { type StoredLanes, storedLanes } from '../../engine/lane/stored-lanes.js';
 import { notificationService } from '../../engine/notifications/notification-service.js';
 import { orNull } from '../../engine/recipients/damaged.js';
-import { suppression as openSuppression } from '../../engine/recipients/suppression.js';
 import { dataFormat } from '../../engine/recovery/data-format.js';
 import { heartbeats as openHeartbeats } from '../../engine/recovery/heartbeats.js';
+import { readMeta } from '../../engine/store/campaign-meta.js';
+import { suppression as openSuppression } from '../../engine/suppression/suppression.js';
 import { outboxResults } from '../../intake/outbox/outbox-results.js';
 import type { ProvidedList } from '../../intake/schedules/schedules.js';
 import { failingSchedules, scheduleStore, scheduleTotals } from '../../intake/schedules/store.js';
@@ -180,7 +180,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
   // BullMQ takes longer to load than most commands take to run, so it is loaded when a lane is first woken.
   const queues = lazily(() => {
     const connection = blocking();
-    const opening = import('../../engine/lane/queues.js').then(({ createWakers }) =>
+    const opening = import('../../engine/jobs/queues.js').then(({ createWakers }) =>
       createWakers(connection, keys),
     );
     closers.push(async () => (await opening).close());

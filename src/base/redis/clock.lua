@@ -1,6 +1,6 @@
 --[[
   clock: the server's time in ms, unless the caller passes a time (tests do). `time`: that time, or '', and for a lane what the
-  calling process expects (lane/server-clock.ts).
+  calling process expects (scripts/server-clock.ts).
 ]]
 local function clock(time)
   local passed = string.match(time, '^[^~]+')

@@ -12,23 +12,23 @@ export type LaneName = string & { readonly lane?: 'name' };
  * `{prefix:id}`, an account's under `{prefix:token:id}`, and the requests for call records of a credential under
  * `{prefix:records:id}`. Everything that Redis stores about a lane refers to its id. The keys of a lane:
  *
- * - `lane`, hash: gate, ledger totals, learned limit, turn, workers (engine/lane/record.lua)
+ * - `lane`, hash: gate, ledger totals, learned limit, turn, workers (engine/store/record.lua)
  * - `window`, string: the ring of the ledger, 428 buckets of 8 bytes
  * - `claims`, `polls`, hash: claim number → send, or poll, in flight
  * - `unknown`, hash: claim number → batch with an unknown outcome
- * - `states`, hash: campaign → its state, cursor, released ranges, and counts, JSON (engine/lane/campaign.lua)
+ * - `states`, hash: campaign → its state, cursor, released ranges, and counts, JSON (engine/store/campaign.lua)
  * - `running`, sorted set: campaign → virtual start; the lowest is served next
  * - `scheduled`, `lapsing`, `ended`, `importing`, sorted sets: campaign → when it starts or its window opens, lapses, has ended, or
  *   its import's lease expires
  * - `comparing:K`, string with a lifetime: the import that compares its list with the campaigns of a text, none of which may be
  *   committed meanwhile; K is the digest of the text and its sender (intake/import/sent-before.ts)
- * - `failures`, hash, only while turns of the lane fail: stage → since when, and the last error (engine/lane/turn-failures.ts)
+ * - `failures`, hash, only while turns of the lane fail: stage → since when, and the last error (engine/jobs/turn-failures.ts)
  * - `windows`, hash: rule of a window → when it was used and computed, and its next openings
  * - `unpolled`, `polled`, sorted sets: `campaign:ordinal` of an accepted request → when its first, or next, poll is due
  * - `requests:K`, hash, with notifications: digest of a request id → its batch
  * - `unnamed`, sorted set, with notifications: batches whose request id is not known
  * - `results`, hash: the log of the lane's results, in chunks of 4,080 entries of 12 bytes, with the ids of campaigns and of lists of
- *   ended messages by their numbers (engine/lane/results.lua); `latestResults`, string: its latest entries
+ *   ended messages by their numbers (engine/store/results.lua); `latestResults`, string: its latest entries
  * - `early`, hash, and `waiting`, sorted set: reports for request ids that are not known yet, and until when they wait
  * - `callback`, hash: status of the subscription; `reconciler`, string: lease of the process that checks it
  * - `inboundPending`, hash: message of a person → what has arrived of it, until it is logged; `inboundIds`, hash: digest of the service's id
@@ -98,7 +98,7 @@ export function keyNames(prefix: string) {
     apiKeys: `${prefix}:apiKeys`,
     /** Hash: the ids of revoked keys, and the digests of replaced secrets; each with when it ends, and what authenticates that, JSON. */
     apiKeysRevoked: `${prefix}:apiKeys:revoked`,
-    /** Hash with a lifetime: API key → what it may store on a day on each of its lanes (engine/recipients/share-day.lua). */
+    /** Hash with a lifetime: API key → what it may store on a day on each of its lanes (engine/day-limits/share-day.lua). */
     apiKeysShares: (day: number): string => `${prefix}:apiKeys:shares:${day}`,
     /** Hash: when each key was last used, ms. */
     apiKeysUsed: `${prefix}:apiKeys:used`,

@@ -20,8 +20,8 @@
         time       ms, or '' for the server's
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
--- @include ../lane/claim.lua
--- @include ../lane/ready.lua
+-- @include ../claim/claim.lua
+-- @include ../claim/ready.lua
 local context, refused = claim_begin({
   kind = 'poll', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
   turn = turn, number = call, seen = seen, kept = kept, time = time,

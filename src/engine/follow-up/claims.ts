@@ -1,8 +1,8 @@
 import type { Random } from '../../base/clock.js';
-import type { ClaimCall, ClaimReply } from '../lane/claim-reply.js';
-import { claimReply, confirmClaim } from '../lane/claims.js';
-import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { grantPermit, NO_PERMIT } from '../lane/permit.js';
+import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
+import { claimReply, confirmClaim } from '../claim/claims.js';
+import { grantPermit, NO_PERMIT } from '../claim/permit.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import type { PollClaim, PollClaims } from './poll-claim.js';
 import { settlePolls } from './settlements.js';
 

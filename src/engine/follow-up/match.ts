@@ -1,8 +1,8 @@
 import type { Events } from '../../base/events/events.js';
 import { requestReference } from '../../campaign/campaign.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
-import type { ScriptEvent } from '../lane/script-events.js';
 import type { MatchStore } from '../notifications/match-store.js';
+import type { ScriptEvent } from '../scripts/script-events.js';
 import type { SendClaims } from '../sending/send-claim.js';
 import type { PollClaim } from './poll-claim.js';
 import {

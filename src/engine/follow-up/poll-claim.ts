@@ -1,5 +1,5 @@
-import type { ClaimCall, ClaimReply } from '../lane/claim-reply.js';
-import type { Settlement, SettleResult } from '../lane/settlement.js';
+import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
+import type { Settlement, SettleResult } from '../claim/settlement.js';
 import type { PollResult } from './effects.js';
 
 /** A request that may be polled: that of the batch that begins at `first`. */

@@ -1,11 +1,11 @@
 import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/recipient.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
-import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
-import type { LaneStore } from '../lane/lane-script.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { readRecord } from '../recipients/request-records.js';
 import { placedWords, storedWord } from '../recipients/status-words.js';
+import type { LaneStore } from '../scripts/lane-script.js';
+import { type CampaignContent, orDamaged } from '../sending/campaign-content.js';
 import { listUnknown } from '../sending/unknown.js';
 import type { PollClaim } from './poll-claim.js';
 

@@ -1,4 +1,4 @@
-import { settleScript } from '../lane/settlements.js';
+import { settleScript } from '../claim/settlements.js';
 import type { PollSettlement } from './poll-claim.js';
 
 /** Settles polls of a lane; see {@link settleScript}. */

@@ -20,7 +20,7 @@
   Returns  done, missing, sent (everything was sent, so there is nothing to cancel), or the state that forbids the command; sends in
            flight; recipients cancelled; events; 1 if the state changed
 ]]
--- @include ./order.lua
+-- @include ../claim/order.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)

@@ -15,7 +15,7 @@
   Returns  1; 0 if the lane is in that state already, or an operator has resumed it since that epoch; -1 if this operator may not lift
            the hold
 ]]
--- @include ./gate.lua
+-- @include ../quota/gate.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, changed = lane_load(laneKey, time), true

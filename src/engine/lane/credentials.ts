@@ -18,9 +18,9 @@ import {
   createAccountClient,
 } from '../../service/client/accounts.js';
 import { createClientTokens } from '../../service/client/client-tokens.js';
+import type { TokenSource } from '../jobs/token-source.js';
 import { noSuchLane } from './lane.js';
 import { laneTokenSource } from './lane-token-source.js';
-import type { TokenSource } from './token-source.js';
 
 /** The token sources of a process's lanes. */
 interface TokenSources {

@@ -10,7 +10,7 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { InputError, NoSuchLaneError, NotFoundError } from '../../campaign/errors.js';
-import { findLane } from './campaigns.js';
+import { findLane } from '../store/campaigns.js';
 import { type Lane, laneNamed, openLane } from './lane.js';
 import { type LaneSet, laneSet } from './lane-set.js';
 import { type FoundLane, type LaneRegistry, laneRegistry } from './registry.js';

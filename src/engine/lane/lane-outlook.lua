@@ -16,7 +16,7 @@
   Returns  JSON, times in ms; then the running campaigns with their virtual starts, in turn, and their states; the same of those that
            are scheduled, with their times
 ]]
--- @include ./settle.lua
+-- @include ../claim/settle.lua
 -- The campaigns to read at most: those that are served first, and those that are launched first.
 local RUNNING_AT_MOST, SCHEDULED_AT_MOST = 300, 50
 -- So many buckets of the ledger are one group of permits.

@@ -4,8 +4,8 @@ import { luaList } from '../../base/redis/script.js';
 import { type LaneOutlook, laneFacts, type OutlookCampaign } from '../../campaign/lane-outlook.js';
 import { requestsLeft } from '../../campaign/request-count.js';
 import { readOrNull } from '../recipients/damaged.js';
-import { RELEASED } from './campaigns.js';
-import { type LaneStore, laneScript } from './lane-script.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
+import { RELEASED } from '../store/campaigns.js';
 
 /** What an estimate needs of a campaign's state. */
 const stored = z.object({

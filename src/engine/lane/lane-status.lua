@@ -21,8 +21,8 @@
            due, 0 if there is none; buckets: when each begins, its sends, and its polls, in turn; perMinute: sends in each of the last
            five minutes, the newest first, as far as the window shows them
 ]]
--- @include ./permits.lua
--- @include ./ready.lua
+-- @include ../quota/permits.lua
+-- @include ../claim/ready.lua
 local STEPS = 12
 local STATES_AT_ONCE = 1000
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { type Closed, closedList, firstClosed } from './closed.js';
-import { type LaneStore, laneScript } from './lane-script.js';
 
 const record = z.object({
   now: z.number(),

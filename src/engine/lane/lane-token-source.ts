@@ -2,7 +2,7 @@ import type { Credentials } from '../../base/config/index.js';
 import type { TokenOutcome } from '../../service/auth/outcome.js';
 import type { TokenCache } from '../../service/auth/token-cache.js';
 import type { Bearer } from '../../service/client/bearer.js';
-import type { BearerOutcome, TokenSource } from './token-source.js';
+import type { BearerOutcome, TokenSource } from '../jobs/token-source.js';
 
 /** A token this young has not expired. */
 const FRESH_MS = 60_000;

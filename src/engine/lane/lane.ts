@@ -7,14 +7,14 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { NoSuchLaneError } from '../../campaign/errors.js';
-import { toEvents } from './announced-events.js';
+import { toEvents } from '../scripts/announced-events.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
+import { scriptRules } from '../scripts/rules.js';
+import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
+import { createServerClock } from '../scripts/server-clock.js';
 import { announceLoss } from './announced-losses.js';
 import { readLaneOutlook } from './lane-outlook.js';
-import { type LaneStore, laneScript } from './lane-script.js';
 import { readLaneStatus } from './lane-status.js';
-import { scriptRules } from './rules.js';
-import { type ScriptEvent, scriptEvents } from './script-events.js';
-import { createServerClock } from './server-clock.js';
 import { singleFlight } from './single-flight.js';
 
 /** The result of a campaign command: `done`, `missing` (no such campaign), `sent` (there is nothing to cancel), or the state that does not allow it. */

@@ -4,11 +4,11 @@ import type { Operator } from '../../campaign/audit.js';
 import { CAMPAIGN_STATE, type CampaignState } from '../../campaign/campaign.js';
 import { NotAllowedError, NotFoundError } from '../../campaign/errors.js';
 import { StateError } from '../../campaign/state-error.js';
-import { inFlightOf, readState, type StoredState } from './campaigns.js';
+import { activate, bySweep, type Wakers, wakeLane } from '../jobs/wake.js';
+import { inFlightOf, readState, type StoredState } from '../store/campaigns.js';
 import { firstClosed } from './closed.js';
 import type { Lane } from './lane.js';
 import type { LaneFinder } from './lane-finder.js';
-import { activate, bySweep, type Wakers, wakeLane } from './wake.js';
 
 /**
  * An operator's commands for a campaign or a lane. Each is recorded in the audit trail first, unless it would change nothing. Redis

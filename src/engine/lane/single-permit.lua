@@ -17,7 +17,7 @@
         time      ms, or '' for the server's
   Returns  why there is no permit, or '' if there is one; when to ask again (ms; 0: when an operator acts); the time; events
 ]]
--- @include ./permits.lua
+-- @include ../quota/permits.lua
 local lane, now = lane_load(laneKey, time)
 local events = {}
 

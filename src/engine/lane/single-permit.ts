@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Permit } from '../../service/client/messaging-client.js';
+import type { Stage } from '../jobs/wake.js';
+import { laneScript } from '../scripts/lane-script.js';
+import { scriptEvents } from '../scripts/script-events.js';
 import type { Lane } from './lane.js';
-import { laneScript } from './lane-script.js';
-import { scriptEvents } from './script-events.js';
-import type { Stage } from './wake.js';
 
 /*
  * Permits for requests that belong to no campaign. They come from the same ledger as those of campaigns (permits.lua), so that all

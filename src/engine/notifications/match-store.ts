@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { LaneId } from '../../base/redis/keys.js';
-import { type LaneStore, laneScript } from '../lane/lane-script.js';
 import { digestOf, everAccepted, indexKey, type Located, parseLocated } from '../recipients/request-index.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { listUnknown, NO_EPOCH } from '../sending/unknown.js';
 
 /** A batch with an unknown outcome, and the service's id of the request that it may be. */

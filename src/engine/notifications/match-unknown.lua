@@ -17,7 +17,7 @@
         time       ms, or '' for the server's
   Returns  1 if the match was recorded or cleared, 0 if there was nothing to do
 ]]
--- @include ../lane/record.lua
+-- @include ../store/record.lua
 -- @include ../recipients/request-records.lua
 
 if action == 'clear' then

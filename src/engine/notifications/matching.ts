@@ -2,7 +2,7 @@ import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { requestReference } from '../../campaign/campaign.js';
 import { plainSender } from '../../service/client/notification.js';
-import { activate, bySweep } from '../lane/wake.js';
+import { activate, bySweep } from '../jobs/wake.js';
 import type { Located } from '../recipients/request-index.js';
 import { listUnknown } from '../sending/unknown.js';
 import { type BatchNumbers, batchOfCorrelator } from './batch-lookup.js';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import type { Letters } from '../lane/settlement.js';
+import type { Letters } from '../claim/settlement.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
 import { digestOf, indexKey, type Located, locateRequests } from '../recipients/request-index.js';
 import type { PlacedWord } from '../recipients/status-words.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
 
 /** Reports of a request whose batch is known. */
 export interface RequestReports {

@@ -1,7 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { ScriptEvent } from '../lane/script-events.js';
-import type { ScriptRules } from '../lane/script-rules.js';
+import type { ScriptEvent } from '../scripts/script-events.js';
+import type { ScriptRules } from '../scripts/script-rules.js';
 
 /** What the notifications use of their lane. */
 export interface NotifiedLane {

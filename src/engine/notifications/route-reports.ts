@@ -3,8 +3,8 @@ import { type Alarm, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { DeliveryReport } from '../../service/client/notification.js';
-import { findLane } from '../lane/campaigns.js';
 import { everAccepted, locateRequests } from '../recipients/request-index.js';
+import { findLane } from '../store/campaigns.js';
 import { batchOfCorrelator } from './batch-lookup.js';
 import type { Inbox } from './inbox.js';
 

@@ -26,7 +26,7 @@
            reference, has no such request yet, JSON; requests whose reports wait; batches with an
            unknown outcome; requests whose reports were discarded; events
 ]]
--- @include ../lane/statuses.lua
+-- @include ../store/statuses.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local MAX_WAITING = 10000

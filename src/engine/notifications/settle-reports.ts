@@ -1,6 +1,6 @@
 import { STATUS_LETTER } from '../../campaign/recipient.js';
 import type { DeliveryReport } from '../../service/client/notification.js';
-import { activate, bySweep } from '../lane/wake.js';
+import { activate, bySweep } from '../jobs/wake.js';
 import type { Located } from '../recipients/request-index.js';
 import { type PlacedWord, placedWords, storedWord } from '../recipients/status-words.js';
 import { type BatchNumbers, batchOfCorrelator, type RecentlySettled } from './batch-lookup.js';

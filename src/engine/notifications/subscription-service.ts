@@ -9,7 +9,7 @@ import type {
   SubscriptionFound,
   SubscriptionRemoved,
 } from '../../service/client/subscriptions.js';
-import type { TokenSource } from '../lane/token-source.js';
+import type { TokenSource } from '../jobs/token-source.js';
 import { MAX_LENGTH, normalisedUrl, type SharedSubscriptions } from './shared-subscriptions.js';
 
 /** The secret part of an address, as `laneCallback` makes it. */

@@ -9,7 +9,7 @@
   Returns  nothing
 ]]
 -- @include ./key-bytes.lua
--- @include ./daily.lua
+-- @include ../day-limits/daily.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(statesKey)
 key_bytes.return_campaign(keyBytesKey, id)

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { readableMeta, readMeta } from '../lane/campaign-meta.js';
-import { readableState, readState } from '../lane/campaigns.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import { orNull } from '../recipients/damaged.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { countSlices, numbersOf, readSlices } from '../recipients/stored-slices.js';
+import { readableMeta, readMeta } from '../store/campaign-meta.js';
+import { readableState, readState } from '../store/campaigns.js';
 
 /** The sets of a lane by which scripts find a campaign that is not over. */
 const OPEN_SETS = ['running', 'scheduled', 'lapsing'] as const;

@@ -19,8 +19,8 @@
         time       ms, or '' for the server's
   Returns  recipients lapsed; recipients now unconfirmed; 1 if its follow-up has ended as well; events
 ]]
--- @include ../lane/statuses.lua
--- @include ../lane/workers.lua
+-- @include ../store/statuses.lua
+-- @include ../claim/workers.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)

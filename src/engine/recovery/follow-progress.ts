@@ -2,9 +2,9 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { isFull } from '../../base/redis/unavailable.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
-import { parseState, type StoredState } from '../lane/campaigns.js';
 import { orNull } from '../recipients/damaged.js';
 import { recordProgress } from '../recipients/progress.js';
+import { parseState, type StoredState } from '../store/campaigns.js';
 
 /** Campaigns of a lane that are followed; those that are served first. */
 const AT_MOST = 100;

@@ -3,13 +3,13 @@ import type { Events } from '../../base/events/events.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { campaignIdTime } from '../../campaign/campaign.js';
-import { indexMember, readState } from '../lane/campaigns.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
-import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { scriptEvents } from '../lane/script-events.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { orNull } from '../recipients/damaged.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
+import { scriptEvents } from '../scripts/script-events.js';
 import { listUnknown, resolveBatches } from '../sending/unknown.js';
+import { indexMember, readState } from '../store/campaigns.js';
 
 const PAGE_SIZE = 200;
 const REASON = 'its campaign reached MAX_CAMPAIGN_AGE';

@@ -24,8 +24,8 @@
         time      ms, or '' for the server's
   Returns  events
 ]]
--- @include ../lane/campaign.lua
--- @include ../lane/workers.lua
+-- @include ../store/campaign.lua
+-- @include ../claim/workers.lua
 local lane, now = lane_load(laneKey, time)
 local events = {}
 

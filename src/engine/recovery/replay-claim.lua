@@ -18,7 +18,7 @@
         time           ms, or '' for the server's
   Returns  known, restored, settled, or missing
 ]]
--- @include ../lane/workers.lua
+-- @include ../claim/workers.lua
 local isTaken = false
 for _, key in ipairs({ claimsKey, unknownKey }) do
   local raw = redis.call('HGET', key, number)

@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Random } from '../../base/clock.js';
-import type { ClaimingProcess } from '../lane/claim-reply.js';
-import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
+import type { ClaimingProcess } from '../claim/claim-reply.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
 import type { RecentClaim, RecentClaims } from '../sending/recent-claims.js';
 import type { SendClaim } from '../sending/send-claim.js';
 import { settleSends } from '../sending/settlements.js';
@@ -16,7 +16,7 @@ const barrierScript = laneScript(
 );
 
 /**
- * What a process reports to a lane's recovery barrier (lane/workers.lua), so that Redis knows who may have made claims that it
+ * What a process reports to a lane's recovery barrier (claim/workers.lua), so that Redis knows who may have made claims that it
  * has lost.
  * - `join`: before its first claim of a send. `attend`: before its first poll, if it never sends.
  * - `leave`: it has settled all its claims and makes no more.

@@ -1,9 +1,9 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { readMeta } from '../lane/campaign-meta.js';
-import { readState } from '../lane/campaigns.js';
-import { forgetResults } from '../lane/results.js';
 import { deleteCampaign, deleteIndexedRequests } from '../recipients/delete-campaign.js';
+import { readMeta } from '../store/campaign-meta.js';
+import { readState } from '../store/campaigns.js';
+import { forgetResults } from '../store/results.js';
 
 /**
  * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still

@@ -28,8 +28,8 @@
            messages of people are not logged yet, or too old; now: the time, ms;
            dueAt: when the lane is due for the next sweep, apart from its turns }, events
 ]]
--- @include ../lane/campaign.lua
--- @include ../lane/workers.lua
+-- @include ../store/campaign.lua
+-- @include ../claim/workers.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 

@@ -9,20 +9,20 @@ import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { luaList } from '../../base/redis/script.js';
 import { isSlotMoving } from '../../base/redis/unavailable.js';
+import { claimShape } from '../claim/claims.js';
 import { settlePolls } from '../follow-up/settlements.js';
-import { claimShape } from '../lane/claims.js';
-import { dueForOthers, markDue, returnDue, takeDue } from '../lane/due.js';
-import { correctClock, type LaneStore, laneScript } from '../lane/lane-script.js';
-import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import { createServerClock } from '../lane/server-clock.js';
-import { type Wakers, wakeLane } from '../lane/wake.js';
-import { computeWindows, type OpeningsOf } from '../lane/windows.js';
+import { dueForOthers, markDue, returnDue, takeDue } from '../jobs/due.js';
+import { type Wakers, wakeLane } from '../jobs/wake.js';
 import { orNull } from '../recipients/damaged.js';
+import { correctClock, type LaneStore, laneScript } from '../scripts/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
+import { createServerClock } from '../scripts/server-clock.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
 import { progressFollower } from './follow-progress.js';
 import type { WorkerProcess } from './heartbeats.js';
 import { lapseUnserved } from './unserved.js';
+import { computeWindows, type OpeningsOf } from './windows.js';
 
 /** How often a process looks for due lanes. */
 const EVERY_MS = 2_000;
@@ -126,7 +126,7 @@ export function startSweep(options: SweepOptions): Sweep {
     const processes = await options.alive();
     compareWindows(processes);
     const alive = processes.map(({ id }) => id);
-    // Redis must forget a dead worker before it loses data again; see lane/workers.lua.
+    // Redis must forget a dead worker before it loses data again; see claim/workers.lua.
     if (workers.some((worker) => !alive.includes(worker))) isCheckDue = true;
     workers = alive;
     if (isCheckDue) {

@@ -1,6 +1,6 @@
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { returnDue } from '../lane/due.js';
+import { returnDue } from '../jobs/due.js';
 
 /*
  * Lanes that no process serves, such as one that has left the configuration. Nothing is sent on them, but the messages of their outboxes must

@@ -30,8 +30,8 @@
         time       ms, or '' for the server's
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
--- @include ../lane/claim.lua
--- @include ../lane/order.lua
+-- @include ../claim/claim.lua
+-- @include ../claim/order.lua
 local PLACEHOLDERS_AT_ONCE = 256
 
 local context, refused = claim_begin({

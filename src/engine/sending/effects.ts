@@ -40,7 +40,7 @@ interface SendEffect {
   readonly ledger: LedgerEffect;
   readonly gate: GateEffect;
   readonly recipients: RecipientEffect;
-  /** Its event in lane/script-events.ts, if it has one. */
+  /** Its event in scripts/script-events.ts, if it has one. */
   readonly event: string | null;
 }
 

@@ -1,8 +1,8 @@
 import type { LaneSettings } from '../../base/config/index.js';
 import { PROFILES } from '../../base/profiles/index.js';
-import { type CampaignContent, orDamaged } from '../lane/campaign-content.js';
-import type { CampaignMeta } from '../lane/campaign-meta.js';
 import { DamagedError } from '../recipients/damaged.js';
+import type { CampaignMeta } from '../store/campaign-meta.js';
+import { type CampaignContent, orDamaged } from './campaign-content.js';
 import type { Messages } from './message.js';
 import type { SendClaim } from './send-claim.js';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { MAX_LOSS_MS, type MayLose } from '../../base/redis/may-lose.js';
-import type { ClaimingProcess } from '../lane/claim-reply.js';
-import type { ScriptEvent } from '../lane/script-events.js';
+import type { ClaimingProcess } from '../claim/claim-reply.js';
+import type { ScriptEvent } from '../scripts/script-events.js';
 import type { SendClaim, SendSettlement } from './send-claim.js';
 
 /** A recent claim of this process. Without a `settlement`, it is still in flight. */

@@ -21,7 +21,7 @@
         time      ms, or '' for the server's
   Returns  batches and recipients settled; batches that are too early to send again, and until when (ms); events
 ]]
--- @include ../lane/statuses.lua
+-- @include ../store/statuses.lua
 -- @include ../recipients/request-records.lua
 -- @include ../recipients/request-index.lua
 -- @include ../../base/redis/when-full.lua

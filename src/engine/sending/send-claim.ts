@@ -1,5 +1,5 @@
-import type { ClaimCall, ClaimReply } from '../lane/claim-reply.js';
-import type { Settlement, SettleResult } from '../lane/settlement.js';
+import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
+import type { Settlement, SettleResult } from '../claim/settlement.js';
 import type { SendResult } from './effects.js';
 
 /** A batch that may be sent: recipients `first` to `first + count - 1` of a campaign. */

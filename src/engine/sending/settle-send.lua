@@ -27,7 +27,7 @@
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
 ]]
--- @include ../lane/settle.lua
+-- @include ../claim/settle.lua
 -- @include ../recipients/request-index.lua
 -- @include ./effects.lua
 -- @include ../../base/redis/when-full.lua

@@ -1,4 +1,4 @@
-import { settleScript } from '../lane/settlements.js';
+import { settleScript } from '../claim/settlements.js';
 import { acceptedKey } from '../recipients/campaign-keys.js';
 import type { SendSettlement } from './send-claim.js';
 

@@ -5,12 +5,12 @@ import type { Operator } from '../../campaign/audit.js';
 import { requestReference } from '../../campaign/campaign.js';
 import { NotFoundError } from '../../campaign/errors.js';
 import { StateError } from '../../campaign/state-error.js';
-import { readState } from '../lane/campaigns.js';
+import { activate, type Wakers, wakeLane } from '../jobs/wake.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
-import { type LaneStore, laneScript } from '../lane/lane-script.js';
-import { type ScriptEvent, scriptEvents } from '../lane/script-events.js';
-import { activate, type Wakers, wakeLane } from '../lane/wake.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
+import { type LaneStore, laneScript } from '../scripts/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
+import { readState } from '../store/campaigns.js';
 
 /*
  * A request that may have been accepted is sent again only in three cases: the lane's policy says so (`unknownOutcome`), the service is

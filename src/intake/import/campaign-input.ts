@@ -19,8 +19,8 @@ import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
 import { parseLimit } from '../../campaign/price.js';
 import { describeWindow, nextCommonOpening, readWindow, zoneOf } from '../../campaign/window.js';
 import { formatInZone, isZone } from '../../campaign/zone.js';
-import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
 import { idempotencyDigest } from '../../engine/recipients/reservation.js';
+import type { CampaignMeta } from '../../engine/store/campaign-meta.js';
 import type { RecipientInput } from './read-objects.js';
 
 /** A CSV that arrives as a stream. It is read once, no faster than it is imported. */

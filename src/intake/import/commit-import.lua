@@ -34,9 +34,9 @@
            has to be woken for it, -1 if another campaign waits for the lane's turn already; events
 ]]
 -- @include ../../base/redis/clock.lua
--- @include ../../engine/lane/campaign.lua
+-- @include ../../engine/store/campaign.lua
 -- @include ../../engine/recipients/key-bytes.lua
--- @include ../../engine/recipients/daily.lua
+-- @include ../../engine/day-limits/daily.lua
 local stored = campaigns_load(statesKey, { id })[id]
 if not stored then return { 0, '0', -1, '[]' } end
 if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), -1, '[]' } end

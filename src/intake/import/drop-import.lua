@@ -10,7 +10,7 @@
   Returns  'dropped' (now or earlier), 'alive' (its lease runs), or 'committed'
 ]]
 -- @include ../../base/redis/clock.lua
--- @include ../../engine/lane/campaign-text.lua
+-- @include ../../engine/store/campaign-text.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(statesKey)
 local state = redis.call('HGET', statesKey, id)

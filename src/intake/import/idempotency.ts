@@ -6,8 +6,6 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { COMPARED_MEMBERS } from '../../campaign/field-sets.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/recipient.js';
 import { conflictIn } from '../../campaign/refusal.js';
-import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
-import { readState } from '../../engine/lane/campaigns.js';
 import {
   contentKey,
   type Holder,
@@ -17,6 +15,8 @@ import {
   reserveContent,
   reserveKey,
 } from '../../engine/recipients/reservation.js';
+import { type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
+import { readState } from '../../engine/store/campaigns.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
 import type { ListSummary } from './read-list.js';

@@ -10,17 +10,17 @@ import { InputError } from '../../campaign/errors.js';
 import type { PlannedCost, Preview } from '../../campaign/preview-views.js';
 import { parseAmount } from '../../campaign/price.js';
 import { REPEATED } from '../../campaign/refusal.js';
-import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
+import { type Counted, reserveDay } from '../../engine/day-limits/daily.js';
+import { activated } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
-import { scriptRules } from '../../engine/lane/rules.js';
-import { activated } from '../../engine/lane/wake.js';
 import { CostCollector } from '../../engine/recipients/costs.js';
-import { type Counted, reserveDay } from '../../engine/recipients/daily.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
 import { leftOutLimit, storedRow } from '../../engine/recipients/left-out.js';
 import { textDigest } from '../../engine/recipients/reservation.js';
-import type { Suppression } from '../../engine/recipients/suppression.js';
+import { scriptRules } from '../../engine/scripts/rules.js';
+import type { CampaignMeta } from '../../engine/store/campaign-meta.js';
+import type { Suppression } from '../../engine/suppression/suppression.js';
 import {
   type CampaignInput,
   type CheckedCampaign,

@@ -6,17 +6,17 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
-import { type CampaignMeta, readMeta } from '../../engine/lane/campaign-meta.js';
-import { indexMember, readState, STATE_DEFAULTS, type StoredState } from '../../engine/lane/campaigns.js';
-import { markDue } from '../../engine/lane/due.js';
-import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
-import { registerWindow } from '../../engine/lane/windows.js';
+import { type Counted, type DayOf, reserveDay } from '../../engine/day-limits/daily.js';
+import { markDue } from '../../engine/jobs/due.js';
 import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../../engine/recipients/campaign-keys.js';
-import { type Counted, type DayOf, reserveDay } from '../../engine/recipients/daily.js';
 import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
 import { keyFull, NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import { textDigest } from '../../engine/recipients/reservation.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
+import { registerWindow } from '../../engine/recovery/windows.js';
+import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
+import { type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
+import { indexMember, readState, STATE_DEFAULTS, type StoredState } from '../../engine/store/campaigns.js';
 
 /*
  *   begin ──► importing ── commit ──► running, scheduled, or completed

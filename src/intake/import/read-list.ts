@@ -13,7 +13,7 @@ import { compileTemplate, likelyPlaceholders, type Template } from '../../campai
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LeftOutRow } from '../../engine/recipients/left-out.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
-import type { Suppression } from '../../engine/recipients/suppression.js';
+import type { Suppression } from '../../engine/suppression/suppression.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
 import { type CheckedRow, type CheckedRows, checkRows, type Duplicates, invalidRowOf } from './check-rows.js';
 import { campaignDigest, contentDigest } from './content-digest.js';

@@ -14,7 +14,7 @@ import {
   type FoundOperation,
   KEEP_REMOVED_MS,
   type Suppression,
-} from '../../engine/recipients/suppression.js';
+} from '../../engine/suppression/suppression.js';
 import type { CsvStream } from './campaign-input.js';
 import { SeenRecipients } from './seen-recipients.js';
 

@@ -17,7 +17,7 @@
   Returns  1; 0 if the import was discarded or committed; -1 if its key may not store so much; then also how many bytes the key has stored
 ]]
 -- @include ../../base/redis/clock.lua
--- @include ../../engine/lane/campaign-text.lua
+-- @include ../../engine/store/campaign-text.lua
 -- @include ../../engine/recipients/key-bytes.lua
 
 local state = redis.call('HGET', statesKey, id)

@@ -1,6 +1,6 @@
+import { activate, bySweep } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
-import type { LaneStore } from '../../engine/lane/lane-script.js';
-import { activate, bySweep } from '../../engine/lane/wake.js';
+import type { LaneStore } from '../../engine/scripts/lane-script.js';
 import { outboxStore } from './store.js';
 
 /** What {@link cancelAllWaiting} did. */

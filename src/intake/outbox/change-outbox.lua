@@ -17,7 +17,7 @@
         limit     number: how many the key may store that pays for the outbox
   Returns  changed; other, if the outbox has other settings than the caller knows; missing; or full, if the key may not store so much
 ]]
--- @include ../../engine/lane/campaign.lua
+-- @include ../../engine/store/campaign.lua
 -- @include ../../engine/recipients/key-bytes.lua
 local outbox = redis.call('HMGET', outboxKey, 'settings', 'edition', 'payer', 'paid')
 if not outbox[1] then return 'missing' end

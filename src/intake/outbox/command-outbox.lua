@@ -18,7 +18,7 @@
         time       ms, or '' for the server's
   Returns  the state before, or missing; sends in flight; events
 ]]
--- @include ../../engine/lane/order.lua
+-- @include ../../engine/claim/order.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)

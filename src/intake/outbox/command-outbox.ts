@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { describeActor } from '../../campaign/actor.js';
 import type { Operator } from '../../campaign/audit.js';
-import { inFlightOf, readState } from '../../engine/lane/campaigns.js';
-import { laneScript } from '../../engine/lane/lane-script.js';
-import { scriptEvents } from '../../engine/lane/script-events.js';
-import { activate, bySweep, wakeLane } from '../../engine/lane/wake.js';
+import { activate, bySweep, wakeLane } from '../../engine/jobs/wake.js';
 import { orNull } from '../../engine/recipients/damaged.js';
+import { laneScript } from '../../engine/scripts/lane-script.js';
+import { scriptEvents } from '../../engine/scripts/script-events.js';
+import { inFlightOf, readState } from '../../engine/store/campaigns.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import { outboxKeys } from './outbox-keys.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Operator } from '../../campaign/audit.js';
-import { laneScript } from '../../engine/lane/lane-script.js';
+import { laneScript } from '../../engine/scripts/lane-script.js';
 import { OutboxNotEmptyError } from './errors.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import { unindexOutbox } from './outbox-index.js';

@@ -4,7 +4,7 @@
   outbox:NAME:SECOND, whose number is in the field log:SECOND of the outbox.
 ]]
 -- @include ./message.lua
--- @include ../../engine/lane/results.lua
+-- @include ../../engine/store/results.lua
 
 -- What is kept of a waiting message: its version, when it ended, s, its number, and its reference, which are the first parts of its recipient.
 local function ended_message(waiting, kind, forgetAt, endedAt)

@@ -4,11 +4,11 @@
 
   KEYS  outbox   hash: settings, state, and counts of the outbox
         list     list: their ids
-        results  hash: the log of the lane's results (lane/results.lua)
+        results  hash: the log of the lane's results (store/results.lua)
   ARGV  second   in which they are forgotten
   Returns  nothing
 ]]
--- @include ../../engine/lane/results.lua
+-- @include ../../engine/store/results.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(outboxKey)
 local field = 'log:' .. second

@@ -16,8 +16,8 @@
         time      ms, or '' for the server's
   Returns  how many lapsed; events
 ]]
--- @include ../../engine/lane/statuses.lua
--- @include ../../engine/lane/workers.lua
+-- @include ../../engine/store/statuses.lua
+-- @include ../../engine/claim/workers.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)

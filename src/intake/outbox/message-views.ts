@@ -1,9 +1,9 @@
 import { NotFoundError } from '../../campaign/errors.js';
 import type { OutboxMessageStatus } from '../../campaign/outbox-views.js';
 import { compileTemplate, type Template } from '../../campaign/template.js';
-import { readMeta } from '../../engine/lane/campaign-meta.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
+import { readMeta } from '../../engine/store/campaign-meta.js';
 import { type OrdinalRecord, recipientReader } from '../../reporting/recipient-reader.js';
 import { requestOf } from '../../reporting/report-rows.js';
 import { outboxKeys } from './outbox-keys.js';

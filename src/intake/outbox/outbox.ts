@@ -6,8 +6,8 @@ import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../.
 import { timeIn } from '../../campaign/moment.js';
 import { numberReader } from '../../campaign/number.js';
 import type { BulkResult, PutResult } from '../../campaign/outbox-views.js';
+import { overDay } from '../../engine/day-limits/daily.js';
 import type { Lane } from '../../engine/lane/lane.js';
-import { overDay } from '../../engine/recipients/daily.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';

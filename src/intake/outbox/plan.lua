@@ -2,7 +2,7 @@
   plan: moves messages of an outbox that are due into its wave. Every message that is sent comes this way: one that is put to be sent now,
   and one whose time has come.
 ]]
--- @include ../../engine/lane/workers.lua
+-- @include ../../engine/claim/workers.lua
 -- @include ./message.lua
 local PLAN = {
   -- A wave gets messages for at most so long.

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { readState } from '../../engine/lane/campaigns.js';
-import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
-import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
 import { statusesKey } from '../../engine/recipients/campaign-keys.js';
 import { packRecipient } from '../../engine/recipients/packed-recipient.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
+import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
+import { readState } from '../../engine/store/campaigns.js';
 import { outboxKeys } from './outbox-keys.js';
 import { sliceOf, type WaveMessage } from './wave.js';
 

@@ -30,7 +30,7 @@
 ]]
 -- @include ./plan.lua
 -- @include ../../engine/recipients/key-bytes.lua
--- @include ../../engine/recipients/daily.lua
+-- @include ../../engine/day-limits/daily.lua
 local ARGS = 7
 local COUNTS = { 'stored', 'total', 'waiting', 'cancelled', 'lapsed' }
 local outbox = redis.call('HMGET', outboxKey, 'state', 'closed', 'wave', unpack(COUNTS))

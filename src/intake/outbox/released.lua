@@ -2,8 +2,8 @@
   released: takes single messages out of what is planned in a wave.
 ]]
 -- @include ./message.lua
--- @include ../../engine/lane/statuses.lua
--- @include ../../engine/lane/workers.lua
+-- @include ../../engine/store/statuses.lua
+-- @include ../../engine/claim/workers.lua
 
 -- Takes an ordinal out of the ranges that are to be sent again. One that may have been accepted stays.
 local function take_released(c, ordinal)

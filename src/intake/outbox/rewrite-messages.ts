@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
+import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
 import { rewritten, waitingReader } from './change-outbox.js';
 import { outboxKeys } from './outbox-keys.js';
 import { editionOf, type OutboxSettings } from './settings.js';

@@ -9,7 +9,7 @@
         time     ms, or '' for the server's
   Returns  events
 ]]
--- @include ../../engine/lane/campaign.lua
+-- @include ../../engine/store/campaign.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(statesKey)
 local campaigns, events = campaigns_load(statesKey, { id }), {}

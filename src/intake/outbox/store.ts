@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { DailyLimit } from '../../campaign/check-limits.js';
-import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
-import { type ScriptEvent, scriptEvents } from '../../engine/lane/script-events.js';
-import { recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
 import {
   type Given,
   largerShare,
   type OverDay,
   overOf,
   scriptLimits,
-} from '../../engine/recipients/daily.js';
+} from '../../engine/day-limits/daily.js';
+import { recipientListKey, statusesKey } from '../../engine/recipients/campaign-keys.js';
+import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
+import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
 import { outboxKeys } from './outbox-keys.js';
 import {
   isWaiting,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { serverTime } from '../../base/redis/connection.js';
-import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
-import type { ScriptEvent } from '../../engine/lane/script-events.js';
 import { orNull } from '../../engine/recipients/damaged.js';
+import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
+import type { ScriptEvent } from '../../engine/scripts/script-events.js';
 import { lapseOutbox, type Tended, type TendOptions, tendOutbox } from './tend-outbox.js';
 
 /*

@@ -1,11 +1,11 @@
 import { CAMPAIGN_ID } from '../../campaign/campaign.js';
 import { storedFieldsOf } from '../../campaign/field-sets.js';
 import type { RecipientState } from '../../campaign/recipient.js';
-import type { CampaignMeta } from '../../engine/lane/campaign-meta.js';
-import { readState } from '../../engine/lane/campaigns.js';
-import { type LaneStore, laneScript } from '../../engine/lane/lane-script.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
+import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
+import type { CampaignMeta } from '../../engine/store/campaign-meta.js';
+import { readState } from '../../engine/store/campaigns.js';
 import { outboxKeys } from './outbox-keys.js';
 import type { OutboxSettings } from './settings.js';
 

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import { type Clocks, type Machine, startStopwatch, systemMachine } from '../../base/clock.js';
-import { HOLD_MS, NEVER_DUE, returnDue, takeDue } from '../../engine/lane/due.js';
+import { HOLD_MS, NEVER_DUE, returnDue, takeDue } from '../../engine/jobs/due.js';
 import { canRun, lookAt, type OccurDeps } from './occur.js';
 
 /** How often a process looks for due schedules. */

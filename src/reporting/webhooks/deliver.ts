@@ -25,7 +25,7 @@ import { signedHeaders } from './signature.js';
 import type { Settlement, Step, WebhookStore } from './store.js';
 
 /*
- * Delivers to one endpoint, as long as there is something to deliver. The logs of results say what has changed (lane/results.lua):
+ * Delivers to one endpoint, as long as there is something to deliver. The logs of results say what has changed (store/results.lua):
  *
  *   log of a lane ──► cursor ──► deliveries, stored with the cursor ──► at most 4 requests ──► accepted: forgotten
  *                                   ▲                                        │

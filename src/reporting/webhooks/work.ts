@@ -1,6 +1,6 @@
 import { type Alarm, systemAlarm } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
-import { openJobQueue, startJobWorker } from '../../engine/lane/jobs.js';
+import { openJobQueue, startJobWorker } from '../../engine/jobs/jobs.js';
 import { type DeliverDeps, deliver } from './deliver.js';
 import { ownerOf } from './endpoint.js';
 import { fairTurns } from './fair-turns.js';

@@ -14,7 +14,7 @@ export interface SendRequest {
 }
 
 /**
- * The right to put one request on the wire. The gate grants it together with a claim (lane/gate.lua); the client checks
+ * The right to put one request on the wire. The gate grants it together with a claim (quota/gate.lua); the client checks
  * it again right before the first byte.
  */
 export interface Permit {

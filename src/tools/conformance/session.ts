@@ -1,8 +1,8 @@
 import { pause } from '../../base/clock.js';
 import { type Config, type LaneSettings, serviceConnection } from '../../base/config/index.js';
+import type { TokenSource } from '../../engine/jobs/token-source.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { refuseSinglePermit, type SinglePermit, takeSinglePermit } from '../../engine/lane/single-permit.js';
-import type { TokenSource } from '../../engine/lane/token-source.js';
 import type { TokenCache } from '../../service/auth/token-cache.js';
 import { type Bearer, bearerHeaders, bearerSecrets } from '../../service/client/bearer.js';
 import type { Reply } from '../../service/client/exchange.js';

@@ -1,5 +1,5 @@
 import type { Operator } from '../../../src/campaign/audit.js';
-import type { NewOperation } from '../../../src/engine/recipients/suppression.js';
+import type { NewOperation } from '../../../src/engine/suppression/suppression.js';
 
 /** An operator whose operations are not recorded. */
 export const OPERATOR: Operator = {

@@ -4,7 +4,7 @@ import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { connect } from '../../../src/base/redis/connection.js';
 import type { Actor } from '../../../src/campaign/actor.js';
-import { markDue } from '../../../src/engine/lane/due.js';
+import { markDue } from '../../../src/engine/jobs/due.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { laneFixture, START } from '../../engine/lane/lane-fixture.js';
 import { privateRedis } from './private-redis.js';

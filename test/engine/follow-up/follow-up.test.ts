@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
-import type { BearerOutcome, TokenSource } from '../../../src/engine/lane/token-source.js';
+import type { BearerOutcome, TokenSource } from '../../../src/engine/jobs/token-source.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { type WishOptions, wishFulfiller } from '../../../src/engine/inbound/fulfil-wish.js';
 import { inFlightMessages } from '../../../src/engine/inbound/in-flight.js';
-import { suppression } from '../../../src/engine/recipients/suppression.js';
+import { suppression } from '../../../src/engine/suppression/suppression.js';
 import { sentSince } from '../../../src/reporting/sent-since.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';

@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { inboundService } from '../../../src/engine/inbound/inbound-service.js';
-import { suppression } from '../../../src/engine/recipients/suppression.js';
+import { suppression } from '../../../src/engine/suppression/suppression.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { storedLane } from '../stored-lane.js';

@@ -3,23 +3,23 @@ import { type LocalConfig, loadLocalConfig } from '../../../src/base/config/inde
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
+import type { ClaimReply } from '../../../src/engine/claim/claim-reply.js';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import type { PollClaim, PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
 import { settlePolls } from '../../../src/engine/follow-up/settlements.js';
-import type { StoredState } from '../../../src/engine/lane/campaigns.js';
-import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
 import { commandStore, openLane } from '../../../src/engine/lane/lane.js';
-import type { LaneStore } from '../../../src/engine/lane/lane-script.js';
 import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
 import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
-import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { matchStore } from '../../../src/engine/notifications/match-store.js';
 import { notificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
+import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
+import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
+import type { StoredState } from '../../../src/engine/store/campaigns.js';
 import { storedLane } from '../stored-lane.js';
 
 /** Rules of a lane of 100 requests an hour. A test changes those it needs. */

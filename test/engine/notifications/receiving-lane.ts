@@ -1,8 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { type Alarm, systemAlarm } from '../../../src/base/clock.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
-import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { recentlySettled } from '../../../src/engine/notifications/batch-lookup.js';
 import { createInbox, type Inbox } from '../../../src/engine/notifications/inbox.js';
 import { matchStore } from '../../../src/engine/notifications/match-store.js';
@@ -11,10 +8,13 @@ import {
   notificationStore,
 } from '../../../src/engine/notifications/notification-store.js';
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
+import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown } from '../../../src/engine/sending/unknown.js';
+import { readMeta } from '../../../src/engine/store/campaign-meta.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { DeliveryReport } from '../../../src/service/client/notification.js';
 import type { testRedis } from '../../base/redis/test-redis.js';

@@ -1,7 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { systemAlarm } from '../../../src/base/clock.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { type Lane, openLane } from '../../../src/engine/lane/lane.js';
 import { recentlySettled } from '../../../src/engine/notifications/batch-lookup.js';
 import { createInbox } from '../../../src/engine/notifications/inbox.js';
@@ -13,6 +12,7 @@ import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
+import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { DeliveryReport } from '../../../src/service/client/notification.js';
 import { testRedis } from '../../base/redis/test-redis.js';

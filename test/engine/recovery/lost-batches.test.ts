@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
+import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../lane/lane-fixture.js';

@@ -1,6 +1,6 @@
-import type { ClaimReply } from '../../../src/engine/lane/claim-reply.js';
-import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
+import type { ClaimReply } from '../../../src/engine/claim/claim-reply.js';
 import { type BarrierReport, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
+import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import type { testRedis } from '../../base/redis/test-redis.js';

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { campaignIdTime } from '../../../src/campaign/campaign.js';
-import { indexMember, listCampaigns } from '../../../src/engine/lane/campaigns.js';
 import { openLanes } from '../../../src/engine/lane/lane-finder.js';
 import { checkOldCampaigns } from '../../../src/engine/recovery/old-campaigns.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { indexMember, listCampaigns } from '../../../src/engine/store/campaigns.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

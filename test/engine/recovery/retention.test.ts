@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { findLane, indexMember } from '../../../src/engine/lane/campaigns.js';
 import { metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { readMeta } from '../../../src/engine/store/campaign-meta.js';
+import { findLane, indexMember } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';

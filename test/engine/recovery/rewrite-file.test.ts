@@ -10,11 +10,11 @@ import { connect, type Redis } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { type PrivateRedis, startPrivateRedis } from '../../../src/base/redis/private-server.js';
-import { findLane } from '../../../src/engine/lane/campaigns.js';
 import { slicesKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { noteRemoval } from '../../../src/engine/recipients/removals.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
+import { findLane } from '../../../src/engine/store/campaigns.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { SOON } from '../../base/soon.js';
 

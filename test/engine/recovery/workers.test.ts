@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findServer } from '../../../src/base/redis/find-server.js';
-import { toEvents } from '../../../src/engine/lane/announced-events.js';
+import { toEvents } from '../../../src/engine/scripts/announced-events.js';
 import { failoverPair } from '../../base/redis/failover-pair.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { grantPermit, limitPermit } from '../../../src/engine/lane/permit.js';
-import type { ScriptRules } from '../../../src/engine/lane/script-rules.js';
+import { grantPermit, limitPermit } from '../../../src/engine/claim/permit.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
+import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

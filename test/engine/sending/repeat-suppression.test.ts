@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { compileTemplate } from '../../../src/campaign/template.js';
-import type { CampaignContent } from '../../../src/engine/lane/campaign-content.js';
-import type { CampaignMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { suppression } from '../../../src/engine/recipients/suppression.js';
+import type { CampaignContent } from '../../../src/engine/sending/campaign-content.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { openMessages } from '../../../src/engine/sending/messages.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
+import type { CampaignMeta } from '../../../src/engine/store/campaign-meta.js';
+import { suppression } from '../../../src/engine/suppression/suppression.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';

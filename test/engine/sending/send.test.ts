@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { BearerOutcome, TokenSource } from '../../../src/engine/lane/token-source.js';
+import type { BearerOutcome, TokenSource } from '../../../src/engine/jobs/token-source.js';
 import { DamagedError } from '../../../src/engine/recipients/damaged.js';
 import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';

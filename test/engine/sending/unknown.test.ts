@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
+import { createWakers } from '../../../src/engine/jobs/queues.js';
 import { openLanes } from '../../../src/engine/lane/lane-finder.js';
 import { operatorCommands } from '../../../src/engine/lane/operator-commands.js';
-import { createWakers } from '../../../src/engine/lane/queues.js';
 import { heartbeats } from '../../../src/engine/recovery/heartbeats.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { computeWindows, registerWindow } from '../../../src/engine/lane/windows.js';
+import { computeWindows, registerWindow } from '../../../src/engine/recovery/windows.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

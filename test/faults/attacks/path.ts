@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { IN_FLIGHT } from '../../../src/engine/lane/rules.js';
+import { IN_FLIGHT } from '../../../src/engine/scripts/rules.js';
 import { recipients } from '../../end-to-end/recipients.js';
 import type { Attack } from './attack.js';
 import { followResults } from './results-platform.js';

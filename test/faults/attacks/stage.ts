@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../../src/base/clock.js';
-import { IN_FLIGHT } from '../../../src/engine/lane/rules.js';
+import { IN_FLIGHT } from '../../../src/engine/scripts/rules.js';
 import { startFleet } from '../../end-to-end/fleet.js';
 import { createHistory } from '../history.js';
 import { createRecorder } from '../recorder.js';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, test } from 'vitest';
 import { InputError } from '../../../src/campaign/errors.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
 import { costsKey, metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
+import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import {
   importCampaign,
   previewCampaign,

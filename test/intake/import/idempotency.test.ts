@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
-import { findLane, listCampaigns, readState } from '../../../src/engine/lane/campaigns.js';
+import { findLane, listCampaigns, readState } from '../../../src/engine/store/campaigns.js';
 import type { CampaignInput, EnqueueOutcome } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { discardImport } from '../../../src/intake/import/import-session.js';

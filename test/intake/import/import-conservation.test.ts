@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ReportRow } from '../../../src/campaign/recipient-views.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
+import { readMeta } from '../../../src/engine/store/campaign-meta.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { reportRows } from '../../../src/reporting/report.js';
 import { SUPPRESSING } from '../../app/access/operator.js';

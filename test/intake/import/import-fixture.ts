@@ -3,7 +3,7 @@ import { createEvents, type VolleyEvent } from '../../../src/base/events/events.
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
-import { suppression } from '../../../src/engine/recipients/suppression.js';
+import { suppression } from '../../../src/engine/suppression/suppression.js';
 import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
 import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
 import type { OutboxResults } from '../../../src/reporting/results-reader.js';

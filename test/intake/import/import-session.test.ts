@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { CampaignMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { SLICE } from '../../../src/engine/recipients/slices.js';
 import { readSlices } from '../../../src/engine/recipients/stored-slices.js';
+import type { CampaignMeta } from '../../../src/engine/store/campaign-meta.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
 import { beginImport, discardImport, ImportLostError } from '../../../src/intake/import/import-session.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { storedLane } from '../../engine/stored-lane.js';

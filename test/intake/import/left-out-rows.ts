@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { expect } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
+import { readMeta } from '../../../src/engine/store/campaign-meta.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { recipientPage, reportRows } from '../../../src/reporting/report.js';
 import { keysOf } from '../../base/redis/test-redis.js';

@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
 import { serverTime } from '../../../src/base/redis/connection.js';
 import type { ReportRow } from '../../../src/campaign/recipient-views.js';
-import { campaignContent } from '../../../src/engine/lane/campaign-content.js';
 import { everAccepted, locateRequests } from '../../../src/engine/recipients/request-index.js';
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains } from '../../../src/engine/recovery/rewrite-file.js';
+import { campaignContent } from '../../../src/engine/sending/campaign-content.js';
 import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { findRecipients, reportRows } from '../../../src/reporting/report.js';

@@ -1,7 +1,7 @@
 import { loadScript } from '../../../src/base/redis/script.js';
-import type { StoredState } from '../../../src/engine/lane/campaigns.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
-import type { LaneStore } from '../../../src/engine/lane/lane-script.js';
+import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
+import type { StoredState } from '../../../src/engine/store/campaigns.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
 import { outboxKeys } from '../../../src/intake/outbox/outbox-keys.js';
 import { type OutboxSettings, parseSettings, UNCHANGED } from '../../../src/intake/outbox/settings.js';
 import { unpackMessage } from '../../../src/intake/outbox/stored-message.js';

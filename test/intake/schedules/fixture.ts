@@ -1,6 +1,6 @@
 import type { Redis } from '../../../src/base/redis/connection.js';
-import { listCampaigns } from '../../../src/engine/lane/campaigns.js';
 import { occurrenceDigest } from '../../../src/engine/recipients/reservation.js';
+import { listCampaigns } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
 import type { OccurDeps, ProvidedList } from '../../../src/intake/schedules/occur.js';

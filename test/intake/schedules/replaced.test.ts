@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readMeta } from '../../../src/engine/lane/campaign-meta.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { occurrenceDigest } from '../../../src/engine/recipients/reservation.js';
+import { readMeta } from '../../../src/engine/store/campaign-meta.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { scheduleStore } from '../../../src/intake/schedules/store.js';
 import { OPERATOR } from '../../app/access/operator.js';

@@ -13,7 +13,7 @@ import { connect } from '../../../dist/src/base/redis/connection.js';
 import { keyNames } from '../../../dist/src/base/redis/keys.js';
 import { openLane } from '../../../dist/src/engine/lane/lane.js';
 import { occurrenceDigest } from '../../../dist/src/engine/recipients/reservation.js';
-import { suppression } from '../../../dist/src/engine/recipients/suppression.js';
+import { suppression } from '../../../dist/src/engine/suppression/suppression.js';
 import { importCampaign } from '../../../dist/src/intake/import/import-campaign.js';
 import { scheduleStore } from '../../../dist/src/intake/schedules/store.js';
 import { startScheduleSweep } from '../../../dist/src/intake/schedules/sweep.js';

@@ -26,7 +26,7 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
       why: 'it moves the lane by too little, and a permit returns early',
       lua: [
         {
-          file: 'engine/lane/record.lua',
+          file: 'engine/store/record.lua',
           from: 'local mayHaveMissed = lane.agreedAt < since and since <= lane.setBackFrom',
           to: 'local mayHaveMissed = false',
         },
@@ -54,7 +54,7 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
       why: 'a process that never knew the clock takes the new time for the right one, and a permit returns early',
       lua: [
         {
-          file: 'engine/lane/correct-clock.lua',
+          file: 'engine/scripts/correct-clock.lua',
           from: 'run_when_full(laneKey)\nlocal lane, now = lane_read(laneKey), clock(time)',
           to: 'local lane, now = lane_read(laneKey), clock(time)',
         },
@@ -80,12 +80,12 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
       why: 'the lane recovers for an hour, and its job waits for that',
       lua: [
         {
-          file: 'engine/lane/correct-clock.lua',
+          file: 'engine/scripts/correct-clock.lua',
           from: 'recovery = recovering,',
           to: 'recovery = ending,',
         },
         {
-          file: 'engine/lane/correct-clock.lua',
+          file: 'engine/scripts/correct-clock.lua',
           from: "recovering(entry['until'])",
           to: "ending(entry['until'])",
         },
@@ -114,7 +114,7 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
       why: 'a batch is repeated after the service has forgotten its correlator',
       lua: [
         {
-          file: 'engine/lane/correct-clock.lua',
+          file: 'engine/scripts/correct-clock.lua',
           from: 'if rules.repeatFor > 0 then claim.firstAt',
           to: 'if backMs > 0 then claim.firstAt',
         },

@@ -57,7 +57,7 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
       why: 'a process that claimed a number before Redis lost data releases the claim that has the number now',
       lua: [
         {
-          file: 'engine/lane/settle.lua',
+          file: 'engine/claim/settle.lua',
           from: 'return claim.turn == settlement.turn and claim.campaign',
           to: 'return claim.campaign',
         },

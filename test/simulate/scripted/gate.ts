@@ -24,7 +24,7 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
       why: 'all waiting requests leave at once when a backoff ends',
       lua: [
         {
-          file: 'engine/lane/gate.lua',
+          file: 'engine/quota/gate.lua',
           from: "if now < lane.probeUntil then return 'probing', lane.probeUntil end",
           to: '',
         },

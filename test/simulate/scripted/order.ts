@@ -23,7 +23,7 @@ export const ORDER_WORLDS: readonly ScriptedWorld[] = [
       why: 'the same request takes every turn of the lane',
       lua: [
         {
-          file: 'engine/lane/campaign.lua',
+          file: 'engine/store/campaign.lua',
           from: "'NX', string.format('%.17g', lane.virtualTime + 1 / c.weight), id)",
           to: "'NX', campaign_virtual_start(lane.virtualTime), id)",
         },

@@ -21,7 +21,7 @@ export const QUOTA_WORLDS: readonly ScriptedWorld[] = [
       why: 'its permit returns before the window in which it arrived has passed',
       lua: [
         {
-          file: 'engine/lane/ledger.lua',
+          file: 'engine/quota/ledger.lua',
           from: 'return now + math.min(timeout, AHEAD * LEDGER.width(rules))',
           to: 'return now',
         },

@@ -9,7 +9,7 @@ function loseProcess(stage: Stage): void {
 }
 
 const HOLDS_NOTHING = {
-  file: 'engine/lane/workers.lua',
+  file: 'engine/claim/workers.lua',
   from: "if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end",
   to: 'if true then return end',
 };
@@ -92,7 +92,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       why: 'the workers do not speak for a process that was lost before, whose requests are sent again',
       lua: [
         {
-          file: 'engine/lane/workers.lua',
+          file: 'engine/claim/workers.lua',
           from: "return claim.placeholder == 'barrier' and claim.loss == lane.losses",
           to: "return claim.placeholder == 'barrier'",
         },
@@ -133,7 +133,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       why: 'the correlator names a batch that was never sent, and the service sends the messages of its parts again',
       lua: [
         {
-          file: 'engine/lane/campaign.lua',
+          file: 'engine/store/campaign.lua',
           from: 'return batch.firstAt or (batch.epoch ~= -1 and not batch.again and batch.at) or 0',
           to: 'return batch.firstAt or (not batch.again and batch.at) or 0',
         },

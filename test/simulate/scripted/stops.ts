@@ -19,7 +19,7 @@ export const STOP_WORLDS: readonly ScriptedWorld[] = [
       why: 'a number that has sent STOP before its request was claimed gets a message',
       lua: [
         {
-          file: 'engine/recipients/check-suppressed.lua',
+          file: 'engine/suppression/check-suppressed.lua',
           from: 'local isSuppressed = onAll[i] or onLane[i]',
           to: 'local isSuppressed = false',
         },
@@ -79,7 +79,7 @@ export const STOP_WORLDS: readonly ScriptedWorld[] = [
       why: 'it is logged without its second part, so it is not recognised as a stop word',
       lua: [
         {
-          file: 'engine/lane/correct-clock.lua',
+          file: 'engine/scripts/correct-clock.lua',
           from: 'message.at, message.lease = past(message.at), ending(message.lease)',
           to: 'message.lease = ending(message.lease)',
         },

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { laneCallback, loadLocalConfig } from '../../../src/base/config/index.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { readState } from '../../../src/engine/lane/campaigns.js';
 import { openLane } from '../../../src/engine/lane/lane.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
 import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 

@@ -1,0 +1,58 @@
+import type { Stopwatch } from '../../base/clock.js';
+import type { Permit } from '../../service/client/messaging-client.js';
+import type { ScriptRules } from '../scripts/script-rules.js';
+
+/*
+ *   permits_now (permits.lua) ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte
+ *
+ * A process or its machine may be suspended anywhere on this path until its claim is overdue, so each step checks the age again,
+ * on all clocks of the machine (clock.ts).
+ */
+
+/** The permit that the gate grants to all claims of one reply. */
+export interface GrantedPermit extends Permit {
+  /** The time since its claims were made, at which they are known to have held. */
+  readonly age: Stopwatch;
+}
+
+/** For how long a claim holds. */
+export type PermitTiming = Pick<ScriptRules, 'timeout' | 'margin'>;
+
+/** The permit of a claim call. Its age counts from the call, because the process may be suspended before it reads the reply. */
+export function grantPermit({ timeout, margin }: PermitTiming, age: Stopwatch): GrantedPermit {
+  return { age, isExpired: () => age() > timeout + margin };
+}
+
+/**
+ * A permit that expires `withinMs` after the claim: when the window closes, or when the service no longer remembers the request that is
+ * repeated.
+ */
+export function limitPermit(permit: GrantedPermit, withinMs: number): GrantedPermit {
+  return { ...permit, isExpired: () => permit.isExpired() || permit.age() > withinMs };
+}
+
+/** The permit of a reply without claims. */
+export const NO_PERMIT: GrantedPermit = { age: () => Number.POSITIVE_INFINITY, isExpired: () => true };
+
+/** A claim older than this is confirmed before its request is sent. */
+const CONFIRM_AFTER_MS = 2_000;
+
+/**
+ * Returns the permit if its claim still holds, otherwise undefined. A claim is overdue a timeout and a margin after it was made.
+ * One that is older than 2 s, or than the margin, is confirmed, so that its request ends before the claim is overdue. The
+ * process may be suspended during the confirmation too, so this repeats until a confirmation is recent enough. A claim that
+ * cannot be confirmed does not hold.
+ */
+export async function confirmPermit(
+  { rules, startStopwatch }: { readonly rules: PermitTiming; startStopwatch(): Stopwatch },
+  permit: GrantedPermit,
+  stillHolds: () => Promise<boolean>,
+): Promise<Permit | undefined> {
+  const recentMs = Math.min(CONFIRM_AFTER_MS, rules.margin);
+  let sinceHeld = permit.age;
+  while (sinceHeld() > recentMs) {
+    sinceHeld = startStopwatch();
+    if (!(await stillHolds().catch(() => false))) return undefined;
+  }
+  return permit;
+}

@@ -1,0 +1,287 @@
+--[[
+  workers: which processes may have claimed something that the server has lost, and how a lane recovers from that.
+
+  A server that writes its file once a second, or a replica that takes over, may lose its last writes: at most `mayLoseMs`
+  milliseconds of them. While its master is cut off, a worker that stays with it goes on for up to this time. So each process joins the lane's workers before it claims, and claims nothing until its joining is older
+  than that: after a loss, the server still knows every process that may have claimed in the lost time. It then raises a
+  recovery barrier: nothing is claimed until each of them has replayed the claims it remembers. A worker that does not do so in
+  time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
+  claimed, for as many batches as may have been claimed in the lost time, each as large as any of them can have been: they become unknown, and
+  are not sent twice, also where the service deduplicates, because nothing tells how they were divided.
+
+  What shows a loss: a new run id, a new replication id after a promotion, or a claim sequence lower than a process has seen. The
+  claim numbers then skip ahead, so that none is used twice. Each claim looks for replicas, because a new one shows before it copies
+  any data: if nothing bounds the loss, nothing is claimed, and when more may be lost than before, nothing is claimed for as long. A
+  campaign waits for the same time between its commit, or its resume, and its first message. In that time, a lane claims at most twice as
+  many batches as in the one before, so the number of unknown outcomes stays in proportion. Lost polls are repeated, and their permits
+  count again. A campaign that is lost completely is not rebuilt.
+]]
+-- @include ../../base/redis/server.lua
+-- @include ../quota/permits.lua
+-- @include ../store/campaign.lua
+local WORKERS = {
+  BURST_MIN = 128,
+  BURST_MAX = 10000,
+  BARRIER_MS = 5000,
+  -- How soon to ask again while nothing bounds what the server may lose.
+  UNBOUNDED_AGAIN_MS = 5000,
+  -- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
+  REPLICA_REMEMBERED_MS = 3600000,
+}
+
+function WORKERS.read(text) return text ~= '' and cjson.decode(text) or {} end
+function WORKERS.text(workers) return next(workers) and cjson.encode(workers) or '' end
+
+-- Notes since when the lane repeats a batch under its correlator: an earlier request carried none, or another one.
+function WORKERS.note_repeats(lane, rules, now)
+  local repeatAs = lane_repeats_as(rules)
+  if lane.repeatAs ~= repeatAs then lane.repeatAs, lane.repeatFrom = repeatAs, now end
+end
+
+-- Whether the server has, or had recently, a replica that may take over. A new one shows before it copies any data.
+function WORKERS.see_replica(lane, now)
+  local replicas = tonumber(string.match(lane.server.replication, 'connected_slaves:(%d+)') or 0)
+  if replicas > 0 and (lane.replicaAt == 0 or now - lane.replicaAt > WORKERS.REPLICA_REMEMBERED_MS / 60) then lane.replicaAt = now end
+  return lane.replicaAt > 0 and now - lane.replicaAt < WORKERS.REPLICA_REMEMBERED_MS
+end
+
+-- Notes how much the server may lose. Returns from when the lane may claim, or nil if nothing bounds the loss. When more may be lost
+-- than before, nothing is claimed for as long: what was claimed, launched, or joined until now can then no longer be lost.
+function WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+  local hasReplica = WORKERS.see_replica(lane, now)
+  if loss < 0 or (hasReplica and replicaLoss < 0) then
+    if not lane.closed.unbounded then
+      CLOSED.note(lane, 'unbounded')
+      events[#events + 1] = { type = 'unbounded' }
+    end
+    return nil
+  end
+  lane.closed.unbounded = nil
+  local mayLoseMs = hasReplica and math.max(loss, replicaLoss) or loss
+  if mayLoseMs > lane.mayLoseMs then CLOSED.note(lane, 'joining', nil, now + mayLoseMs) end
+  lane.mayLoseMs = mayLoseMs
+  return CLOSED.until_at(lane, 'joining')
+end
+
+-- Adds a process that sends at most `most` recipients in a request; from the returned time on it may claim. One that only polls is added
+-- at 0 with `most` 0: it has sent nothing that may be lost, but it may have used permits.
+function WORKERS.join(lane, process, most, now)
+  local workers = WORKERS.read(lane.workers)
+  local known = workers[process]
+  if not known or known[2] < most then
+    workers[process] = { now, most }
+    lane.workers = WORKERS.text(workers)
+  end
+  return workers[process][1] + lane.mayLoseMs
+end
+
+-- The workers of a list that may have sent.
+function WORKERS.sending(text)
+  local senders = {}
+  for process, joined in pairs(WORKERS.read(text)) do
+    if joined[2] > 0 then senders[#senders + 1] = process end
+  end
+  return senders
+end
+
+-- The largest batch of a campaign that may be lost: the largest that any lost worker may have sent.
+function WORKERS.lost_batch(lane, c)
+  local most = 1
+  for _, joined in pairs(WORKERS.read(lane.awaited)) do most = math.max(most, joined[2]) end
+  return math.min(most, c.batch)
+end
+
+function WORKERS.leave(lane, process)
+  local workers = WORKERS.read(lane.workers)
+  workers[process] = nil
+  lane.workers = WORKERS.text(workers)
+end
+
+-- Removes dead workers, but not while a barrier waits for them or their placeholder claims are still to be made: another loss of
+-- data would then lose them.
+function WORKERS.prune(lane, alive)
+  if lane.workers == '' or lane.barrierUntil > 0 or lane.placeholders > 0 then return end
+  local kept, workers = {}, WORKERS.read(lane.workers)
+  for _, process in ipairs(alive) do kept[process] = workers[process] end
+  lane.workers = WORKERS.text(kept)
+end
+
+-- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
+function WORKERS.loss(lane)
+  return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
+end
+
+-- The same, or '' if there was none: it changes if the server may have lost what a script has read before.
+function WORKERS.last_loss(lane) return lane.losses > 0 and WORKERS.loss(lane) or '' end
+
+-- Holds a lane that does not know a claim which no crash and no failover can have lost (`kept`; 0: none is known): a backup was restored,
+-- or Redis was emptied, and what was sent since would be sent again.
+local function hold_if_rolled_back(lane, kept, events)
+  if kept == 0 or lane_knows_number(lane, kept) then return end
+  local why = 'Redis has older data than before; run `volley doctor --restored` before you resume the lane'
+  CLOSED.note(lane, 'held', why, nil, 'operator')
+  lane_skip_numbers(lane, kept)
+  -- It is said once: other workers know this number, too.
+  lane.skippedFrom = lane.sequence
+  events[#events + 1] = { type = 'rolledBack', missing = kept }
+end
+
+-- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
+-- its last writes. `kept`: see hold_if_rolled_back.
+function WORKERS.recognise(lane, rules, seen, now, events, kept)
+  hold_if_rolled_back(lane, kept or 0, events)
+  lane.server = SERVER.now()
+  local runId = lane.server.run
+  if lane.ahead and lane.clockRunId ~= runId then
+    if lane.clockRunId ~= '' and lane.ahead > POLICY.OTHER_CLOCK_MS then lane_refuse_clock() end
+    lane.clockRunId = runId
+  end
+  local sign
+  if lane.sequence < seen then
+    sign = 'sequence'
+  elseif lane.runId ~= '' and SERVER.is_other(lane.server, lane.runId, lane.replicationId) then
+    sign = 'runId'
+  end
+  -- Another server has its own replicas, or none.
+  if lane.runId ~= runId then lane.replicaAt = 0 end
+  lane.runId, lane.replicationId = runId, lane.server.replicationId
+  if not sign then return end
+  lane_skip_numbers(lane, seen)
+  -- Not shorter than a worker that stayed with a cut-off master may go on.
+  lane.lostAt = now
+  local graceMs = math.max(rules.grace, lane.mayLoseMs)
+  CLOSED.note(lane, 'recovering', nil, now + graceMs)
+  lane.losses = lane.losses + 1
+  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, WORKERS.BARRIER_MS, lane.mayLoseMs)
+  lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
+  -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
+  lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
+  lane.placeholders = 0
+  events[#events + 1] = {
+    type = 'dataLoss', loss = WORKERS.loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = graceMs,
+  }
+end
+
+-- Announces again that the barrier waits, in case the process that raised it died before it announced the loss.
+function WORKERS.announce_again(lane, events)
+  if lane.barrierUntil > 0 and lane.awaited ~= '' and #events == 0 then
+    events[#events + 1] = { type = 'awaiting', loss = WORKERS.loss(lane) }
+  end
+end
+
+-- Of `take` batches, how many may be claimed now, and when more. In `mayLoseMs`, at most twice as many may be claimed as in the
+-- same time before, so that the number that may be lost stays in proportion to the usual one.
+function WORKERS.limit_burst(lane, rules, take, now)
+  if lane.mayLoseMs == 0 then return take end
+  if now - lane.burstAt >= lane.mayLoseMs then
+    local most = rules.quota > 0 and math.min(WORKERS.BURST_MAX, rules.quota) or WORKERS.BURST_MAX
+    lane.burstMax = math.max(WORKERS.BURST_MIN, math.min(most, 2 * lane.burstClaims))
+    lane.burstAt, lane.burstClaims = now, 0
+  end
+  return math.min(take, lane.burstMax - lane.burstClaims), lane.burstAt + lane.mayLoseMs
+end
+
+-- Batches that may have been claimed in any `mayLoseMs`: the rest of one such span, and the next.
+function WORKERS.most_lost(lane)
+  return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
+end
+
+-- Until when the barrier holds, or nil. If workers are lost at its end, the lane has to make placeholder claims.
+function WORKERS.barrier(lane, now, events)
+  if lane.barrierUntil == 0 then return nil end
+  local lost = WORKERS.sending(lane.awaited)
+  if lane.mayHaveLost == 1 and #lost > 0 then
+    if now < lane.barrierUntil then return lane.barrierUntil end
+    lane.placeholders = WORKERS.most_lost(lane)
+    events[#events + 1] = { type = 'workersLost', processes = table.concat(lost, ' ') }
+  end
+  lane.barrierUntil = 0
+  return nil
+end
+
+-- A claim ends the barrier. Without anything to claim, it ends when its time is over.
+function WORKERS.end_idle_barrier(lane, now)
+  if now < lane.barrierUntil then return end
+  lane.barrierUntil, lane.placeholders = 0, 0
+end
+
+-- Whether no worker can have sent what a placeholder claim holds, now that all workers have replayed their claims: one made for an
+-- earlier loss may have been sent by a worker that was removed since.
+local function placeholder_was_not_sent(lane, claim) return claim.placeholder == 'barrier' and claim.loss == lane.losses end
+
+-- Counts polls of workers that do not replay theirs. Their requests are due again, because the poll is lost as well, but the
+-- permits are spent.
+function WORKERS.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+  if lane.uncountedPolls == 0 or lane.mayHaveLost ~= 1 then return end
+  lane.uncountedPolls = 0
+  local room = LIMIT.room(lane, rules, now, inFlight.send + inFlight.poll)
+  local due = redis.call('ZCOUNT', unpolledKey, '-inf', now) + redis.call('ZCOUNT', polledKey, '-inf', now)
+  LEDGER.spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)
+end
+
+-- Whether a process may claim sends now: it has joined the workers, and the lane knows what may be lost and has recovered from what was.
+-- Otherwise returns why not, and from when on.
+function WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
+  local lane, now, events = context.lane, context.now, context.events
+  local lossKnownAt = WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+  local graceUntil = CLOSED.until_at(lane, 'recovering')
+  if now < graceUntil then return 'recovering', graceUntil end
+  if not lossKnownAt then return 'unbounded', now + WORKERS.UNBOUNDED_AGAIN_MS end
+  local barrierUntil = WORKERS.barrier(lane, now, events)
+  if barrierUntil then return 'recovering', barrierUntil end
+  WORKERS.count_polls(keys.window, keys.unpolled, keys.polled, lane, rules, context.inFlight, now)
+  WORKERS.note_repeats(lane, rules, now)
+  local from = math.max(lossKnownAt, process ~= '' and WORKERS.join(lane, process, rules.maxRecipients, now) or 0)
+  if from > now then return 'joining', from end
+end
+
+-- A campaign that was launched or resumed after the loss has lost nothing: no worker had claimed from it before.
+function WORKERS.is_newcomer(lane, c)
+  return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
+end
+
+-- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane.
+local function placeholder_claim(lane, campaign, range, now)
+  return {
+    campaign = campaign, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
+    placeholder = 'barrier', loss = lane.losses, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter,
+  }
+end
+
+-- Adds a batch to a placeholder claim if it continues it; returns whether it does. One that was to be sent again keeps a claim of its own,
+-- and so does one of a wave that must be sent before another time.
+local function placeholder_extend(claim, range)
+  if not claim or claim.again or range.again or claim.first + claim.count ~= range.first then return false end
+  if claim.notAfter ~= range.notAfter then return false end
+  claim.count = claim.count + range.count
+  return true
+end
+
+local function placeholder_store(claimsKey, lane, claim)
+  lane.sendInherited = lane.sendInherited + 1
+  redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
+end
+
+-- Adds a range of a campaign to its placeholder claim, which is stored when one that continues it is needed. Returns the claim that the
+-- next range may continue.
+local function placeholder_add(claimsKey, lane, id, claim, range, now)
+  if placeholder_extend(claim, range) then return claim end
+  if claim then placeholder_store(claimsKey, lane, claim) end
+  return placeholder_claim(lane, id, range, now)
+end
+
+-- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
+-- many of its batches as may be lost become placeholder claims first.
+function WORKERS.hold(claimsKey, lane, id, c, now)
+  if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end
+  local isAwaiting = lane.barrierUntil > 0 and #WORKERS.sending(lane.awaited) > 0
+  if not isAwaiting and lane.placeholders == 0 then return end
+  local most, claim = WORKERS.lost_batch(lane, c), nil
+  for _ = 1, isAwaiting and WORKERS.most_lost(lane) or lane.placeholders do
+    local range = campaign_next(c, most, lane)
+    if not range then break end
+    campaign_move(c, 'planned', 'sending', range.count)
+    claim = placeholder_add(claimsKey, lane, id, claim, range, now)
+  end
+  if claim then placeholder_store(claimsKey, lane, claim) end
+end

@@ -1,0 +1,158 @@
+--[[
+  gate: whether a lane is open, and what a response of the service does to it.
+
+  open ── 429, or a few failures in a row ──► backingOff ─ its time ends ─► probing: one request tries the service
+   ▲                                             ▲                          │
+   └──────────── the probe is answered ──────────┼──────────────────────────┤
+                                                 └─── 429 or failure ───────┘
+  `stopped` (by a response that retrying cannot fix) and `held` (by an operator) last until an operator resumes the lane (closed.lua). After a
+  stop, the lane is on trial: one request of a kind is in flight until a response shows that the cause is fixed.
+  Every backoff begins an epoch. A claim carries the epoch in which it was made, and a response to a claim of an earlier epoch
+  neither extends a backoff nor ends one: it shows nothing new. So after a burst that meets a 429, the lane backs off once. Claims of epoch -1
+  (placeholders, replayed claims) never change the gate.
+  A backoff lasts as long as `Retry-After`, the next permit, or a time that doubles, whichever is longest, plus some jitter, and at
+  most one window. After an outage, a due poll tries the service first, because a failed poll does no harm.
+]]
+-- @include ../store/policy.lua
+-- @include ../store/record.lua
+-- @include ./ledger.lua
+-- @include ./learning.lua
+local GATE = {}
+
+-- Lets the lane back off. `kind`: throttled or unreachable; `reason`: for people.
+function GATE.back_off(lane, rules, now, kind, reason, atLeast, jitter)
+  local backoff = rules.backoff * 2 ^ math.min(lane.backoff, POLICY.BACKOFF_DOUBLINGS)
+  local wait = math.max(atLeast, backoff) * (1 + jitter * POLICY.BACKOFF_JITTER)
+  lane.backoff = lane.backoff + 1
+  lane.epoch = lane.epoch + 1
+  lane.closed[kind == 'throttled' and 'unreachable' or 'throttled'] = nil
+  CLOSED.note(lane, kind, reason, now + math.ceil(math.min(wait, rules.window)))
+  lane.probe, lane.probeUntil = 0, 0
+end
+
+-- The service answered. Returns true if that reopens the lane.
+function GATE.answered(lane, rules, claim, now)
+  lane.failures = 0
+  lane.answeredAt = now
+  local took = now - claim.at
+  lane.latency = lane.latency == 0 and took or lane.latency + (took - lane.latency) / 8
+  if not CLOSED.backs_off(lane) or lane.probe ~= claim.number then return false end
+  lane.closed.throttled, lane.closed.unreachable = nil, nil
+  lane.probe, lane.probeUntil, lane.backoff = 0, 0, 0
+  -- There was room for the probe, so there may be room for more.
+  if lane.deducted > 0 then lane.deducted, lane.deductedAt = LIMIT.deduction(lane, rules, now) / 2, now end
+  return true
+end
+
+-- The service handled a request claimed since an operator resumed the lane: the cause of the stop is fixed.
+function GATE.proven(lane, claim)
+  if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end
+end
+
+-- The service answered 429. `others` is the number of requests in flight beside the refused one; `message` is what the service
+-- wrote, if it wrote anything.
+function GATE.throttled(windowKey, lane, rules, claim, others, retryAfterMs, message, jitter, now)
+  lane.throttled = lane.throttled + 1
+  lane.failures, lane.answeredAt = 0, now
+  if claim.epoch < lane.epoch then return LIMIT.refused(lane, rules, now) end
+  local limit = LIMIT.throttled(windowKey, lane, rules, others, now)
+  local wait = math.max(retryAfterMs, LIMIT.backoff_ms(lane, rules))
+  if limit then
+    local used = lane.sends + lane.polls + others + 1
+    local free = LEDGER.free_at(windowKey, lane, rules, math.max(1, used - limit))
+    local fade = lane.deducted > 0 and rules.window / lane.deducted or nil
+    local next = fade and (free and math.min(free - now, fade) or fade) or (free and free - now) or 0
+    wait = math.max(wait, next)
+  end
+  GATE.back_off(lane, rules, now, 'throttled', message, wait, jitter)
+end
+
+-- Stops the lane for a cause known since `epoch`. A cause from before an operator resumed the lane does not stop it.
+function GATE.stopped(lane, epoch, reason)
+  if epoch < lane.openedEpoch then return false end
+  CLOSED.note(lane, 'stopped', reason)
+  return true
+end
+
+-- Whether the service has blamed the account for a request to other recipients before, and has accepted none since.
+function GATE.is_accused(lane, claim)
+  local campaign, first, count = string.match(lane.accused, '^(.*):(%d+):(%d+)$')
+  if not campaign then return false end
+  first = tonumber(first)
+  return campaign ~= claim.campaign or first >= claim.first + (claim.count or 1) or claim.first >= first + tonumber(count)
+end
+
+-- The service blames the account for a request. A single recipient may be the cause, so the lane stops when others get the same.
+function GATE.accused(lane, claim, reason)
+  if claim.epoch < lane.openedEpoch then return end
+  if GATE.is_accused(lane, claim) then return GATE.stopped(lane, claim.epoch, reason) end
+  lane.accused = string.format('%s:%d:%d', claim.campaign, claim.first, claim.count or 1)
+end
+
+-- A request failed or got no response.
+function GATE.failed(lane, rules, claim, reason, jitter, now)
+  if claim.epoch < lane.epoch then return end
+  lane.failures = lane.failures + 1
+  if lane.probe == claim.number or lane.failures >= POLICY.FAILURES_TO_BACK_OFF then
+    -- The requests that got no response took a while to fail.
+    lane.closedFrom = math.max(lane.answeredAt, lane.busySince)
+    GATE.back_off(lane, rules, now, 'unreachable', reason, 0, jitter)
+  end
+end
+
+-- A claim was released before its request was sent. If it was the probe, another claim may probe.
+function GATE.unused(lane, claim)
+  if lane.probe == claim.number then lane.probe, lane.probeUntil = 0, 0 end
+end
+
+-- Resumes a lane, whatever closed it. Responses to earlier claims belong to an earlier epoch: they neither close nor stop the lane.
+function GATE.resume(lane)
+  if lane.closed.stopped then lane.onTrial = 1 end
+  for _, cause in ipairs({ 'stopped', 'held', 'throttled', 'unreachable', 'unattended' }) do lane.closed[cause] = nil end
+  lane.accused = ''
+  -- There may be no worker.
+  CLOSED.await_worker(lane)
+  lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0
+  lane.epoch = lane.epoch + 1
+  lane.openedEpoch = lane.epoch
+end
+
+-- Why the lane may start no request now, and when to ask again; nil if it may. `pollDue`: a poll could probe. `own`: requests of
+-- this kind in flight that this turn started.
+function GATE.closed(lane, rules, now, kind, pollDue, own)
+  local why, from = CLOSED.first(lane, now, CLOSED.OF_CLAIMS)
+  if why then return why, from end
+  local backoff = CLOSED.backs_off(lane)
+  if backoff then
+    if now < lane.probeUntil then return 'probing', lane.probeUntil end
+    -- A failed poll does no harm, so a poll goes first after an outage. Only for a while: there may be no process that polls.
+    local patience = CLOSED.until_at(lane, backoff) + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
+    if backoff == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end
+  end
+  local unusual = math.max(POLICY.HANGING_LEAST_MS, POLICY.HANGING_LATENCIES * lane.latency)
+  local since = now - math.max(lane.answeredAt, lane.busySince)
+  if own >= POLICY.HANGING_REQUESTS and lane.latency > 0 and since > unusual then
+    return 'hanging', now + POLICY.HANGING_WAIT_MS
+  end
+end
+
+-- The gate's state before a settlement, and the events for what the settlement changed.
+function GATE.before(lane)
+  return { epoch = lane.epoch, learned = LIMIT.known(lane), deducted = lane.deducted, stopped = lane.closed.stopped and lane.closed.stopped.why }
+end
+
+function GATE.events(lane, before, events)
+  if lane.epoch > before.epoch then
+    local cause = CLOSED.backs_off(lane)
+    events[#events + 1] = {
+      type = 'backingOff', cause = cause, reason = lane.closed[cause].why, ['until'] = CLOSED.until_at(lane, cause), epoch = lane.epoch,
+    }
+  end
+  local learned = LIMIT.known(lane)
+  if learned ~= before.learned and learned > 0 then
+    events[#events + 1] = { type = 'learned', quota = learned, from = before.learned }
+  end
+  if lane.deducted > before.deducted then events[#events + 1] = { type = 'deducted', requests = lane.deducted } end
+  local stopped = lane.closed.stopped
+  if stopped and stopped.why ~= before.stopped then events[#events + 1] = { type = 'stopped', reason = stopped.why } end
+end

@@ -12,6 +12,7 @@ const pages = [
   ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
   ...readdirSync(join(ROOT, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
   'bench/README.md',
+  'test/interface/README.md',
 ];
 
 /** The anchors of a page's headings, as GitHub makes them. */

@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CONFORMANCE_ROWS } from '../tools/conformance/rows.js';
 
-const rows = readFileSync('docs/interface.md', 'utf8')
+const rows = readFileSync('test/interface/README.md', 'utf8')
   .split('\n')
   .filter((line) => /^\| (?!the interface \|)/.test(line))
   .map((line) => line.slice(2, -2).split(' | '));
 
-describe('Each row of docs/interface.md', () => {
+describe('Each row of test/interface/README.md', () => {
   test('has its fact, its code on both ends, and its tests', () => {
     expect(rows.length).toBeGreaterThan(60);
     for (const cells of rows) {
@@ -41,7 +41,7 @@ describe('Each check of a conformance test', () => {
     expect(names).toEqual([...new Set(names)]);
   });
 
-  test('follows a row of docs/interface.md, or a rule that only version 3 documents', () => {
+  test('follows a row of test/interface/README.md, or a rule that only version 3 documents', () => {
     const facts = rows.map(([fact]) => fact);
     const documented = CONFORMANCE_ROWS.flatMap((row) => row.documented ?? []);
     expect(documented.length).toBeGreaterThan(15);

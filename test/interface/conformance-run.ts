@@ -41,7 +41,7 @@ export function conformanceTests(name: string) {
     for await (const result of volley.conformance(options))
       if (result.kind === 'check') checks.push(result);
       else ways.push(result);
-    // What is not in the tables cannot be compared with docs/interface.md.
+    // What is not in the tables cannot be compared with test/interface/README.md.
     const tabled = CONFORMANCE_ROWS.map((row) => row.name);
     expect(tabled).toEqual(expect.arrayContaining(checks.map((check) => check.name)));
     const failed = checks.filter(({ result }) => result === 'failed');

@@ -5,7 +5,7 @@ import type { Run } from './run.js';
 import type { TestRequest } from './session.js';
 
 /*
- * Each check of a service is a row: what it sends, what it expects, and which row of docs/interface.md says so. One function makes them,
+ * Each check of a service is a row: what it sends, what it expects, and which row of test/interface/README.md says so. One function makes them,
  * in the order of their tables. A row that only looks is not part of the report: it shows which way the service takes (ways.ts).
  */
 

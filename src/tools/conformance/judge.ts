@@ -9,7 +9,7 @@ export interface Title {
   readonly operation: Operation;
   /** Default: the section of the interface page that shows the operation. */
   readonly section?: string;
-  /** Which row of docs/interface.md it follows: its first cell. Null: only version 3 documents it (docs/services.md). */
+  /** Which row of test/interface/README.md it follows: its first cell. Null: only version 3 documents it (docs/services.md). */
   readonly documented: string | null;
   /** For people. The statuses that it names are those that belong here. */
   readonly expected: string;

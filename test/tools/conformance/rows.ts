@@ -9,7 +9,7 @@ import {
   DELETE_CHECKS,
 } from '../../../src/tools/conformance/subscription-checks.js';
 
-/** All rows of a conformance test that check something: their names, and the rows of docs/interface.md that they follow. */
+/** All rows of a conformance test that check something: their names, and the rows of test/interface/README.md that they follow. */
 export const CONFORMANCE_ROWS: readonly { readonly name: string; readonly documented: string | null }[] = [
   ...ACCOUNT_CHECKS,
   NOTIFIED,

@@ -10,7 +10,7 @@ export function addScheduleCommands(program: Command, context: Context): void {
     .command('schedule')
     .summary('repeat a campaign daily, weekly, or monthly')
     .description(
-      'Repeats a campaign at the times of a cron expression, in a time zone. Workers read the list anew each time, and each occurrence creates at most one campaign; see docs/schedules.md.',
+      'Repeats a campaign at the times of a cron expression, in a time zone. Workers read the list anew each time, and each occurrence creates at most one campaign; see docs/campaign-options.md, Schedules.',
     )
     .addHelpText(
       'after',

@@ -23,6 +23,8 @@ export interface PrivateSentinel {
 
 /** How many servers run, and where. */
 export interface SentinelOptions {
+  /** How long the master is silent until a Sentinel calls it dead, ms; default: 1,000. Longer on a busy machine, where it is not to die. */
+  readonly deadAfterMs?: number;
   /** Of which a majority has to agree; default 3. */
   readonly sentinels?: number;
   /** Default 1. */
@@ -102,7 +104,7 @@ export async function startSentinel(options: SentinelOptions = {}): Promise<Priv
     const watching = [
       `sentinel monitor main ${there} ${master.port} ${Math.floor(count / 2) + 1}`,
       `sentinel auth-pass main ${PASSWORD}`,
-      'sentinel down-after-milliseconds main 1000',
+      `sentinel down-after-milliseconds main ${options.deadAfterMs ?? 1_000}`,
       'sentinel failover-timeout main 3000',
     ];
     const sentinels: Server[] = [];

@@ -123,7 +123,7 @@ test.each([
   ['+4477209', '+4477209'],
 ])('A stop word from %s stops all messages to %s, under every number of its subscriber', async (from, to) => {
   const stop = message({ from, text: 'STOP ALL' });
-  expect((await post(stop)).status).toBe(200);
+  expect(await post(stop)).toMatchObject({ status: 200 });
   expect(await listed(stop.messageId)).toMatchObject({ from: to, effect: { wish: 'stop', isNew: true } });
   expect(
     (await volley.suppression.operation((await listed(stop.messageId))?.effect?.operation ?? '')).numberCount,
@@ -151,7 +151,7 @@ test('One stop word suppresses all numbers of its subscriber, and one start word
 
 test('A stop word whose sender is no number is stored, and a warning says that it suppresses no number', async () => {
   const stop = message({ from: '07700 900123', text: 'stop' });
-  expect((await post(stop)).status).toBe(200);
+  expect(await post(stop)).toMatchObject({ status: 200 });
   expect(await listed(stop.messageId)).toMatchObject({ from: '07700 900123', effect: { operation: null } });
   const events = log.map((line) => JSON.parse(line));
   expect(

@@ -5,7 +5,9 @@ import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
 import { RECIPIENT_STATE } from '../../src/campaign/recipient.js';
 
 const page = readFileSync('docs/architecture.md', 'utf8');
-const rows = page.split('\n').filter((line) => line.startsWith('| '));
+const rows = [page, readFileSync('CONTRIBUTING.md', 'utf8')].flatMap((text) =>
+  text.split('\n').filter((line) => line.startsWith('| ')),
+);
 
 /** The states that the page's table with this first heading allows after each state. Remarks in parentheses are left out. */
 function movesUnder(heading: string): Record<string, string[]> {
@@ -34,7 +36,7 @@ describe('docs/architecture.md', () => {
     expect(movesUnder('campaign')).toEqual(movesOf(CAMPAIGN_STATE));
   });
 
-  test('names a file without its folder only after that folder, or another file of it', () => {
+  test('and CONTRIBUTING.md name a file without its folder only after that folder, or another file of it', () => {
     const missing = rows.flatMap((row) => {
       let folder = '';
       return [...row.matchAll(/`([\w./-]+\.(?:ts|lua)|(?:src|test)\/[\w/-]+\/)`/g)].flatMap(

@@ -1,4 +1,4 @@
-/** The invariants in the order of docs/architecture.md. 0 is liveness: every world must come to an end. */
+/** The invariants (CONTRIBUTING.md lists more tests of them). 0 is liveness: every world must come to an end. */
 export const INVARIANTS = [
   'liveness',
   'quota',

@@ -60,6 +60,11 @@ export class Stage {
     clock.schedule(ms - clock.now, async () => void (await what()));
   }
 
+  /** Does something so many ms from now. */
+  in(ms: number, what: () => unknown): void {
+    this.at(this.#world.clock.now + ms, what);
+  }
+
   /** What becomes of the next requests of this kind, in the order in which they leave. */
   fates(kind: RequestKind, ...fates: readonly Fate[]): void {
     this.#fates[kind].push(...fates);
@@ -110,6 +115,14 @@ export class Stage {
     const number = this.#world.numberOf(id, ordinal);
     this.#world.trace.add('operator', `stops ${number}`);
     await this.#world.suppress([number]);
+    this.#world.checker.stopped(number);
+  }
+
+  /** An operator suppresses a recipient of a campaign on its lane. */
+  async suppress(id: string, ordinal: number): Promise<void> {
+    const number = this.#world.numberOf(id, ordinal);
+    this.#world.trace.add('operator', `suppresses ${number}`);
+    await this.#world.suppress([number], this.#world.campaign(id).lane);
     this.#world.checker.stopped(number);
   }
 

@@ -397,9 +397,9 @@ export class World {
     await this.server.readLane(plan.lane, 'commit');
   }
 
-  /** Suppresses numbers on all lanes. */
-  async suppress(numbers: readonly string[]): Promise<void> {
-    await suppression(this.#direct, this.keys).add(numbers, SUPPRESSING);
+  /** Suppresses numbers on a lane, or on all. */
+  async suppress(numbers: readonly string[], lane: string | null = null): Promise<void> {
+    await suppression(this.#direct, this.keys).add(numbers, { ...SUPPRESSING, list: lane });
   }
 
   /** The stored records of a campaign's requests, by their first ordinal. */

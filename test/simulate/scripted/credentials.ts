@@ -114,7 +114,8 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
     }),
     script(stage) {
       stage.at(5_000, () => stage.accountOf('lane0').block());
-      stage.at(10_017, () => stage.faults.fill(3_000));
+      // The refresh is refused, and the next login is counted before it leaves.
+      stage.after('p1', 'login-attempt', () => stage.faults.fill(3_000), 2);
     },
     bug: {
       name: 'a refused login that Redis does not take is not counted later',
@@ -177,9 +178,16 @@ export const CREDENTIAL_WORLDS: readonly ScriptedWorld[] = [
     }),
     script(stage) {
       stage.at(5_000, () => stage.accountOf('lane0').block());
-      // A refresh is refused, and p1 is about to log in.
-      stage.after('p1', 'login-attempt', () => stage.accountOf('lane0').correctPassword(), 2);
-      stage.at(10_017, () => stage.faults.stop(stage.process('p1'), 12_000, ['monotonic']));
+      // A refresh is refused, and p1 is about to log in. Its request leaves right before it is suspended.
+      stage.after(
+        'p1',
+        'login-attempt',
+        () => {
+          stage.accountOf('lane0').correctPassword();
+          stage.in(2, () => stage.faults.stop(stage.process('p1'), 12_000, ['monotonic']));
+        },
+        2,
+      );
       stage.at(17_000, () => stage.accountOf('lane0').block());
       stage.at(17_000, () => stage.faults.setClock(7_200_000));
       // Between the first refusal and the next login, p1 reports its success.

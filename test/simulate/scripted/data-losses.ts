@@ -25,8 +25,11 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
       stage.at(923, () => stage.faults.forget(1_805));
       // What is restored is saved before the refusal comes.
       stage.at(3_000, () => stage.faults.forget(1_900));
-      // By then, p1 has settled its refusal.
-      stage.at(3_675, () => stage.faults.stop(stage.process('p1'), 3_300, []));
+      // By then, p1 has settled its refusal. p2 gets its job.
+      stage.at(3_675, () => {
+        stage.faults.loseLocks(stage.process('p1'));
+        stage.faults.stop(stage.process('p1'), 3_300, []);
+      });
       stage.at(4_000, () => stage.sweep('p2'));
     },
     bug: {
@@ -45,11 +48,11 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
   {
     name: 'claim-number-used-again',
     about:
-      'Two servers take over from one, and assign the same claim numbers. p1 is suspended with a claim of the first when p2 gets its number from the second.',
+      'Two servers take over from one, and assign the same claim numbers. p1 is suspended with a claim of the first when p2 gets its number from the second, and reports that nothing left before p2 has a response.',
     scenario: scenario({
       chaosMs: 120_000,
       lossMs: 2_000,
-      rollback: { at: 1_000, loseAfterMs: 200, againAfterMs: 1_500, forMs: 60_000 },
+      rollback: { at: 1_000, loseAfterMs: 200, againAfterMs: 1_500, forMs: 26_000 },
     }),
     bug: {
       name: 'a settlement may come from another turn',
@@ -60,6 +63,52 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
           file: 'engine/claim/settle.lua',
           from: 'return claim.turn == settlement.turn and claim.campaign',
           to: 'return claim.campaign',
+        },
+      ],
+    },
+  },
+  {
+    name: 'revived-after-a-resend',
+    about:
+      'p1 is suspended with a claim that Redis loses, and counts as lost. An operator sends its batch again, and p2 waits for the response when p1 replays its claim, and releases it.',
+    scenario: scenario({ chaosMs: 60_000, lossMs: 2_000 }),
+    script(stage) {
+      stage.fates('send', { kind: 'silence' });
+      stage.at(1_900, () => stage.faults.forget(300));
+      stage.at(2_008, () => stage.faults.stop(stage.process('p1'), 30_000, ['monotonic']));
+      stage.at(30_000, () => stage.resolve('lane0', 'resend'));
+    },
+    bug: {
+      name: 'a process that comes back replaces a claim made since',
+      invariant: 2,
+      why: 'its late settlement releases what another process has sent again',
+      lua: [
+        {
+          file: 'engine/recovery/replay-claim.lua',
+          from: 'local isOlder = hasLost and tonumber(all[i]) < tonumber(number)',
+          to: 'local isOlder = hasLost',
+        },
+      ],
+    },
+  },
+  {
+    name: 'released-batch-lost',
+    about:
+      'The first request of p1 never leaves, so it claims the batch once more. Redis loses that claim, and p2 notices. Redis has the batch as released when p1 replays the claim.',
+    scenario: scenario({ lossMs: 2_000 }),
+    script(stage) {
+      stage.fates('send', { kind: 'refused' }, { returnsInMs: 1_500 });
+      stage.after('p1', 'settle-send', () => stage.faults.forget(500));
+    },
+    bug: {
+      name: 'a claim number is used again after a loss of data',
+      invariant: 2,
+      why: 'nothing tells a claim of the lost time from one that was released since, so the batch is sent again',
+      lua: [
+        {
+          file: 'engine/store/record.lua',
+          from: 'lane.sequence = (math.floor(math.max(lane.sequence, known) / 1e9) + 1) * 1e9',
+          to: 'lane.sequence = math.max(lane.sequence, known)',
         },
       ],
     },

@@ -31,4 +31,27 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
       ],
     },
   },
+  {
+    name: 'clock-set-during-a-probe',
+    about:
+      'p1 probes a lane that the service throttles, and is stopped. The clock is set forward by an hour before the response comes, and p2 takes over the lane.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 100 } })],
+      campaigns: [campaign({ recipients: 3 })],
+    }),
+    script(stage) {
+      stage.fates('send', { refusal: 429 }, { refusal: 429 }, { refusal: 429 }, { returnsInMs: 4_000 });
+      stage.at(3_000, () => {
+        stage.faults.loseLocks(stage.process('p1'));
+        stage.faults.stop(stage.process('p1'), 2_000, []);
+        stage.faults.setClock(3_600_000, () => 0);
+      });
+    },
+    bug: {
+      name: 'a field of a lane has the wrong kind',
+      invariant: 7,
+      why: 'a corrected clock forgets it, so that a probe that is in flight seems to be over',
+      lua: [{ file: 'engine/store/fields.lua', from: "probeUntil = 'ending'", to: "probeUntil = 'count'" }],
+    },
+  },
 ];

@@ -103,7 +103,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
     name: 'parts-of-a-batch-lost',
     seeds: [1873],
     about:
-      'p1 has a batch refused, sends three quarters of it in two parts, and dies. p2 sends the rest. Redis loses all of that, and only p2 replays its claim.',
+      'A batch has an unknown outcome, and an operator sends it again. The service refuses it, so p1 sends its halves, and dies. Redis loses all that p1 did for the operator.',
     scenario: scenario({
       lanes: [
         lane({
@@ -116,26 +116,28 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
           },
         }),
       ],
-      campaigns: [campaign({ recipients: 4, bad: new Set([3]) })],
+      campaigns: [campaign({ recipients: 4 })],
       lossMs: 2_000,
       chaosMs: 30_000,
     }),
     script(stage) {
-      stage.at(1_950, () => stage.faults.forget(1_800));
-      stage.at(3_000, () => {
-        stage.faults.loseLocks(stage.process('p1'));
-        stage.faults.kill(stage.process('p1'), 2_000);
+      // The request does not arrive, and its repeat shows nothing. The operator has it sent once more.
+      stage.fates('send', { kind: 'reset' }, { refusal: 500 }, { refusal: 400 });
+      stage.at(4_000, async () => {
+        await stage.resolve('lane0', 'resend');
+        await stage.faults.forget(1_500);
       });
+      stage.at(5_000, () => stage.faults.kill(stage.process('p1'), 2_000));
     },
     bug: {
-      name: 'a placeholder claim of unknown batches is repeated under a correlator',
+      name: 'a batch that a lost worker may have sent is repeated under its correlator',
       invariant: 2,
-      why: 'the correlator names a batch that was never sent, and the service sends the messages of its parts again',
+      why: 'the correlator names the whole batch, and the service sends the messages of its parts again',
       lua: [
         {
-          file: 'engine/store/campaign.lua',
-          from: 'return batch.firstAt or (batch.epoch ~= -1 and not batch.again and batch.at) or 0',
-          to: 'return batch.firstAt or (not batch.again and batch.at) or 0',
+          file: 'engine/sending/settle-send.lua',
+          from: 'and not claim.placeholder and not (claim.notAfter',
+          to: 'and not (claim.notAfter',
         },
       ],
     },

@@ -55,6 +55,35 @@ export const STOP_WORLDS: readonly ScriptedWorld[] = [
     },
   },
   {
+    name: 'suppressed-while-starting',
+    about:
+      'A recipient sends STOP, and later START. An operator suppresses the number as the START arrives. It undoes only what the STOP has done.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 10 } })],
+      campaigns: [campaign({ recipients: 14 })],
+      chaosMs: 30_000,
+      replies: (['stop', 'start'] as const).map((text, at) => ({
+        ...{ campaign: 'c00', ordinal: 13, at: 5_000 + 5_000 * at, text },
+        ...{ isLong: false, times: 1, withinMs: 0 },
+      })),
+    }),
+    script(stage) {
+      stage.after('p1', 'receive-inbound', () => stage.suppress('c00', 13), 1);
+    },
+    bug: {
+      name: 'undoing a suppression removes the entry of another operation',
+      invariant: 14,
+      why: 'a number that an operator has suppressed gets a message',
+      lua: [
+        {
+          file: 'engine/suppression/change-suppressed.lua',
+          from: 'if value == operation then take_off(number, value) end',
+          to: 'if value then take_off(number, value) end',
+        },
+      ],
+    },
+  },
+  {
     name: 'stop-across-a-clock-step',
     seeds: [4413],
     about:

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Random } from '../../base/clock.js';
 import { AccountTree, idOf } from './account-tree.js';
 import { type Activity, ActivityLog } from './activity.js';
+import type { Change, Recorder, Session } from './changes.js';
 import { type AccountFault, createFaultDraw } from './faults.js';
-import type { Change, Recorder } from './journal.js';
 import type { AccountSettings, Settings } from './options.js';
-import type { Session, TokenIssuer } from './tokens.js';
+import type { TokenIssuer } from './tokens.js';
 import { type Answer, failure, type Incoming, isJson, json, RESET, SILENCE, unreadable } from './wire.js';
 
 const loginSchema = z.strictObject({
@@ -65,7 +65,7 @@ export class Accounts {
   /** Restores what an earlier simulator recorded. */
   restore(change: Extract<Change, { kind: 'loginFailed' | 'unblocked' | 'activity' }>): void {
     if (change.kind === 'unblocked') this.#failures.clear();
-    else if (change.kind === 'activity') this.activity.record(activityOf(change));
+    else if (change.kind === 'activity') this.activity.record(change.activity);
     else this.#failures.set(change.username, (this.#failures.get(change.username) ?? 0) + 1);
   }
 
@@ -164,7 +164,7 @@ export class Accounts {
       byAccount: user === undefined ? byUser : idOf(user),
     };
     this.activity.record(activity);
-    this.#record({ kind: 'activity', ...activity });
+    this.#record({ kind: 'activity', activity });
     return json(200, await this.#tokens.issue(session, now));
   }
 
@@ -182,10 +182,6 @@ export class Accounts {
         return placement satisfies never;
     }
   }
-}
-
-function activityOf({ kind: _kind, ...activity }: Extract<Change, { kind: 'activity' }>): Activity {
-  return activity;
 }
 
 function readLogin(body: string): LoginRequest | undefined {

@@ -3,28 +3,23 @@ import { type Distribution, sample } from './distribution.js';
 import type { MagicName } from './magic-recipients.js';
 import type { Version } from './versions.js';
 
-/**
- * `unlisted`: polls report an undocumented status; `never`: the status stays DeliveredToNetwork; `uncertain`: so it does in version 1,
- * and version 3 cannot determine it. Version 1 has no word for invalid addresses: delivery is impossible. The ledger stores positions
- * in this list.
- */
-export const FINALS = [
-  'delivered',
-  'impossible',
-  'impossibleAtOnce',
-  'unlisted',
-  'never',
-  'uncertain',
-  'invalidDestination',
-  'invalidSource',
-] as const;
-
 /** What happens to one recipient. It is drawn when the request is accepted, so that no timer is needed. */
 export interface Fate {
   /** The time from acceptance to the final status, ms. */
   readonly delayMs: number;
-  /** See {@link FINALS}. */
-  readonly final: (typeof FINALS)[number];
+  /**
+   * `unlisted`: polls report an undocumented status; `never`: the status stays DeliveredToNetwork; `uncertain`: so it does in version 1,
+   * and version 3 cannot determine it. Version 1 has no word for invalid addresses: delivery is impossible.
+   */
+  readonly final:
+    | 'delivered'
+    | 'impossible'
+    | 'impossibleAtOnce'
+    | 'unlisted'
+    | 'never'
+    | 'uncertain'
+    | 'invalidDestination'
+    | 'invalidSource';
 }
 
 /** A status that the interface page does not document. */

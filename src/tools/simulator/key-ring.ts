@@ -4,7 +4,6 @@ import { createQuotaModel, type QuotaModel } from './quota-models.js';
 
 /** A quota and its owner. It exists until the simulator stops. */
 export interface KeyState {
-  readonly index: number;
   /** The API key, or `account:` followed by the account's id. */
   readonly name: string;
   settings: Omit<KeySettings, 'key' | 'account'>;
@@ -114,7 +113,7 @@ export class KeyRing {
   #state(name: string, settings: KeyState['settings']): KeyState {
     const known = this.#states.get(name);
     if (known === undefined) {
-      const state = { index: this.#states.size, name, settings, quota: quotaOf(settings) };
+      const state = { name, settings, quota: quotaOf(settings) };
       this.#states.set(name, state);
       return state;
     }

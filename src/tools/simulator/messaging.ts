@@ -1,6 +1,6 @@
 import type { ArrivalKind, ArrivalLog, Subject } from './arrivals.js';
+import type { Recorder } from './changes.js';
 import type { Inbound } from './inbound.js';
-import type { Recorder } from './journal.js';
 import type { KeyRing, KeyState } from './key-ring.js';
 import type { Notifications } from './notifications.js';
 import type { Settings } from './options.js';
@@ -66,8 +66,9 @@ export class Messaging {
     const key = this.#keyOf(request, now, version);
     const { answer, outcome } = this.#serve(request, route, key, now, version);
     const subject = this.#wholeArrivals ? subjectOf(route, request, version) : undefined;
-    this.#parts.arrivals.record(now, key, route.kind, outcome, subject);
-    this.#parts.record({ kind: 'arrived', at: now, key: key?.name, purpose: route.kind, outcome });
+    const arrival = { at: now, key: key?.name ?? '', kind: route.kind, outcome };
+    this.#parts.arrivals.record({ ...arrival, ...subject });
+    this.#parts.record({ kind: 'arrived', arrival });
     return answer;
   }
 

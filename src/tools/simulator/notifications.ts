@@ -1,9 +1,8 @@
 import { type Fate, isFinal, networkAfterMs, statusAfter, UNLISTED_STATUS } from './deliveries.js';
 import { sample } from './distribution.js';
-import type { WholeRequest } from './ledger.js';
+import type { Accepted } from './ledger.js';
 import { drawForm, type Notice, Notifier, requestOf, type Target } from './notifier.js';
 import type { Settings } from './options.js';
-import { partsOf } from './parts.js';
 import { correlatorOf, resourceUrl } from './replies.js';
 import type { Timers } from './timers.js';
 
@@ -69,10 +68,9 @@ export class Notifications {
    * Schedules the notifications of a request. Version 1 sends only the final one for a message in several parts. Failed
    * notifications are not repeated.
    */
-  schedule(request: WholeRequest, receiver: Receiver, { timers, now, since, leastMs = 0 }: Schedule): void {
+  schedule(request: Accepted, receiver: Receiver, { timers, now, since, leastMs = 0 }: Schedule): void {
     const { resourceHost, correlatorInReply } = this.#settings;
-    const { requestId, version, callbackData, at } = request;
-    const parts = partsOf(request.text);
+    const { requestId, version, callbackData, at, parts } = request;
     const onlyFinal = request.finalDelivery ?? receiver.finalDelivery;
     const common = {
       resourceUrl: resourceUrl(resourceHost, request.sender, requestId, version),
@@ -84,7 +82,7 @@ export class Notifications {
     for (const [index, fate] of request.fates.entries()) {
       const number = request.recipients[index];
       if (number === undefined) continue;
-      for (const change of this.#changesOf(request, fate, parts)) {
+      for (const change of this.#changesOf(request, fate)) {
         const { status, afterMs, lateMs, arrived } = change;
         if (since !== undefined && at + afterMs <= since) continue;
         if ((onlyFinal && !isFinal(status)) || !this.#isTold(status)) continue;
@@ -94,8 +92,8 @@ export class Notifications {
     }
   }
 
-  #changesOf(request: WholeRequest, fate: Fate, parts: number): Change[] {
-    const { version } = request;
+  #changesOf(request: Accepted, fate: Fate): Change[] {
+    const { version, parts } = request;
     const final = statusAfter(fate, fate.delayMs, request);
     const hasEnd = final !== 'DeliveredToNetwork' && final !== UNLISTED_STATUS;
     const isLate = this.#settings.notifications.shuffle && hasEnd && this.#random() < 0.5;

@@ -48,7 +48,7 @@ export class Polls {
   /** The decoded sender must equal that of the send request, including `tel:`. Another key gets a 404. */
   #infos(segment: string, requestId: string, key: KeyState, now: number, version: Version): Served {
     const kept = this.#ledger.find(requestId);
-    if (kept === undefined || !kept.pollable || kept.keyIndex !== key.index || kept.version !== version)
+    if (kept === undefined || !kept.pollable || kept.key !== key.name || kept.version !== version)
       return noSuchMessage();
     if (kept.sender !== decodeSender(segment)) return noSuchMessage();
     const url = resourceUrl(this.#settings.resourceHost, kept.sender, requestId, version);

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Random } from '../../base/clock.js';
+import type { Recorder, RecordsJob } from './changes.js';
 import { sample } from './distribution.js';
 import { createFaultDraw } from './faults.js';
-import type { Change, Recorder } from './journal.js';
 import type { KeyRing, KeyState } from './key-ring.js';
 import { type Settings, SimulatorOptionsError } from './options.js';
 import { type Answer, failure, type Incoming, RESET, SILENCE } from './wire.js';
@@ -39,27 +39,9 @@ type Part = 'request' | 'status' | 'download';
 type Filled = Readonly<Record<string, string>>;
 
 /** A request for records that the simulator accepted. */
-export interface RecordsEntry {
-  readonly id: string;
-  /** The API key, or `account:` and the id of the account. */
-  readonly key: string;
-  readonly at: number;
-  /** What it asked for, by the placeholders of the contract. */
-  readonly values: Filled;
+export interface RecordsEntry extends Omit<RecordsJob, 'end' | 'readyAt' | 'secret'> {
   readonly state: 'pending' | 'ready' | 'failed' | 'expired' | 'empty';
-  /** Downloads that were sent in full. */
-  readonly downloads: number;
-  /** Of its file. */
   readonly sha256: string;
-}
-
-interface Job extends Omit<RecordsEntry, 'state' | 'downloads' | 'sha256'> {
-  readonly end: 'ready' | 'failed' | 'empty';
-  readonly readyAt: number;
-  readonly secret: string;
-  downloads: number;
-  /** Once it is known. */
-  sha256?: string;
 }
 
 /** Above what a double keeps exactly, so that a client that reads ids as numbers shows. */
@@ -71,7 +53,7 @@ export class Records {
   readonly #keys: KeyRing;
   readonly #random: Random;
   readonly #record: Recorder;
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new Map<string, RecordsJob>();
   readonly #inFlight = new Map<string, number>();
   #nextId: bigint;
   #settings: Settings['records'];
@@ -115,8 +97,8 @@ export class Records {
     }
   }
 
-  restore({ kind: _kind, ...job }: Extract<Change, { kind: 'recordsAccepted' }>): void {
-    this.#jobs.set(job.id, { ...job, downloads: 0 });
+  restore(job: RecordsJob): void {
+    this.#jobs.set(job.id, job);
     if (this.#nextId <= BigInt(job.id)) this.#nextId = BigInt(job.id) + 1n;
   }
 
@@ -182,18 +164,9 @@ export class Records {
     const end = drawn < failed ? 'failed' : drawn < failed + empty ? 'empty' : 'ready';
     const secret = Math.floor(this.#random() * 36 ** 8).toString(36);
     const readyAt = now + sample(pending, this.#random);
-    const accepted = {
-      kind: 'recordsAccepted',
-      id,
-      key: key.name,
-      at: now,
-      values,
-      end,
-      readyAt,
-      secret,
-    } as const;
-    this.restore(accepted);
-    this.#record(accepted);
+    const job: RecordsJob = { id, key: key.name, at: now, values, end, readyAt, secret, downloads: 0 };
+    this.restore(job);
+    this.#record({ kind: 'recordsAccepted', job });
     if (fault === 'error500After') return failure(500, 'internal error');
     if (fault === 'resetAfter') return RESET;
     if (fault === 'acceptAndHang') return SILENCE;
@@ -201,7 +174,7 @@ export class Records {
     return answerWith([[contract.request.id, id]]);
   }
 
-  #status({ status, download }: Contract, job: Job, now: number, origin: string): Answer {
+  #status({ status, download }: Contract, job: RecordsJob, now: number, origin: string): Answer {
     const fault = this.#drawReadFault();
     if (fault !== undefined && fault !== 'cut') return broken(fault);
     const state = this.#stateOf(job, now);
@@ -215,7 +188,7 @@ export class Records {
     return answerWith(members);
   }
 
-  #download(job: Job, now: number): Answer {
+  #download(job: RecordsJob, now: number): Answer {
     if (this.#stateOf(job, now) !== 'ready') return failure(404, 'there is no file');
     const fault = this.#drawReadFault();
     if (fault !== undefined && fault !== 'cut') return broken(fault);
@@ -237,14 +210,14 @@ export class Records {
     return this.#download(job, now);
   }
 
-  #stateOf({ end, readyAt }: Job, now: number): RecordsEntry['state'] {
+  #stateOf({ end, readyAt }: RecordsJob, now: number): RecordsEntry['state'] {
     const { expiresAfterMs } = this.#settings;
     if (now < readyAt) return 'pending';
     return end === 'ready' && expiresAfterMs !== null && now >= readyAt + expiresAfterMs ? 'expired' : end;
   }
 
   /** Call records that differ for every request, and are the same for each of its downloads. */
-  #fileOf({ id, values }: Pick<Job, 'id' | 'values'>): string {
+  #fileOf({ id, values }: Pick<RecordsJob, 'id' | 'values'>): string {
     const asked = Object.entries(values).map(([name, value]) => `${name}=${value}`);
     let text = 'request;callTimestamp;aNumber;bNumber;durationSeconds\r\n';
     for (let row = 0; text.length < this.#settings.bytes; row += 1) {

@@ -1,10 +1,10 @@
 import type { Random } from '../../base/clock.js';
+import type { Recorder } from './changes.js';
 import { drawFate, type Fate, statusOnAcceptance } from './deliveries.js';
 import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
 import type { Inbound } from './inbound.js';
-import type { Recorder } from './journal.js';
 import type { KeyState } from './key-ring.js';
-import type { Answered, Ledger, WholeRequest } from './ledger.js';
+import type { Accepted, Answered, Ledger } from './ledger.js';
 import { type MagicName, magicOf } from './magic-recipients.js';
 import type { Settings } from './options.js';
 import { partsOf } from './parts.js';
@@ -84,8 +84,7 @@ export class Sends {
   #repeated({ body, key, now, version }: Send): Served | undefined {
     const isRemembered = version === 'v3' || this.#settings.deduplicates;
     if (!isRemembered || body.correlator === undefined) return undefined;
-    const requestId = this.#ledger.findCorrelator(key.index, body.correlator);
-    const first = requestId === undefined ? undefined : this.#ledger.whole(requestId);
+    const first = this.#ledger.findCorrelator(key.name, body.correlator);
     if (first === undefined) return undefined;
     if (version === 'v3' && now - first.at >= CORRELATOR_LIFETIME_MS) return undefined;
     const { knownCorrelator } = this.#settings;
@@ -141,26 +140,26 @@ export class Sends {
     );
     const { addresses: _addresses, ...content } = body;
     const isBad = !body.asynchronous && isImpossible(version, fates);
-    const accepted = {
+    const accepted = this.#ledger.accept({
       ...content,
       at: now,
+      key: key.name,
       sender,
+      parts: partsOf(body.text),
       answered: isBad && answered === 'answered' ? ('badRequest' as const) : answered,
       pollable: !magic.includes('pollNotFound'),
       fates,
       version,
-    };
-    const requestId = this.#ledger.accept({ ...accepted, key });
-    this.#record({ kind: 'accepted', ...accepted, key: key.name });
+    });
+    this.#record({ kind: 'accepted', request: accepted });
     for (const [index, number] of body.recipients.entries())
       this.#inbound.answer(magic[index], number, sender, key, fates[index]?.delayMs ?? 0);
-    const whole = { ...accepted, requestId, keyIndex: key.index, parts: partsOf(body.text) };
-    this.#subscriptions.announce(whole);
-    return isBad ? IMPOSSIBLE.answer : this.#reply(whole);
+    this.#subscriptions.announce(accepted);
+    return isBad ? IMPOSSIBLE.answer : this.#reply(accepted);
   }
 
   /** The 201 of an accepted request, which contains nothing of a later one with its correlator. */
-  #reply(request: WholeRequest): Answer {
+  #reply(request: Accepted): Answer {
     const { correlatorInReply, resourceHost, requestIdIn } = this.#settings;
     const { recipients, fates, requestId, answered } = request;
     const reply = {

@@ -6,11 +6,12 @@ import { isLoopback, isTrustedHost } from '../../base/host-header.js';
 import { Accounts } from './accounts.js';
 import type { Activity } from './activity.js';
 import { type Arrival, ArrivalLog } from './arrivals.js';
+import { type Change, madeAt } from './changes.js';
 import { Clients, TOKEN_PATH } from './clients.js';
 import { type Controls, control } from './control.js';
 import { sample } from './distribution.js';
 import { Inbound, type InboundText } from './inbound.js';
-import { type Change, type Journal, openJournal } from './journal.js';
+import { type Journal, openJournal } from './journal.js';
 import { KeyRing } from './key-ring.js';
 import { Ledger } from './ledger.js';
 import { Messaging } from './messaging.js';
@@ -89,12 +90,10 @@ export async function startSimulator(
   const settings = parseOptions(options);
   let origin = '';
   const now = clock();
-  // Ids contain the start time, so that a simulator does not recognise the ids of another one.
-  const fresh = { idPrefix: Math.floor(now).toString(36), firstNumber: 0 };
   const journal =
     stateFile === undefined
-      ? { ...fresh, changes: [], record: () => {}, close: () => {} }
-      : openJournal(stateFile, now, fresh, onDiskFull);
+      ? { changes: [], record: () => {}, close: () => {} }
+      : openJournal(stateFile, now, onDiskFull);
   const service = new Service(
     options,
     settings,
@@ -181,7 +180,8 @@ class Service implements Controls {
       (token, now) => tokens.accountOf(token, now),
       (account) => this.#clients.has(account),
     );
-    const ledger = new Ledger(journal);
+    // Ids contain the start time, so that a simulator does not recognise the ids of another one.
+    const ledger = new Ledger(Math.floor(clock()).toString(36));
     const arrivals = new ArrivalLog();
     const notifications = new Notifications(settings, this.#timers, random);
     this.#subscriptions = new Subscriptions(settings, ledger, notifications, this.#timers, record);
@@ -240,29 +240,15 @@ class Service implements Controls {
     const { ledger, arrivals, keys, accounts, tokens } = this.sources;
     switch (change.kind) {
       case 'accepted':
-        ledger.accept({
-          senderName: undefined,
-          correlator: undefined,
-          callbackData: undefined,
-          notifyUrl: undefined,
-          finalDelivery: undefined,
-          ...change,
-          version: change.version ?? 'v1',
-          asynchronous: change.asynchronous ?? false,
-          senderAddress: change.senderAddress ?? change.sender,
-          key: keys.named(change.key),
-        });
+        keys.named(change.request.key);
+        ledger.restore(change.request);
         break;
       case 'arrived': {
-        const { at, purpose, outcome } = change;
-        const key = change.key === undefined ? undefined : keys.named(change.key);
-        if (purpose === 'send' || purpose === 'poll') key?.quota?.arrive(at);
-        arrivals.record(at, key, purpose, outcome);
+        const { key, kind, at } = change.arrival;
+        if (key !== '' && (kind === 'send' || kind === 'poll')) keys.named(key).quota?.arrive(at);
+        arrivals.record(change.arrival);
         break;
       }
-      case 'magicUsed':
-        // An earlier version kept them. Each run begins anew, so that the same list shows the same outcomes again.
-        break;
       case 'subscribed':
         this.#subscriptions.restore(keys.named(change.key), {
           url: change.url,
@@ -284,7 +270,7 @@ class Service implements Controls {
         accounts.restore(change);
         break;
       case 'recordsAccepted':
-        this.#records.restore(change);
+        this.#records.restore(change.job);
         break;
       case 'cleared':
         ledger.clear();
@@ -301,7 +287,7 @@ class Service implements Controls {
   /** Sends the notifications that the earlier simulator had not sent when it ended. */
   resume(): void {
     const { changes } = this.#journal;
-    const endedAt = changes.reduce((last, change) => ('at' in change ? Math.max(last, change.at) : last), 0);
+    const endedAt = changes.reduce((last, change) => Math.max(last, madeAt(change) ?? 0), 0);
     if (changes.length > 0) this.#subscriptions.resume(endedAt, this.#clock());
   }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isLoopback } from '../../base/host-header.js';
-import type { Recorder } from './journal.js';
+import type { Recorder } from './changes.js';
 import type { KeyState } from './key-ring.js';
-import type { Ledger, WholeRequest } from './ledger.js';
+import type { Accepted, Ledger } from './ledger.js';
 import type { Notifications } from './notifications.js';
 import type { Settings } from './options.js';
 import { badRequest, noSubscription, type Served } from './replies.js';
@@ -30,14 +30,14 @@ const RECEIVER_STARTS_WITHIN_MS = 5_000;
 
 type SubscriptionSettings = Pick<Settings, 'notAcceptableBody' | 'subscriptionPer'>;
 
-/** Holds the subscription of all keys. No key has this index. */
-const CLIENT = -1;
+/** Holds the subscription of all keys. No key has this name. */
+const CLIENT = '';
 
 /** The callback of each key. A notification goes to the one that exists when the status changes. */
 export class Subscriptions {
-  readonly #callbacks = new Map<number, Callback>();
+  readonly #callbacks = new Map<string, Callback>();
   /** What the simulator will send to each callback, unless the callback is deleted before. */
-  readonly #upcoming = new Map<number, Timers>();
+  readonly #upcoming = new Map<string, Timers>();
   readonly #ledger: Pick<Ledger, 'changingAfter'>;
   readonly #notifications: Notifications;
   /** Those of requests with an address of their own. */
@@ -64,8 +64,8 @@ export class Subscriptions {
   }
 
   /** Whose subscription a key has. */
-  #holder(keyIndex: number): number {
-    return this.#settings.subscriptionPer === 'client' ? CLIENT : keyIndex;
+  #holder(key: string): string {
+    return this.#settings.subscriptionPer === 'client' ? CLIENT : key;
   }
 
   /**
@@ -73,7 +73,7 @@ export class Subscriptions {
    * simulator does so when a subscription exists.
    */
   handle(request: Incoming, key: KeyState, now: number, version: Version): Served {
-    const existing = this.#callbacks.get(this.#holder(key.index));
+    const existing = this.#callbacks.get(this.#holder(key.name));
     switch (request.method) {
       case 'POST':
         return this.#create(request, key, existing, now, version);
@@ -82,7 +82,7 @@ export class Subscriptions {
         return { answer: json(200, existing), outcome: 'done' };
       case 'DELETE':
         if (existing === undefined) return noSubscription();
-        this.#remove(this.#holder(key.index));
+        this.#remove(this.#holder(key.name));
         this.#record({ kind: 'unsubscribed', key: key.name });
         return { answer: empty(204), outcome: 'done' };
       default:
@@ -91,14 +91,14 @@ export class Subscriptions {
   }
 
   /** Schedules the notifications of a request that has just been accepted. A `notifyURL` takes precedence. */
-  announce(request: WholeRequest): void {
+  announce(request: Accepted): void {
     this.#schedule(request, { now: request.at });
   }
 
   /** Restores a subscription; undefined: it was deleted. */
   restore(key: KeyState, callback: Callback['callback'] | undefined): void {
-    if (callback === undefined) this.#callbacks.delete(this.#holder(key.index));
-    else this.#callbacks.set(this.#holder(key.index), { callback });
+    if (callback === undefined) this.#callbacks.delete(this.#holder(key.name));
+    else this.#callbacks.set(this.#holder(key.name), { callback });
   }
 
   /**
@@ -115,7 +115,7 @@ export class Subscriptions {
     for (const timers of this.#upcoming.values()) timers.cancelAll();
   }
 
-  #schedule(request: WholeRequest, when: { now: number; since?: number; leastMs?: number }): void {
+  #schedule(request: Accepted, when: { now: number; since?: number; leastMs?: number }): void {
     const { notifyUrl: url } = request;
     if (url !== undefined) {
       // Only a subscription has a security token.
@@ -123,7 +123,7 @@ export class Subscriptions {
       this.#notifications.schedule(request, receiver, { ...when, timers: this.#timers });
       return;
     }
-    const holder = this.#holder(request.keyIndex);
+    const holder = this.#holder(request.key);
     const existing = this.#callbacks.get(holder);
     if (existing === undefined) return;
     const { callback } = existing;
@@ -131,13 +131,13 @@ export class Subscriptions {
     this.#notifications.schedule(request, receiver, { ...when, timers: this.#timersOf(holder) });
   }
 
-  #timersOf(holder: number): Timers {
+  #timersOf(holder: string): Timers {
     const timers = this.#upcoming.get(holder) ?? new Timers();
     this.#upcoming.set(holder, timers);
     return timers;
   }
 
-  #remove(holder: number): void {
+  #remove(holder: string): void {
     this.#callbacks.delete(holder);
     this.#upcoming.get(holder)?.cancelAll();
   }
@@ -159,11 +159,11 @@ export class Subscriptions {
     if (existing !== undefined) {
       return { answer: this.#notAcceptable(existing), outcome: 'notAcceptable' };
     }
-    const holder = this.#holder(key.index);
+    const holder = this.#holder(key.name);
     this.#callbacks.set(holder, callback);
     this.#record({ kind: 'subscribed', key: key.name, ...callback.callback });
     for (const accepted of this.#ledger.changingAfter(now)) {
-      const isMine = this.#holder(accepted.keyIndex) === holder && accepted.notifyUrl === undefined;
+      const isMine = this.#holder(accepted.key) === holder && accepted.notifyUrl === undefined;
       if (isMine) this.#schedule(accepted, { now, since: now });
     }
     return { answer: json(201, callback), outcome: 'done' };

@@ -73,11 +73,11 @@ export function summarise({
     notificationsTwice: notifications.duplicated,
     notificationsLost: notifications.lost,
     notificationsForged: notifications.forged,
-    maxPerWindow: Array.from(keys.states(), ({ index, name, settings: { quota, windowMs } }) => ({
+    maxPerWindow: Array.from(keys.states(), ({ name, settings: { quota, windowMs } }) => ({
       key: name,
       quota,
       windowMs,
-      ...arrivals.maxInWindow(index, windowMs),
+      ...arrivals.maxInWindow(name, windowMs),
     })),
   };
 }

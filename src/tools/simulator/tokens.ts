@@ -1,20 +1,13 @@
 import { createSecretKey } from 'node:crypto';
 import { SignJWT } from 'jose';
 import type { Random } from '../../base/clock.js';
-import type { Change, Recorder } from './journal.js';
+import type { Change, Recorder, Session } from './changes.js';
 import type { Settings } from './options.js';
 
 /** A token pair, with the field names of the interface. */
 export interface TokenPair {
   AccessToken: string;
   RefreshToken: string;
-}
-
-/** A login session. All tokens of a session, including refreshed ones, form a family and are revoked together. */
-export interface Session {
-  readonly username: string;
-  readonly accountId: string;
-  readonly family: number;
 }
 
 /** The result of presenting a refresh token. `reused` revokes the family. */

@@ -74,10 +74,11 @@ it('The simulator streams a large ledger completely', async () => {
   for (let index = 0; index < 5_000; index += 1) {
     simulator.ledger.accept({
       at: index,
-      key: { index: 0, name: 'k' },
+      key: 'k',
       sender: 'ACME',
       senderName: 'Acme',
       text: `Hi ${index}`,
+      parts: 1,
       correlator: undefined,
       callbackData: undefined,
       senderAddress: 'ACME',

@@ -38,7 +38,6 @@ async function receiver(refused: number) {
       body: JSON.stringify({ callback: { url, securityToken: 'the-token' } }),
     },
     {
-      index: 0,
       name: 'key',
       settings: { quota: null, model: 'sliding', windowMs: 1, forbidden: false },
       quota: null,

@@ -3,11 +3,9 @@
  * the same file, and server-sent events with five hundred watchers (delay until all have received an event, memory, CPU, commands to
  * Redis) compared with the same number of clients that poll the status every second.
  *
- *   REDIS_URL=redis://127.0.0.1:6379 npm run -s bench:http -- [rows] [watchers] [rounds]
+ *   npm run bench -- http [rows] [watchers] [rounds]
  *
- * Use a Redis without other clients, because its commands are counted.
- *
- * Each part has its own server process, so that Linux reports the peak memory of that part. The bench removes its data.
+ * Each part has its own server process, so that Linux reports the peak memory of that part. Redis runs with `appendfsync always`.
  */
 import { once } from 'node:events';
 import { openAsBlob } from 'node:fs';
@@ -20,38 +18,27 @@ import { createVolley } from '../src/app/runtime.js';
 import { loadLocalConfig } from '../src/base/config/index.js';
 import { createEvents } from '../src/base/events/events.js';
 import { connect, type Redis } from '../src/base/redis/connection.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import type { EnqueueOutcome } from '../src/intake/import/campaign-input.js';
-import { importedFromFile } from './http/import-from-file.js';
-import { type Server, startServer } from './http/server.js';
+import { importedFromFile, NEVER, SETTINGS } from './import-from-file.js';
 import { TEXTS, writeList } from './list.js';
+import { type Server, startServer } from './server.js';
 
-const LATER = '2999-01-01T00:00:00Z';
 const COMMANDS = 20;
 const IDLE_MS = 10_000;
 
 const [rows = 1_000_000, watchers = 500, rounds = 3] = process.argv.slice(2).map(wholeNumber);
-const REDIS_URL = process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';
-const prefix = `bench-http-${process.pid}`;
-const settings = {
-  REDIS_URL,
-  REDIS_PREFIX: prefix,
-  API_KEY: 'bench',
-  HOURLY_QUOTA: '100000',
-  HTTP_REQUESTS_PER_MINUTE: '1000000',
-  // The campaigns are never sent.
-  MAX_SCHEDULE_AHEAD: '365000d',
-};
+const privateRedis = await startPrivateRedis({ appendfsync: 'always' });
+const settings = { ...SETTINGS, REDIS_URL: privateRedis.url, HTTP_REQUESTS_PER_MINUTE: '1000000' };
 const agent = new Agent({ maxSockets: Number.POSITIVE_INFINITY });
-const redis = connect(REDIS_URL);
+const redis = connect(privateRedis.url);
 const key = await makeKey();
 try {
   await uploads();
   await live();
 } finally {
-  for (const pattern of [`${prefix}*`, `{${prefix}*`]) {
-    for (const key of await redis.keys(pattern)) await redis.unlink(key);
-  }
   redis.disconnect();
+  await privateRedis.stop();
 }
 
 async function uploads(): Promise<void> {
@@ -63,9 +50,9 @@ async function uploads(): Promise<void> {
     for (const [name, message] of Object.entries(TEXTS)) {
       const found: { seconds: number; ratio: number; peakMb: number; beforeMb: number }[] = [];
       for (let round = 0; round < rounds; round += 1) {
-        const alone = await importedFromFile({ ...settings, FILE: path, MESSAGE: message, AT: LATER });
+        const alone = await importedFromFile(privateRedis.url, path, message);
         const upload = await uploaded(path, message);
-        found.push({ ...upload, ratio: upload.seconds / alone });
+        found.push({ ...upload, ratio: upload.seconds / alone.seconds });
       }
       const of = (what: keyof (typeof found)[number], digits: number): string =>
         median(found.map((round) => round[what])).toFixed(digits);
@@ -83,7 +70,7 @@ async function uploads(): Promise<void> {
 async function uploaded(path: string, message: string) {
   const server = await startServer(settings);
   const form = new FormData();
-  form.append('campaign', JSON.stringify({ message, sender: '12345', sendAt: LATER, again: true }));
+  form.append('campaign', JSON.stringify({ message, sender: '12345', sendAt: NEVER, again: true }));
   form.append('recipients', await openAsBlob(path), 'list.csv');
   const beforeMb = server.meter().nowMb;
   const began = performance.now();
@@ -114,7 +101,7 @@ async function live(): Promise<void> {
       headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
-  const campaign = { recipients: [{ to: '+447700900123' }], message: 'Hi', sender: '12345', sendAt: LATER };
+  const campaign = { recipients: [{ to: '+447700900123' }], message: 'Hi', sender: '12345', sendAt: NEVER };
   const { id } = (await (await ask('POST', '/v1/campaigns', campaign)).json()) as { id: string };
   const alone = await idle(server, [await watch(server, id)]);
   const before = server.meter();

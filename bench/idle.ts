@@ -1,7 +1,7 @@
 /*
  * What lanes cost that have nothing to do:
  *
- *   npm run -s bench:idle -- [path of another build]
+ *   npm run bench -- idle [path of another build]
  *
  * Two worker processes serve 300 and then 10,000 lanes without campaigns. After a pause for the check at their start, it counts for
  * half a minute: Redis commands, including those in scripts, and CPU time. With another build, its workers take their turn.
@@ -13,7 +13,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
-import { costBetween, meter, sum } from './scale/cost.js';
+import { costBetween, meter } from './cost.js';
 
 const LANES = [300, 10_000];
 const WORKERS = 2;
@@ -41,18 +41,18 @@ async function measure(build: string, lanes: number): Promise<void> {
   const workers = Array.from({ length: WORKERS }, () =>
     spawn(process.execPath, [join(build, 'dist/workers/all.js')], { cwd: dir, env }),
   );
-  const figures = meter({ nodes: [{ url: redis.url }] });
+  const figures = meter(redis.url);
   try {
     await Promise.all(workers.map(isReady));
     await delay(SETTLE_MS);
-    const pids = { workers: workers.flatMap(({ pid }) => pid ?? []) };
+    const pids = workers.flatMap(({ pid }) => pid ?? []);
     const before = await figures.read(pids);
     await delay(MEASURED_MS);
     const cost = costBetween(before, await figures.read(pids));
     const perSecond = cost.commands / (MEASURED_MS / 1_000);
     const percent = (ms: number): string => `${((100 * ms) / MEASURED_MS).toFixed(1)} %`;
     process.stdout.write(
-      `${lanes} lanes: ${perSecond.toFixed(1)} commands/s, ${(perSecond / lanes).toFixed(3)} per lane; CPU of one core: Redis ${percent(sum(cost.nodeMs))}, both workers ${percent(cost.processMs['workers'] ?? 0)}  (${build})\n`,
+      `${lanes} lanes: ${perSecond.toFixed(1)} commands/s, ${(perSecond / lanes).toFixed(3)} per lane; CPU of one core: Redis ${percent(cost.redisMs)}, both workers ${percent(cost.processMs)}  (${build})\n`,
     );
   } finally {
     for (const worker of workers) worker.kill('SIGKILL');

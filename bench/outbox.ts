@@ -1,7 +1,7 @@
 /*
  * What the messages of an outbox cost, and how soon they are sent:
  *
- *   npm run -s bench:outbox -- [messages] [races] [parts] [messages per send time]
+ *   npm run bench -- outbox [messages] [races] [parts] [messages per send time]
  *
  * `messages` are stored for later in bulk; some are stored one at a time over HTTP, and some are sent. `races` cancels
  * and updates arrive around the due time of their messages. `parts`, such as `waiting,http`: only these; default: all.
@@ -11,7 +11,6 @@
  *   set        how long it takes to preview and change the settings, and to list what waits by time, number, and reference; bytes before
  *              and after
  *   http       puts per second one at a time over HTTP, and their CPU time; then each message as a campaign
- *   claimable  Redis commands from a put to the moment at which a worker may claim the message, those in scripts included
  *   final      bytes of a message whose delivery status is final
  *   wire       from the due time to the request
  *   now        from a put that is to be sent now to the request, one message at a time, at several rates, with a fast and a slow
@@ -26,21 +25,17 @@ import pLimit from 'p-limit';
 import { createVolley, type Volley } from '../src/app/runtime.js';
 import { loadConfig } from '../src/base/config/index.js';
 import { createEvents } from '../src/base/events/events.js';
-import { connect, type Redis } from '../src/base/redis/connection.js';
+import { connect } from '../src/base/redis/connection.js';
 import { keyNames } from '../src/base/redis/keys.js';
-import { type PrivateRedis, startPrivateRedis } from '../src/base/redis/private-server.js';
+import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import type { OutboxMessage } from '../src/intake/outbox/check-message.js';
 import type { WaitingFilter, WaitingPage } from '../src/intake/outbox/list-waiting.js';
-import { outboxKeys } from '../src/intake/outbox/outbox-keys.js';
 import type { Outbox } from '../src/intake/outbox/outbox-methods.js';
-import { tendDue } from '../src/intake/outbox/tend-lane.js';
 import { type SimulatorProcess, startSimulatorProcess } from '../test/end-to-end/simulator-process.js';
-import { laneFixture } from '../test/engine/lane/lane-fixture.js';
 import { raceOutbox } from '../test/intake/outbox/races.js';
-import { startServer } from './http/server.js';
-import { type Cost, costBetween, meter } from './scale/cost.js';
+import { type Cost, costBetween, meter, usedMemory } from './cost.js';
+import { startServer } from './server.js';
 
-const LANE = 'default';
 const OUTBOX = 'bench';
 const NUMBER = 447_700_900_000;
 const LIST = 1_000_000;
@@ -80,8 +75,6 @@ function* firstOf<Item>(items: Iterator<Item>, most: number): Generator<Item> {
 }
 
 interface Bench {
-  readonly server: PrivateRedis;
-  readonly redis: Redis;
   readonly env: Readonly<Record<string, string>>;
   readonly volley: Volley;
   /** Redis commands since the start, those in scripts included. */
@@ -108,12 +101,10 @@ async function withBench(
     ...change,
   };
   const volley = createVolley({ config: loadConfig(env), events: createEvents({ level: 'silent' }) });
-  const figures = meter({ nodes: [server] });
+  const figures = meter(server.url);
   try {
     await volley.outboxes.create({ name: OUTBOX, message: 'Hi {{name}}', zone: 'Europe/London' });
     await run({
-      server,
-      redis,
       env,
       volley,
       async spent(work) {
@@ -122,13 +113,10 @@ async function withBench(
         return costBetween(before, await figures.read());
       },
       async memory() {
-        const stats = await redis.call('MEMORY', 'STATS');
-        if (!Array.isArray(stats)) throw new TypeError('Redis returned no memory statistics');
-        const at = (name: string): number => Number(stats[stats.indexOf(name) + 1]);
         const logs = ['{volley-send}:send:events', '{volley-poll}:poll:events', keyNames('volley').events];
         const sizes = await Promise.all(logs.map((key) => redis.memory('USAGE', key, 'SAMPLES', 0)));
         const logged = sizes.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0);
-        return at('total.allocated') - at('clients.normal') - at('aof.buffer') - logged;
+        return (await usedMemory(redis)) - logged;
       },
     });
   } finally {
@@ -162,7 +150,7 @@ async function waiting(count: number): Promise<void> {
       const bytes = ((await memory()) - empty) / count;
       say(
         'waiting',
-        `${grouped(count)} messages, ${perSendTime} per send time: ${bytes.toFixed(1)} bytes each; ${grouped(count / seconds)} puts/s in bulk; CPU per put: client ${((client.user + client.system) / count).toFixed(0)} µs, Redis ${((1_000 * (cost.nodeMs[0] ?? 0)) / count).toFixed(0)} µs; ${(cost.commands / count).toFixed(1)} commands`,
+        `${grouped(count)} messages, ${perSendTime} per send time: ${bytes.toFixed(1)} bytes each; ${grouped(count / seconds)} puts/s in bulk; CPU per put: client ${((client.user + client.system) / count).toFixed(0)} µs, Redis ${((1_000 * cost.redisMs) / count).toFixed(0)} µs; ${(cost.commands / count).toFixed(1)} commands`,
       );
     });
   }
@@ -199,7 +187,7 @@ async function set(count: number): Promise<void> {
       const client = process.cpuUsage(own);
       say(
         'set',
-        `${what}: ${seconds.toFixed(3)} s; CPU: client ${grouped((client.user + client.system) / 1e3)} ms, Redis ${grouped(cost.nodeMs[0] ?? 0)} ms; ${found}`,
+        `${what}: ${seconds.toFixed(3)} s; CPU: client ${grouped((client.user + client.system) / 1e3)} ms, Redis ${grouped(cost.redisMs)} ms; ${found}`,
       );
     };
     say('set', `${grouped(count)} messages of ${before} bytes`);
@@ -299,79 +287,11 @@ async function http(count: number): Promise<void> {
       const client = process.cpuUsage(own);
       say(
         'http',
-        `${connections} at a time, ${what}: ${grouped(count / seconds)} messages/s; CPU of each: server ${(cpu / count).toFixed(2)} ms, Redis ${((cost.nodeMs[0] ?? 0) / count).toFixed(2)} ms, client ${((client.user + client.system) / 1e3 / count).toFixed(2)} ms; ${(cost.commands / count).toFixed(1)} commands`,
+        `${connections} at a time, ${what}: ${grouped(count / seconds)} messages/s; CPU of each: server ${(cpu / count).toFixed(2)} ms, Redis ${(cost.redisMs / count).toFixed(2)} ms, client ${((client.user + client.system) / 1e3 / count).toFixed(2)} ms; ${(cost.commands / count).toFixed(1)} commands`,
       );
       agent.destroy();
     }
     await server.stop();
-  });
-}
-
-async function claimable(): Promise<void> {
-  await withBench(async ({ volley, redis, spent }) => {
-    const outbox = volley.outbox(OUTBOX);
-    const lane = laneFixture(redis, 'volley', LANE, { quota: 10_000_000, inFlight: 10_000 });
-    const tend = () => tendDue(lane.store, { random: Math.random, clock: Date.now, retentionMs: 86_400_000 });
-    const send = async (): Promise<void> => {
-      const { claims } = await lane.claims.send({ turn: `t${Math.random()}`, call: 1, want: 1_000 });
-      await lane.settlements.send(
-        claims.map((claim) => ({
-          claim,
-          result: 'accepted',
-          letters: 'T',
-          requestId: `r-${claim.number}`,
-          reason: '',
-        })),
-        0.5,
-      );
-    };
-    // Of those that are not planned yet.
-    const waitingNow = async (): Promise<number> =>
-      Number(await redis.hget(outboxKeys(keyNames('volley'), LANE, OUTBOX).fixed.outbox, 'waiting'));
-    // Nothing is loaded, and no wave is begun, while commands are counted.
-    await outbox.put({ ...messageAt(0), id: 'first' });
-    await tend();
-    await send();
-    // There was no wave to append to at once: the next attempt is made later.
-    await delay(500);
-    const ROUNDS = 20;
-    let next = 0;
-    for (const at of [1, 10, 100]) {
-      let [puts, plans] = [0, 0];
-      let [put, plan]: (Cost | undefined)[] = [];
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const some = Array.from({ length: at }, (_, each) => messageAt(next + each));
-        next += at;
-        put = await spent(() => Promise.all(some.map((message) => outbox.put(message))));
-        puts += put.commands;
-        while ((await waitingNow()) > 0) {
-          plan = await spent(tend);
-          plans += plan.commands;
-          await send();
-        }
-        await send();
-      }
-      const all = ROUNDS * at;
-      say(
-        'claimable',
-        `${at} at a time: ${((puts + plans) / all).toFixed(1)} commands each, ${(puts / all).toFixed(1)} of them for the put`,
-      );
-      if (at === 1 && put !== undefined) say('', `the put: ${often(put)}`);
-      if (at === 1 && plan !== undefined) say('', `the plan: ${often(plan)}`);
-    }
-    const put = await spent(() =>
-      outbox.put({ ...messageAt(next), sendAt: new Date(Date.now() + 1_000).toISOString() }),
-    );
-    // A time is rounded up to whole seconds.
-    await delay(2_100);
-    const plan = await spent(tend);
-    if ((await waitingNow()) > 0) throw new Error('the message that is due is not planned');
-    say(
-      'claimable',
-      `1, due later: ${put.commands + plan.commands} commands, ${put.commands} of them for the put`,
-    );
-    say('', `the put: ${often(put)}`);
-    say('', `the plan: ${often(plan)}`);
   });
 }
 
@@ -381,8 +301,6 @@ function spread(times: readonly number[]): string {
     grouped(sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN);
   return `median ${of(0.5)} ms, p99 ${of(0.99)} ms, max ${of(1)} ms`;
 }
-
-const often = ({ often: all }: Cost): string => all.map(([name, calls]) => `${name} ${calls}`).join(', ');
 
 /** Runs with a simulator and a worker in this process. */
 async function withWorker(
@@ -507,7 +425,7 @@ async function races(count: number): Promise<void> {
 const [
   count = '100000',
   raceCount = '10000',
-  parts = 'waiting,set,http,claimable,final,wire,now,races',
+  parts = 'waiting,set,http,final,wire,now,races',
   perSendTime = '35,5',
 ] = process.argv.slice(2);
 const perSendTimes = perSendTime.split(',').map(Number);
@@ -516,7 +434,6 @@ const all: Readonly<Record<string, () => Promise<void>>> = {
   waiting: () => waiting(Number(count)),
   set: () => set(Number(count)),
   http: () => http(some / 2),
-  claimable,
   final: () => final(some),
   wire,
   now,

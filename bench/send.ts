@@ -5,7 +5,7 @@
  *   volley              one worker process of the send stage, the campaign imported before
  *   job per recipient   a BullMQ worker of concurrency 32, the jobs added before
  *
- *   npm run -s bench:send -- [requests] [rounds] [always|everysec]
+ *   npm run bench -- send [requests] [rounds] [always|everysec]
  *
  * Each contender is one process that runs all rounds, after a warm-up round. The rounds alternate, so that changes of the
  * machine's load affect all three; the results are medians. A round lasts from the start command (volley: the import is done

@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { findServer } from '../../src/base/redis/find-server.js';
 import { CONTESTANTS } from './contestants.js';
-import { between } from './document.js';
 import { barsPicture, middleRound, windowsPicture } from './pictures.js';
 import type { Scenario } from './scenario.js';
 import { clockTable, costTable, killTable, type Rounds, undisturbedTable } from './table.js';
@@ -84,4 +83,12 @@ async function machine(): Promise<string> {
   const [, redis = '?'] = /v=(\S+)/.exec(stdout) ?? [];
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   return `Measured on ${day}: ${cpus().length} cores, ${gigabytes} GB, Node ${process.versions.node}, Redis ${redis}.`;
+}
+
+/** Replaces the text between `<!-- name -->` and `<!-- /name -->`. Throws if the document lacks one of them. */
+function between(document: string, name: string, text: string): string {
+  const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+  const [from, to] = [document.indexOf(open), document.indexOf(close)];
+  if (from < 0 || to < from) throw new Error(`the document has no ${open} … ${close}`);
+  return `${document.slice(0, from + open.length)}\n${text.trim()}\n${document.slice(to)}`;
 }

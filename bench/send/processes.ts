@@ -18,10 +18,6 @@ export async function startSimulator(program: string, options: SimulatorOptions)
     stop: () => end(child),
     /** Clears the ledger. */
     clear: () => fetch(control('ledger'), { method: 'DELETE' }),
-    async accepted(): Promise<number> {
-      const summary = (await (await fetch(control('summary'))).json()) as { requests: number };
-      return summary.requests;
-    },
     /** The time of the last acceptance, ms since the epoch. Throws unless each number was accepted exactly once. */
     async lastAcceptance(requests: number): Promise<number> {
       const text = await (await fetch(control('ledger'))).text();
@@ -62,17 +58,10 @@ export function startContender(program: string, env: Record<string, string>, opt
     }
   };
   return {
-    child,
     ready: () => answer((message) => message === 'ready'),
     async carryOut(order: Order): Promise<void> {
       const done = answer((message) => message === 'done');
       child.send(order);
-      await done;
-    },
-    /** Sends a message and waits for the reply. */
-    async request(message: string | object, expected: string): Promise<void> {
-      const done = answer((said) => said === expected);
-      child.send(message);
       await done;
     },
     /** The counters so far. */

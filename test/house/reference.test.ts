@@ -4,31 +4,39 @@ import { isThere, type Missing, type Operation } from '../../src/operations/oper
 
 const HEADER = `# Operations by name
 
-Every operation has a route of the [HTTP API](http.md) below \`/v1\`, which needs an API key with the [scope](http.md#api-keys), a
-[command](command-line.md), or both; parentheses name what comes closest. \`volley COMMAND --help\` and \`/docs\` of
-the server describe each. \`npx vitest run test/house/reference.test.ts -u\` generates this page from the rows in \`src/operations/\`.
+Each line has the route of an operation below \`/v1\` of the [HTTP API](http.md), the [scope](http.md#api-keys) that an API key needs, and its
+[command](command-line.md). Parentheses name what comes closest. \`/docs\` of the server and \`volley COMMAND --help\` describe each operation.
+\`npx vitest run test/house/reference.test.ts -u\` generates this page from the rows in \`src/operations/\`.
 `;
 
 /** What an operation has on a surface, or what its row names instead. */
-function cell(place: string | Missing): string {
-  if (typeof place === 'string') return `\`${place}\``;
+function placeOf(place: string | Missing): string {
+  if (typeof place === 'string') return place;
   const other = /`(?:volley )?([^`]+)`/.exec(place.because)?.[1];
-  return other === undefined ? '–' : `(\`${other}\`)`;
+  return other === undefined ? '–' : `(${other})`;
 }
 
-/** What the page says of an operation: its route, its command, and its scope. */
-function rowOf({ http, cli, scope }: Operation): string {
-  const command = isThere(cli) ? cli.usage.replace(/ [<[].*/, '') : cli;
-  return `| ${cell(http)} | ${cell(command)} | ${scope ?? '–'} |`;
+/** What the page says of an operation: its route, its scope, and its command. */
+function cellsOf({ http, cli, scope }: Operation): [route: string, scope: string, command: string] {
+  const [method = '', path = ''] = placeOf(http).split(' ');
+  const command = placeOf(isThere(cli) ? cli.usage.replace(/ [<[].*/, '') : cli);
+  return [`${method.padEnd(6)} ${path}`, scope ?? '–', command];
 }
 
 function page(): string {
+  const [widest, wide] = [0, 1].map((column) =>
+    Math.max(...OPERATIONS.map((operation) => cellsOf(operation)[column]?.length ?? 0)),
+  );
   const tags = new Set(OPERATIONS.map(({ tag }) => tag));
-  const tables = [...tags].map((tag) => {
-    const rows = OPERATIONS.filter((operation) => operation.tag === tag).map(rowOf);
-    return `## ${tag}\n\n| route | command | scope |\n|---|---|---|\n${rows.join('\n')}\n`;
+  const groups = [...tags].map((tag) => {
+    const rows = OPERATIONS.filter((operation) => operation.tag === tag)
+      .map(cellsOf)
+      .map(
+        ([route, scope, command]) => `${route.padEnd(widest ?? 0)}  ${scope.padEnd(wide ?? 0)}  ${command}`,
+      );
+    return `## ${tag}\n\n\`\`\`text\n${rows.join('\n')}\n\`\`\`\n`;
   });
-  return [HEADER, ...tables].join('\n');
+  return [HEADER, ...groups].join('\n');
 }
 
 test('docs/reference.md is the page that the rows of the operations generate', async () => {

@@ -10,7 +10,7 @@ export interface Documented {
 
 /** The metrics in the tables of the page, in their order. */
 export function documentedMetrics(page = readFileSync('docs/metrics.md', 'utf8')): Documented[] {
-  return [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \| (.+) \|$/gm)].map(
+  return [...page.matchAll(/^\| `(\w+)` (\w+)(?: \(([^)|]+)\))? \| (.+) \|$/gm)].map(
     ([, name = '', type = '', labels = '', meaning = '']) => ({
       name,
       type,

@@ -21,7 +21,7 @@ const MIDNIGHT = 20_000 * DAY_MS;
 /** More calls than a process makes that ends. */
 const MOST_CALLS = 150;
 const source = new URL('../../../src/engine/day-limits/daily.ts', import.meta.url).href;
-const discard = loadScript(source, './forget-campaign.lua', () => undefined);
+const discard = loadScript(source, '../recipients/forget-campaign.lua', () => undefined);
 /** Where the scripts take the time. */
 const TIMED = new Map<string, number>();
 beforeAll(async () => {

@@ -3,89 +3,97 @@ import { formatDuration } from '../../base/duration.js';
 import { lifetimeOf } from '../../service/auth/token-record.js';
 import { readClientToken, readTokenPair } from '../../service/client/read-response.js';
 import { failureReason } from '../../service/client/reason.js';
-import { resultOf, type Title } from './judge.js';
-import type { ConformanceCheck } from './report.js';
+import type { Check, Rows } from './check.js';
 import type { AccountExchange, Run } from './run.js';
 
-/** A check of a response that the token cache has got. */
-interface AccountCheck extends Title {
-  /** Of the token cache; each token of a client is a login. */
-  readonly observed: AccountExchange['operation'];
-  /** Why there was no such request, if nothing went wrong. */
-  readonly unused: string;
+/** What the token cache of the fleet did for the test, and what came of it. */
+interface Account {
+  /** A client gets tokens; any other account logs in and refreshes. */
+  readonly isClient: boolean;
+  /** Why nothing was requested. */
+  readonly why: string | undefined;
+  readonly secrets: readonly string[];
+  /** Tokens that a refresh was to replace. */
+  readonly replaced: readonly (string | undefined)[];
 }
 
-const LOGIN: AccountCheck = {
-  name: 'POST /api/login',
-  operation: 'login',
-  documented: '`POST /api/login`, `Content-Type: application/json`, `X-Requested-With: XMLHttpRequest`',
-  expected: '200 with AccessToken and RefreshToken, JSON Web Tokens',
-  observed: 'login',
-  unused: 'there is a token; --login logs in anyway',
-};
-const REFRESH: AccountCheck = {
-  name: 'GET /api/RefreshToken',
-  operation: 'refresh',
-  documented: '`GET /api/RefreshToken` with the refresh token in `X-Authorization: Bearer …`; a new pair',
-  expected: '200 with a new AccessToken and RefreshToken',
-  observed: 'refresh',
-  unused: 'there was no refresh token',
-};
-const CLIENT_TOKEN: AccountCheck = {
-  name: 'POST to the token address',
-  operation: 'token',
-  documented: null,
-  expected: '200 with access_token, and token_type bearer',
-  observed: 'login',
-  unused: 'there was no refresh token',
-};
-
-/** All checks of the account service. */
-export const ACCOUNT_CHECKS: readonly AccountCheck[] = [LOGIN, REFRESH, CLIENT_TOKEN];
-
 /**
- * Checks login and refresh through the token cache of the fleet: it logs in only if there is no token, keeps to the budget of
- * logins, and every process uses the tokens that it gets.
+ * Logs in and refreshes through the token cache of the fleet: it logs in only if there is no token, keeps to the budget of logins, and
+ * every process uses the tokens that it gets.
  */
-export async function* accountChecks(run: Run): AsyncGenerator<ConformanceCheck> {
-  const { session, judge, options, accountExchanges } = run;
+export async function accountOfRun({ session, profile, options, accountExchanges }: Run): Promise<Account> {
   const { tokens } = session;
   const account = accountOf(session.settings.credentials);
   const isClient =
-    account === undefined ? run.profile.credentials.kind === 'client' : account.scope !== undefined;
-  const checks = isClient ? [CLIENT_TOKEN] : [LOGIN, REFRESH];
+    account === undefined ? profile.credentials.kind === 'client' : account.scope !== undefined;
   if (tokens === null || account === undefined) {
     const why = `the lane ${session.lane.name} has no ${isClient ? 'client' : 'account'}`;
-    for (const check of checks) yield resultOf(check, 'skipped', why);
-    return;
+    return { isClient, why, secrets: [], replaced: [] };
   }
-  const exchangeOf = (observed: AccountExchange['operation']) =>
-    accountExchanges.find(({ operation }) => operation === observed)?.exchange;
+  const loginOf = () => accountExchanges.find(({ operation }) => operation === 'login')?.exchange;
   const first = await tokens.get();
   let latest: { readonly kind: string; readonly reason?: string } = first;
-  if (latest.kind === 'token' && options.login === true && exchangeOf('login') === undefined)
+  if (latest.kind === 'token' && options.login === true && loginOf() === undefined)
     latest = await tokens.login({ again: false });
   // A client that has just got a token needs no second one.
   const isDone = isClient && accountExchanges.length > 0;
   if (latest.kind === 'token' && !isDone && options.signal?.aborted !== true)
     latest = await tokens.refreshNow();
-
-  const login = exchangeOf('login');
+  const login = loginOf();
   const pair = login?.kind === 'reply' ? readTokenPair(login.body ?? '') : null;
-  const replaced = [pair?.accessToken, pair?.refreshToken, first.kind === 'token' ? first.token : undefined];
-  for (const check of checks) {
-    const exchange = exchangeOf(check.observed);
-    if (exchange === undefined) {
-      yield resultOf(check, 'skipped', latest.reason ?? check.unused);
-    } else if (exchange.kind === 'failure') {
-      yield resultOf(check, 'failed', `no response: ${failureReason(exchange)}`);
-    } else {
-      const also = () => (check === REFRESH ? renewalProblem(exchange.body ?? '', replaced) : null);
-      yield judge(check, exchange, [account.username, account.password], also);
-    }
-  }
-  noteLifetimes(run);
+  return {
+    isClient,
+    why: latest.reason,
+    secrets: [account.username, account.password],
+    replaced: [pair?.accessToken, pair?.refreshToken, first.kind === 'token' ? first.token : undefined],
+  };
 }
+
+/** What the token cache has got. `operation`: each token of a client is a login. `unused`: why there was nothing, if nothing went wrong. */
+function observed(
+  operation: AccountExchange['operation'],
+  unused: string,
+  { why, secrets }: Account,
+  { accountExchanges }: Run,
+): ReturnType<Check<Account>['sends']> {
+  const exchange = accountExchanges.find((each) => each.operation === operation)?.exchange;
+  if (exchange === undefined) return { result: 'skipped', found: why ?? unused };
+  return exchange.kind === 'failure'
+    ? { kind: 'failed', reason: `no response: ${failureReason(exchange)}` }
+    : { kind: 'reply', reply: exchange, secrets };
+}
+
+/** All checks of the account service. */
+export const ACCOUNT_CHECKS: Rows<Account> = [
+  {
+    name: 'POST /api/login',
+    operation: 'login',
+    documented: '`POST /api/login`, `Content-Type: application/json`, `X-Requested-With: XMLHttpRequest`',
+    expected: '200 with AccessToken and RefreshToken, JSON Web Tokens',
+    sends: (account, run) =>
+      account.isClient
+        ? undefined
+        : observed('login', 'there is a token; --login logs in anyway', account, run),
+  },
+  {
+    name: 'GET /api/RefreshToken',
+    operation: 'refresh',
+    documented: '`GET /api/RefreshToken` with the refresh token in `X-Authorization: Bearer …`; a new pair',
+    expected: '200 with a new AccessToken and RefreshToken',
+    sends: (account, run) =>
+      account.isClient ? undefined : observed('refresh', 'there was no refresh token', account, run),
+    also: ({ body }, { replaced }) => renewalProblem(body ?? '', replaced),
+  },
+  {
+    name: 'POST to the token address',
+    operation: 'token',
+    documented: null,
+    expected: '200 with access_token, and token_type bearer',
+    sends: (account, run) =>
+      account.isClient ? observed('login', 'there was no refresh token', account, run) : undefined,
+  },
+  { sends: (_account, run) => noteLifetimes(run) },
+];
 
 /** Whether a refresh has returned a token that it was to replace. */
 function renewalProblem(body: string, replaced: readonly (string | undefined)[]): string | null {
@@ -98,7 +106,7 @@ function renewalProblem(body: string, replaced: readonly (string | undefined)[])
 }
 
 /** How long the tokens of the responses last. */
-function noteLifetimes({ ways, accountExchanges }: Run): void {
+function noteLifetimes({ ways, accountExchanges }: Run): undefined {
   const bodies = accountExchanges.flatMap(({ exchange }) =>
     exchange.kind === 'reply' ? (exchange.body ?? []) : [],
   );
@@ -110,7 +118,7 @@ function noteLifetimes({ ways, accountExchanges }: Run): void {
     ways.note('tokens', found, 'Nothing to set: without a time, Volley renews after a 401.');
   }
   const pair = bodies.map(readTokenPair).find((each) => each !== null);
-  if (pair === undefined || pair === null) return;
+  if (pair === undefined || pair === null) return undefined;
   const [access, refresh] = [lifetimeOf(pair.accessToken), lifetimeOf(pair.refreshToken)].map((life) =>
     life === undefined ? 'is not shown (no exp and iat)' : `lasts ${formatDuration(life.expiresAfterMs)}`,
   );
@@ -119,4 +127,5 @@ function noteLifetimes({ ways, accountExchanges }: Run): void {
     `the access token ${access}, the refresh token ${refresh}`,
     'Nothing to set: Volley reads the times from the tokens; without them, it renews after a 401.',
   );
+  return undefined;
 }

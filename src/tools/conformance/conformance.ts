@@ -9,25 +9,17 @@ import { InputError } from '../../campaign/errors.js';
 import { openTokenSources } from '../../engine/lane/credentials.js';
 import { laneNamed } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
-import { senderSegment } from '../../service/client/address.js';
-import { accountChecks } from './account-checks.js';
-import { runChecks } from './check.js';
+import { CHECKS } from './checks.js';
 import { readInterfaceDescription } from './description.js';
-import { noteHeaders } from './headers.js';
 import { openStatusHistory } from './history.js';
 import { openJudge } from './judge.js';
 import { openListener } from './listener.js';
-import { DEFAULT_TEXT } from './message.js';
-import { messageChecks } from './message-checks.js';
-import { notificationChecks } from './notification-checks.js';
+import { DEFAULT_TEXT, openMessage } from './message.js';
 import { addressesOf, checkOptions, laneOf } from './options.js';
-import { READ_CHECKS, type Reading } from './read-checks.js';
 import { type ConformanceOptions, type ConformanceResult, recipientsOf } from './report.js';
-import { REQUEST_CHECKS } from './request-checks.js';
 import type { AccountExchange, Run } from './run.js';
-import { openSession, poll, type Session } from './session.js';
-import { subscriptionChecks } from './subscription-checks.js';
-import { noteSubscriptionPer } from './subscription-per.js';
+import { openSession, type Session } from './session.js';
+import { DELETE } from './subscription-checks.js';
 import { openWays } from './ways.js';
 
 /*
@@ -111,7 +103,6 @@ export async function* testConformance(
           .map(sessionOf)
       : [];
   const profile = PROFILES[profileName];
-  const sender = options.request?.sender ?? send?.sender ?? config.senderAddress ?? DEFAULT_SENDER;
   const run: Run = {
     config,
     options,
@@ -127,28 +118,21 @@ export async function* testConformance(
     ways: openWays(profile),
     history: openStatusHistory(),
     nonce,
+    sender: options.request?.sender ?? send?.sender ?? config.senderAddress ?? DEFAULT_SENDER,
+    isAnswered: false,
+    found: null,
+    subscription:
+      callbackUrl === undefined
+        ? undefined
+        : { url: callbackUrl, securityToken: nonce(), mayExist: false, isCreated: false },
+    message: send && openMessage({ session, config, nonce, profile }, send),
+    listener,
   };
-  const during =
-    listener === undefined || send === undefined
-      ? undefined
-      : async function* (securityToken: string) {
-          const message = yield* messageChecks(run, send);
-          if (message !== null) yield* notificationChecks(run, listener, message, securityToken);
-        };
   try {
-    yield* accountChecks(run);
-    const unknown = poll(senderSegment(sender), nonce());
-    const reading: Reading = { unknown, isAnswered: false, subscription: null };
-    yield* runChecks(READ_CHECKS, reading, run);
-    if (reading.isAnswered && profile.credentials.kind === 'keyOrAccount') await noteHeaders(run);
-    await noteSubscriptionPer(run, reading.subscription);
-    if (options.request !== undefined) yield* runChecks(REQUEST_CHECKS, { ...options.request }, run);
-    let isSent = false;
-    if (callbackUrl !== undefined)
-      isSent = yield* subscriptionChecks(run, callbackUrl, reading.subscription, during);
-    if (send !== undefined && !isSent) yield* messageChecks(run, send);
+    for (const part of CHECKS) yield* part.run(run);
     yield* run.ways.list(run.seen);
   } finally {
+    if (run.subscription?.mayExist) await session.request({ ...DELETE, cleansUp: true });
     await listener?.close();
     for (const each of [session, ...others]) each.close();
     await tokenSources.close();

@@ -26,7 +26,8 @@ const FORMS: readonly { carries: readonly ('key' | 'token')[]; text: string; set
 ];
 
 /** Tries which headers the service accepts, of those that the credentials of the lane allow. */
-export async function noteHeaders({ session, ways }: Run): Promise<void> {
+export async function noteHeaders({ session, ways, profile, isAnswered }: Run): Promise<undefined> {
+  if (!isAnswered || profile.credentials.kind !== 'keyOrAccount') return undefined;
   const { credentials } = session.settings;
   const outcome = await session.tokens?.get();
   const held = {
@@ -50,7 +51,7 @@ export async function noteHeaders({ session, ways }: Run): Promise<void> {
     ...(accepted.length > 0 ? [`accepts ${accepted.map(({ text }) => text).join(', and ')}`] : []),
     ...(refused.length > 0 ? [`refuses ${refused.join(', and ')}`] : []),
   ];
-  if (headers.length === 0) return;
+  if (headers.length === 0) return undefined;
   const [first] = accepted;
   ways.note(
     'headers',
@@ -59,4 +60,5 @@ export async function noteHeaders({ session, ways }: Run): Promise<void> {
       ? 'Check the credentials of the lane: the service accepts none of these.'
       : `For the lane: ${first.setting}.`,
   );
+  return undefined;
 }

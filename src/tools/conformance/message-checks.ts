@@ -2,11 +2,9 @@ import { requestIdOf, senderSegment } from '../../service/client/address.js';
 import type { Reply } from '../../service/client/exchange.js';
 import { sendBody } from '../../service/client/messaging.js';
 import { readOutboundRequest } from '../../service/client/read-response.js';
-import { type Rows, runChecks } from './check.js';
-import { differenceIn, openMessage, type TestMessage } from './message.js';
-import type { ConformanceCheck, ConformanceSend } from './report.js';
-import { REQUEST_CHECKS } from './request-checks.js';
-import type { Run } from './run.js';
+import type { Rows } from './check.js';
+import { differenceIn } from './message.js';
+import type { Run, TestMessage } from './run.js';
 import type { TestRequest } from './session.js';
 
 /** Whether the profile documents that a request carries a correlator, and what a repeated one does. */
@@ -17,7 +15,7 @@ function post({ content }: TestMessage): TestRequest {
   return { method: 'POST', path, as: 'lane', counts: 'send', body: sendBody(content) };
 }
 
-/** The check that sends the message. */
+/** The check that sends the message. It is never repeated, except by `twice`. */
 export const SEND_CHECKS: Rows<TestMessage> = [
   {
     name: 'POST a message',
@@ -94,21 +92,6 @@ export const ACCEPTED_CHECKS: Rows<TestMessage> = [
     },
   },
 ];
-
-/** Sends one message and follows it. It is never repeated, except by `twice`. Returns it if it was accepted with an id. */
-export async function* messageChecks(
-  run: Run,
-  send: ConformanceSend,
-): AsyncGenerator<ConformanceCheck, TestMessage | null> {
-  const message = openMessage(run, send);
-  yield* runChecks(SEND_CHECKS, message, run);
-  if (message.resourceUrl === null) return null;
-  const { sender, recipients: to, callbackData } = message.content;
-  const [id] = message.ids;
-  if (id !== undefined) yield* runChecks(REQUEST_CHECKS, { sender, id, to, callbackData }, run);
-  yield* runChecks(ACCEPTED_CHECKS, message, run);
-  return id === undefined ? null : message;
-}
 
 function idIn({ body, headers }: Reply): string | null {
   return requestIdOf(readOutboundRequest(body ?? '')?.resourceURL) ?? requestIdOf(headers.location);

@@ -1,27 +1,19 @@
 import { z } from 'zod';
 import { numberOf, requestIdOf, telAddress } from '../../service/client/address.js';
 import type { Reply } from '../../service/client/exchange.js';
-import type { sendBody } from '../../service/client/messaging.js';
 import { jsonOf, readOutboundRequest } from '../../service/client/read-response.js';
 import { type ConformanceSend, recipientsOf } from './report.js';
-import type { Run } from './run.js';
+import type { Run, TestMessage } from './run.js';
 
 /** The text of the message, unless another one is given. */
 export const DEFAULT_TEXT = 'This is a test of the messaging service.';
 const DEFAULT_NAME = 'Volley';
 
-/** The message of a test. */
-export interface TestMessage {
-  /** What its request contains. */
-  readonly content: Parameters<typeof sendBody>[0];
-  /** The `resourceURL` of the response; null until the service has accepted the message. */
-  resourceUrl: string | undefined | null;
-  /** Of the request, and of its repetition if that has another one. */
-  readonly ids: string[];
-}
-
 /** The message that these options ask for. */
-export function openMessage({ session, config, nonce, profile }: Run, send: ConformanceSend): TestMessage {
+export function openMessage(
+  { session, config, nonce, profile }: Pick<Run, 'session' | 'config' | 'nonce' | 'profile'>,
+  send: ConformanceSend,
+): TestMessage {
   const hasCorrelator =
     send.correlator ?? (send.twice === true || session.settings.clientCorrelator !== 'off');
   const content = {

@@ -4,14 +4,11 @@ import { senderSegment } from '../../service/client/address.js';
 import { type DeliveryReport, reportsIn } from '../../service/client/notification.js';
 import { carriesToken, listCarriesToken } from '../../service/client/notification-token.js';
 import { jsonOf } from '../../service/client/read-response.js';
-import { type Rows, runChecks } from './check.js';
+import type { Rows } from './check.js';
 import { differencesBetween } from './differences.js';
-import { resultOf, type Title } from './judge.js';
 import type { Listener, Recorded } from './listener.js';
-import type { TestMessage } from './message.js';
 import { redactedReply } from './redacted.js';
-import type { ConformanceCheck } from './report.js';
-import type { Run } from './run.js';
+import type { Run, TestMessage } from './run.js';
 import { poll } from './session.js';
 
 /** How long notifications are waited for. */
@@ -24,32 +21,45 @@ const ONE_PART = 70;
 
 const DOCUMENTED = 'One for each change of a state, with the delivery information that a poll returns';
 
-/** The check of what the listener has recorded. */
-export const NOTIFIED: Title = {
-  name: 'Notifications of the message',
-  operation: 'getDeliveryInfos',
-  section: 'Events',
-  documented: DOCUMENTED,
-  expected:
-    'one POST for each change of the status of each recipient, with the delivery information that a poll returns',
-};
-
 /** What the checks of notifications are about. */
 interface Notified {
   readonly message: TestMessage;
   readonly securityToken: string;
-  /** In the order of their arrival; at least one. */
+  /** In the order of their arrival. */
   readonly arrived: readonly Report[];
 }
 
 /** Checks of the notifications that have arrived. */
-export const NOTIFIED_CHECKS: Rows<Notified> = [
+export const NOTIFICATION_CHECKS: Rows<Notified> = [
+  {
+    name: 'Notifications of the message',
+    operation: 'getDeliveryInfos',
+    section: 'Events',
+    documented: DOCUMENTED,
+    expected:
+      'one POST for each change of the status of each recipient, with the delivery information that a poll returns',
+    sends(notified, run) {
+      const { message, securityToken, arrived } = notified;
+      const problem = problemIn(notified, run);
+      if (problem === null) {
+        const { length } = message.content.recipients;
+        return {
+          result: 'passed',
+          found: `${arrived.length} for ${length} ${length === 1 ? 'recipient' : 'recipients'}`,
+        };
+      }
+      const [first] = arrived;
+      const found = first === undefined ? problem : `${problem}; ${shown(first.recorded, securityToken)}`;
+      return { result: 'failed', found };
+    },
+  },
   {
     name: 'GET the delivery infos of a request, after its notifications',
     operation: 'getDeliveryInfos',
     documented: DOCUMENTED,
     expected: '200 with the statuses that were notified',
-    sends: ({ message: { content, ids } }) => poll(senderSegment(content.sender), ids[0] ?? ''),
+    sends: ({ message: { content, ids }, arrived }) =>
+      arrived.length === 0 ? undefined : poll(senderSegment(content.sender), ids[0] ?? ''),
     also({ body }, { message, arrived }, { history, profile }) {
       const back = history.note(body ?? '');
       if (back !== null) return back;
@@ -70,36 +80,27 @@ export const NOTIFIED_CHECKS: Rows<Notified> = [
       );
     },
   },
+  {
+    sends({ arrived: [first], securityToken }, { ways }) {
+      if (first === undefined) return undefined;
+      const place = placeOf(first, securityToken);
+      const advice =
+        place === null
+          ? 'CALLBACK_PROOF: path.'
+          : 'Nothing to set: Volley finds the token in each of these places.';
+      ways.note('notificationToken', place ?? 'nowhere', advice);
+      return undefined;
+    },
+  },
 ];
 
-/** Waits for the notifications of a message, checks each, and polls once more. */
-export async function* notificationChecks(
-  run: Run,
-  listener: Listener,
-  message: TestMessage,
-  securityToken: string,
-): AsyncGenerator<ConformanceCheck> {
-  const { recipients } = message.content;
+/** Waits for the notifications of the message. Undefined if there are none to wait for. */
+export async function notificationsOf(run: Run): Promise<Notified | undefined> {
+  const { listener, message, subscription } = run;
+  if (listener === undefined || message === undefined || subscription?.isCreated !== true) return undefined;
+  if (message.resourceUrl === null || message.ids.length === 0) return undefined;
   const arrived = await reportsFor(run, listener, message);
-  const problem = problemIn({ message, securityToken, arrived }, run);
-  const [first] = arrived;
-  if (problem === null) {
-    const people = `${recipients.length} ${recipients.length === 1 ? 'recipient' : 'recipients'}`;
-    yield resultOf(NOTIFIED, 'passed', `${arrived.length} for ${people}`);
-  } else {
-    const found = first === undefined ? problem : `${problem}; ${shown(first.recorded, securityToken)}`;
-    yield resultOf(NOTIFIED, 'failed', found);
-  }
-  if (first === undefined) return;
-  yield* runChecks(NOTIFIED_CHECKS, { message, securityToken, arrived }, run);
-  const place = placeOf(first, securityToken);
-  run.ways.note(
-    'notificationToken',
-    place ?? 'nowhere',
-    place === null
-      ? 'CALLBACK_PROOF: path.'
-      : 'Nothing to set: Volley finds the token in each of these places.',
-  );
+  return { message, securityToken: subscription.securityToken, arrived };
 }
 
 /** Waits until all notifications of the message have arrived, or for as long as the test may wait. */

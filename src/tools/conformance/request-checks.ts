@@ -11,7 +11,7 @@ export interface KnownRequest {
   readonly to?: readonly string[];
   readonly callbackData?: string | undefined;
   /** Whether the service shows its delivery infos. */
-  isShown?: boolean;
+  isShown: boolean;
 }
 
 /** Senders of other messages. */

@@ -1,25 +1,15 @@
 import { readCallback, readErrorCode } from '../../service/client/read-response.js';
-import { type Check, type Rows, runChecks } from './check.js';
-import { resultOf } from './judge.js';
+import type { Check, Rows } from './check.js';
 import { formOf } from './redacted.js';
-import type { ConformanceCheck } from './report.js';
-import type { Run } from './run.js';
+import type { TestSubscription } from './run.js';
 import { GET_SUBSCRIPTION, SUBSCRIPTIONS, type TestRequest } from './session.js';
-import { type FoundSubscription, noteSubscriptionPer } from './subscription-per.js';
-
-/** The subscription that a test creates and deletes. */
-interface TestSubscription {
-  readonly url: string;
-  readonly securityToken: string;
-  /** Whether it may exist, so that it must be deleted. */
-  mayExist: boolean;
-  isCreated: boolean;
-}
+import { noteSubscriptionPer } from './subscription-per.js';
 
 /** Why a profile may refuse a subscription. */
 const NOT_HTTPS = 'NOT_HTTPS';
 
-const DELETE = { method: 'DELETE', path: SUBSCRIPTIONS, as: 'lane' } as const;
+/** Deletes the subscription of the lane. */
+export const DELETE = { method: 'DELETE', path: SUBSCRIPTIONS, as: 'lane' } as const;
 
 function post(callback: { readonly url: string; readonly securityToken: string }): TestRequest {
   const { url, securityToken } = callback;
@@ -32,12 +22,18 @@ const learnWhetherItExists: Check<TestSubscription>['learn'] = ({ status }, subs
   subscription.mayExist ||= status < 300;
 };
 
-const CREATE = {
+/** Creates it, unless there is one: its notifications would be lost. */
+export const CREATE = {
   name: `POST ${SUBSCRIPTIONS}`,
   operation: 'createSubscription',
   documented: '`POST /outbound/subscriptions` creates it: 201 with the callback',
   expected: '201 with the callback',
-  sends: post,
+  sends(subscription, { found }) {
+    if (found?.kind === 'none') return post(subscription);
+    const why = 'there is a subscription already, which the test does not touch';
+    const isUnknown = found === null;
+    return { result: 'skipped', found: isUnknown ? 'it is not known whether there is a subscription' : why };
+  },
   also({ body }, { url, securityToken }) {
     const callback = readCallback(body ?? '');
     if (callback?.url !== url) return 'callback.url is not that of the request';
@@ -121,6 +117,7 @@ export const CREATED_CHECKS: Rows<TestSubscription> = [
       );
     },
   },
+  { sends: ({ url }, run) => noteSubscriptionPer(run, { kind: 'exists', url }) },
 ];
 
 /** Checks that delete the subscription. */
@@ -160,40 +157,3 @@ export const DELETE_CHECKS: Rows<TestSubscription> = [
     sends: () => ({ ...DELETE, as: 'keyless' }),
   },
 ];
-
-/**
- * Creates a subscription, reads it, and deletes it. Does nothing if there is one: its notifications would be lost. Whatever happens,
- * the test deletes what it has created. `during`: further checks while it exists. Returns whether they were made.
- */
-export async function* subscriptionChecks(
-  run: Run,
-  url: string,
-  before: FoundSubscription,
-  during?: (securityToken: string) => AsyncGenerator<ConformanceCheck>,
-): AsyncGenerator<ConformanceCheck, boolean> {
-  if (before?.kind !== 'none') {
-    const why =
-      before === null
-        ? 'it is not known whether there is a subscription'
-        : 'there is a subscription already, which the test does not touch';
-    yield resultOf(CREATE, 'skipped', why);
-    return false;
-  }
-  const subscription: TestSubscription = {
-    url,
-    securityToken: run.nonce(),
-    mayExist: false,
-    isCreated: false,
-  };
-  try {
-    yield* runChecks(CREATE_CHECKS, subscription, run);
-    if (!subscription.isCreated) return false;
-    yield* runChecks(CREATED_CHECKS, subscription, run);
-    await noteSubscriptionPer(run, { kind: 'exists', url });
-    if (during !== undefined) yield* during(subscription.securityToken);
-    yield* runChecks(DELETE_CHECKS, subscription, run);
-    return during !== undefined;
-  } finally {
-    if (subscription.mayExist) await run.session.request({ ...DELETE, cleansUp: true });
-  }
-}

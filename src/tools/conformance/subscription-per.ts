@@ -1,19 +1,13 @@
 import { readCallback } from '../../service/client/read-response.js';
-import type { Run } from './run.js';
+import type { FoundSubscription, Run } from './run.js';
 import { GET_SUBSCRIPTION } from './session.js';
-
-/** What the subscription of the lane was found to be; null if it could not be read. */
-export type FoundSubscription =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'exists'; readonly url: string }
-  | null;
 
 /** Compares the lane's subscription with those of other lanes. */
 export async function noteSubscriptionPer(
   { others, ways, session }: Run,
   found: FoundSubscription,
-): Promise<void> {
-  if (found === null) return;
+): Promise<undefined> {
+  if (found === null) return undefined;
   for (const other of others) {
     const arrived = await other.request(GET_SUBSCRIPTION);
     if (arrived.kind !== 'reply') continue;
@@ -24,6 +18,7 @@ export async function noteSubscriptionPer(
     const lanes = `the lanes ${session.lane.name} and ${other.lane.name}`;
     const isShared = found.kind === 'exists' && url === found.url;
     ways.note('subscriptionPer', isShared ? `${lanes} have the same one` : `${lanes} have one each`);
-    return;
+    return undefined;
   }
+  return undefined;
 }

@@ -53,8 +53,13 @@ export interface VolleyOptions {
 
 /** Options of {@link Volley.examine}. */
 export interface ExamineOptions {
-  /** The settings with which those of workers are compared; default: as {@link Volley.differences}. */
+  /**
+   * The settings with which those of workers are compared, and whose credentials and subscriptions are checked. Default: as
+   * {@link Volley.differences}, and no check of credentials and subscriptions.
+   */
   readonly than?: Config | undefined;
+  /** After a backup was restored: holds all lanes, and lists what may send again what was sent after the backup. */
+  readonly restored?: boolean | undefined;
   /** What to do if no worker runs, or none with these roles. */
   readonly howToStart?: ((roles: readonly string[]) => string | Promise<string>) | undefined;
 }

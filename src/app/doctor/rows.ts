@@ -2,19 +2,26 @@ import { fileReplay } from '../../base/redis/file-replay.js';
 import type { Check } from '../../campaign/check-views.js';
 import { otherFormat } from '../../engine/recovery/data-format.js';
 import { fileRemains } from '../../engine/recovery/rewrite-file.js';
-import { checkCountries, checkKeys } from './api-keys.js';
+import { checkCountries, checkKeys, checkRestoredKeys } from './api-keys.js';
 import { coded, type Examined, fail, type Row } from './check.js';
+import { checkCredentials } from './credentials.js';
 import { checkDamaged } from './damaged.js';
 import { checkLane, checkOutboxes, checkStored, checkUnconfigured } from './lanes.js';
+import { checkSubscriptions } from './notifications.js';
 import { checkRecords } from './records.js';
 import { checkRedis, checkRemains, checkReplay } from './redis.js';
 import { redisFacts } from './redis-facts.js';
+import { checkRestored } from './restored.js';
 import { checkSchedules } from './schedules.js';
 import { checkWebhooks } from './webhooks.js';
 import { checkDifferences, checkWorkers, missingRoles } from './workers.js';
 
-/** Everything that is checked in Redis, in its order. What needs the settings or the files of a machine is in surfaces/cli/doctor. */
+/**
+ * Everything that is checked once Redis answers, in its order. What needs the files of a machine, or no Redis, is in surfaces/cli/doctor.
+ * Rows with `than` need complete settings.
+ */
 const ROWS: readonly Row[] = [
+  { code: 'restored', check: (examined) => (examined.restored === true ? checkRestored(examined) : []) },
   {
     code: 'redis',
     async check({ redis, keyNames, config, clock }) {
@@ -77,6 +84,19 @@ const ROWS: readonly Row[] = [
     check: async ({ volley, now }) => checkSchedules(await volley.schedules.list(), now),
   },
   { code: 'webhooks', check: async ({ volley, now }) => checkWebhooks(await volley.webhooks.list(), now) },
+  {
+    code: 'restored',
+    check: async ({ restored, keys, now }) => (restored === true ? checkRestoredKeys(await keys(), now) : []),
+  },
+  {
+    code: 'credentials',
+    check: ({ than, volley }) => (than === undefined ? [] : checkCredentials(than, volley)),
+  },
+  {
+    code: 'subscriptions',
+    check: async ({ than, volley, lanes }) =>
+      than === undefined ? [] : checkSubscriptions(than, volley, await lanes()),
+  },
 ];
 
 const startedBy = (roles: readonly string[]): string =>

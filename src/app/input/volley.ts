@@ -125,7 +125,9 @@ const VOLLEY_METHODS: Inputs<Volley> = {
   conformance: { rows: [conformance] },
   workers: [],
   differences: [['than', optional(config)]],
-  examine: { rows: [options({ than: optional(config), howToStart: maybeCallback() })] },
+  examine: {
+    rows: [options({ than: optional(config), restored: optional(z.boolean()), howToStart: maybeCallback() })],
+  },
   ping: [['within', durationText]],
   work: {
     now: [

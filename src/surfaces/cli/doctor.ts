@@ -1,16 +1,11 @@
-import { checkRestoredKeys } from '../../app/doctor/api-keys.js';
 import { coded, fail, ok } from '../../app/doctor/check.js';
-import { type Config, isSecretSet, type LocalConfig, loadDotEnv } from '../../base/config/index.js';
+import { isSecretSet, type LocalConfig, loadDotEnv } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
-import { connect } from '../../base/redis/connection.js';
 import type { Check } from '../../campaign/check-views.js';
 import { pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { settingsOf } from './differences.js';
-import { checkCredentials } from './doctor/credentials.js';
-import { checkSubscriptions } from './doctor/notifications.js';
 import { checkProtection } from './doctor/protection.js';
-import { checkRestored } from './doctor/restored.js';
 import { checkServices } from './doctor/service.js';
 import { examineSettings } from './doctor/settings.js';
 import { howToStartWorkers } from './how-to-start.js';
@@ -67,16 +62,15 @@ async function* examine(context: Context, isRestored: boolean): AsyncGenerator<C
     );
     return;
   }
-  yield* examineRedis(context, local.config, config, isRestored);
+  yield* coded('protection', checkProtection(local.config, context.env));
+  yield* examineRedis(context, local.config, isRestored);
   if (config !== undefined) yield* coded('service', await checkServices(config, context.clock));
 }
 
-/** `complete`: the settings if none is missing. */
 async function* examineRedis(
   context: Context,
   config: Setting<LocalConfig>['config'],
-  complete: Config | undefined,
-  isRestored: boolean,
+  restored: boolean,
 ): AsyncGenerator<Check> {
   const reason = await whyNoAnswer(config.redisUrl);
   if (reason !== null) {
@@ -84,22 +78,14 @@ async function* examineRedis(
     yield* coded('redis', [fail('Redis', `does not answer: ${reason}`, whatToCheck(isUrlSet))]);
     return;
   }
-  const redis = connect(config.redisUrl);
   const volley = await openVolley(context, config);
-  const now = context.clock();
   try {
-    if (isRestored) yield* coded('restored', await checkRestored({ volley, config, redis, now }));
     yield* volley.examine({
       than: settingsOf(context, config),
+      restored,
       howToStart: (roles) => howToStartWorkers(context, roles),
     });
-    yield* coded('protection', checkProtection(config, context.env));
-    if (isRestored) yield* coded('restored', checkRestoredKeys(await volley.keys.list(), now));
-    if (complete === undefined) return;
-    yield* coded('credentials', await checkCredentials(complete, volley));
-    yield* coded('subscriptions', await checkSubscriptions(complete, volley, await volley.lanes()));
   } finally {
-    redis.disconnect();
     await volley.close();
   }
 }

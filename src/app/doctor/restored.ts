@@ -1,18 +1,8 @@
-import { type Finding, ok, warn } from '../../../app/doctor/check.js';
-import type { Volley } from '../../../app/volley.js';
-import type { LocalConfig } from '../../../base/config/index.js';
-import { moment } from '../../../base/moments.js';
-import type { Redis } from '../../../base/redis/connection.js';
-import { keyNames } from '../../../base/redis/keys.js';
-import { counted, oneLine } from '../text.js';
-
-/** An installation whose Redis answers. */
-interface Examined {
-  readonly volley: Volley;
-  readonly config: Pick<LocalConfig, 'redisPrefix'>;
-  readonly redis: Redis;
-  readonly now: number;
-}
+import { counted } from '../../base/counted.js';
+import { moment } from '../../base/moments.js';
+import { oneLine } from '../../campaign/visible-text.js';
+import type { Volley } from '../volley.js';
+import { type Examined, type Finding, ok, warn } from './check.js';
 
 /** Campaigns that are read, and named. */
 const MOST = 1_000;
@@ -41,8 +31,7 @@ export async function checkRestored(examined: Examined): Promise<Finding[]> {
 }
 
 /** The names of the lanes that are configured, registered, or have data. */
-async function allLanes({ config, redis, volley }: Examined): Promise<string[]> {
-  const keys = keyNames(config.redisPrefix);
+async function allLanes({ keyNames: keys, redis, volley }: Examined): Promise<string[]> {
   const [registered, withData] = await Promise.all([
     redis.hgetall(keys.registry.names),
     redis.smembers(keys.lanes),
@@ -53,7 +42,7 @@ async function allLanes({ config, redis, volley }: Examined): Promise<string[]> 
   ];
 }
 
-async function campaigns(volley: Examined['volley'], now: number): Promise<Finding[]> {
+async function campaigns(volley: Volley, now: number): Promise<Finding[]> {
   const pages = await Promise.all(OPEN.map((state) => volley.list({ state, limit: MOST })));
   return pages.flat().flatMap(({ id, name, lane, createdAt, counts: { planned, total } }) => {
     if (planned === 0) return [];
@@ -66,7 +55,7 @@ async function campaigns(volley: Examined['volley'], now: number): Promise<Findi
   });
 }
 
-async function outboxes(volley: Examined['volley']): Promise<Finding[]> {
+async function outboxes(volley: Volley): Promise<Finding[]> {
   return (await volley.outboxes.list())
     .filter(({ counts }) => counts.waiting > 0)
     .map(({ name, lane, counts }) =>
@@ -78,7 +67,7 @@ async function outboxes(volley: Examined['volley']): Promise<Finding[]> {
     );
 }
 
-async function schedules(volley: Examined['volley'], now: number): Promise<Finding[]> {
+async function schedules(volley: Volley, now: number): Promise<Finding[]> {
   return (await volley.schedules.list())
     .filter(({ next }) => next !== null && Date.parse(next) < now)
     .map(({ id, next, zone }) =>

@@ -1,10 +1,10 @@
-import { type Finding, fail, ok, warn } from '../../../app/doctor/check.js';
-import type { Volley } from '../../../app/volley.js';
-import type { Config } from '../../../base/config/index.js';
-import { formatDuration } from '../../../base/duration.js';
-import { PROFILES } from '../../../base/profiles/index.js';
-import type { LaneStatus } from '../../../campaign/views.js';
-import type { SubscriptionStatus } from '../../../engine/notifications/subscription-status.js';
+import type { Config } from '../../base/config/index.js';
+import { formatDuration } from '../../base/duration.js';
+import { PROFILES } from '../../base/profiles/index.js';
+import type { LaneStatus } from '../../campaign/views.js';
+import type { SubscriptionStatus } from '../../engine/notifications/subscription-status.js';
+import type { Volley } from '../volley.js';
+import { type Finding, fail, ok, warn } from './check.js';
 
 const TITLE = 'notifications';
 /** Requests in flight, or phones that are off, may explain a shorter silence. */

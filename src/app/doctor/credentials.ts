@@ -1,6 +1,6 @@
-import { type Finding, fail, ok, warn } from '../../../app/doctor/check.js';
-import type { Volley } from '../../../app/volley.js';
-import { accountOf, type Config } from '../../../base/config/index.js';
+import { accountOf, type Config } from '../../base/config/index.js';
+import type { Volley } from '../volley.js';
+import { type Finding, fail, ok, warn } from './check.js';
 
 /** What each lane sends with. It does not log in: a wrong password would use up one of few attempts. */
 export async function checkCredentials(config: Config, volley: Volley): Promise<Finding[]> {

@@ -2,8 +2,7 @@ import { listed } from './listed.js';
 import type { Preview, Refusal } from './preview-views.js';
 
 /*
- * Why a campaign is refused, in one text for each reason. Each surface adds what to do about it, in its own words: a flag, or the name of a
- * member. The texts name no recipient, because schedules keep them.
+ * Why a campaign is refused, and what to do about it: one text for each reason. The texts name no recipient, because schedules keep them.
  */
 
 /** What a campaign may be refused for. */
@@ -43,6 +42,53 @@ export function refusalOfList(code: Exclude<RefusalCode, 'repeated' | 'conflict'
     default:
       return code satisfies never;
   }
+}
+
+/** What a remedy depends on. */
+type Remedied = Pick<Preview, 'invalid' | 'rows' | 'invalidGroups'>;
+
+/**
+ * What people can do about a campaign that is refused; without a full stop. Fields are named in backticks, as in every text of the library: the
+ * command line puts its flags in their place, and the console what the page says.
+ */
+export function remedyOf(code: RefusalCode, list: Remedied | null): string {
+  switch (code) {
+    case 'noRows':
+      return 'Add at least one recipient';
+    case 'invalidRows':
+      return list === null ? 'Fix them' : remedyOfRows(list);
+    case 'differentTexts':
+      return 'Set `duplicates` to `keep` to send all messages, or set `duplicates` to `first` to send only the first to each number';
+    case 'noPrice':
+      return 'Leave out `maxCost`, or the numbers without a price. PRICE_FILE and PRICE_PER_SEGMENT say what a segment costs';
+    case 'overBudget':
+      return 'Raise `maxCost`, or shorten the list or the text';
+    case 'repeated':
+      return 'To send it once more, set `again`';
+    case 'conflict':
+      return 'Use the same values, or another idempotency key';
+    default:
+      return code satisfies never;
+  }
+}
+
+function remedyOfRows({ invalid, rows, invalidGroups }: Remedied): string {
+  const leaveOut = invalid === rows ? '' : ', or set `skipInvalid` to leave them out';
+  const national = invalidGroups.find(({ code }) => code === 'noCountry');
+  if (national === undefined) return `Fix them${leaveOut}`;
+  const others = national.count === invalid ? '' : ', and fix the others';
+  return `${countryRemedy(national)}${others}${leaveOut}`;
+}
+
+/** How to say of which country national numbers are. */
+export function countryRemedy({
+  country,
+  countryColumn,
+}: Pick<Preview['invalidGroups'][number], 'country' | 'countryColumn'>): string {
+  if (countryColumn !== null) return `Set \`countryColumn\` to ${JSON.stringify(countryColumn)}`;
+  return country === null
+    ? 'Name the country of these numbers with `country`, such as `GB`'
+    : `Set \`country\` to \`${country}\``;
 }
 
 /** Why a campaign is refused that was sent before. */

@@ -11,6 +11,13 @@ export const RESOLUTIONS = {
     `The message to ${recipients} is given up: Volley neither sends it again nor waits for a report.`,
 } as const;
 
+/** What became of requests that were settled; follows their number. */
+export const RESOLVED = {
+  resend: 'will be sent again',
+  abandon: 'given up',
+  accepted: 'counted as sent, without a delivery report',
+} as const;
+
 /**
  * From when a request can be sent again. Its worker does not send it any more then, so that the two do not overlap; whether the service has
  * accepted the first one stays unknown.

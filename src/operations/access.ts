@@ -266,6 +266,16 @@ export function allowsLane({ lanes }: ApiKey, lane: string | null): boolean {
   return lanes === null || (lane !== null && lanes.includes(lane));
 }
 
+/** Whether a campaign exists on a lane that the key may use. */
+export async function allowsCampaign(volley: Volley, key: ApiKey, id: string): Promise<boolean> {
+  try {
+    return allowsLane(key, await volley.laneOf(id));
+  } catch (error) {
+    if (error instanceof NotFoundError) return false;
+    throw error;
+  }
+}
+
 /** Throws for a lane that the key may not use, as for one that does not exist. */
 function requireLane(key: ApiKey, lane: string): void {
   if (!allowsLane(key, lane)) throw new NoSuchLaneError(lane, key.lanes ?? []);

@@ -3,7 +3,7 @@ import { DURATION_FORM, parseDuration } from '../base/duration.js';
 import { asSentence } from '../campaign/errors.js';
 import { LABEL, LABEL_FORM, WINDOW_ADVICE } from '../campaign/field-kinds.js';
 import { type FieldOf, type Fields, fieldNamed, fieldsFrom, fieldsOf } from '../campaign/field-sets.js';
-import type { CampaignFields, Field, FieldName, Taker } from '../campaign/fields.js';
+import { type CampaignFields, FIELDS, type Field, type FieldName, type Taker } from '../campaign/fields.js';
 import { readMoment } from '../campaign/moment.js';
 import { FINAL_STATUSES, parseFinalStatus } from '../campaign/results-of.js';
 
@@ -120,6 +120,8 @@ export function shapeOf<Name extends FieldName>(names: readonly Name[]): Members
 
 /** The country of nationally written numbers, in upper or lower case; parsed as upper case. */
 export const { country } = shapeOf(['country']);
+/** Its flag. */
+export const COUNTRY_FLAG = { about: FIELDS.country.help, as: 'country' } as const;
 
 /** The fields that something takes, from members that match their schemas. */
 export const fieldsIn = <By extends Taker>(by: By, members: object): Pick<CampaignFields, FieldOf<By>> =>

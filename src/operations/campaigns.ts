@@ -70,7 +70,6 @@ export const listCampaigns = page({
       },
     },
     examples: ['list --state running', 'list --name spring --created-from {today}'],
-    byHand: 'it reads as many pages as it shows',
   },
   input: z.strictObject({
     state: z.enum(CAMPAIGN_STATES).optional(),
@@ -207,6 +206,7 @@ export const cancelCampaign = call({
   description:
     'Nothing more of it is sent. Delivery reports for sent messages still arrive. A campaign of which everything has been sent cannot be cancelled.',
   audit: 'campaign.cancel',
+  button: { tone: 'danger' },
   http: 'POST /campaigns/{id}/cancel',
   cli: { usage: 'cancel <id>', arguments: CAMPAIGN, asks: true, examples: ['cancel last'] },
   output: z.object({

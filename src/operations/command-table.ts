@@ -67,7 +67,10 @@ const JSON_ABOUT: Readonly<Record<Operation['kind'], string>> = {
 
 /** Arguments without a text are added by hand. */
 function argumentsOf({ usage, arguments: texts = {} }: Command): Record<string, string> {
-  const all = [...usage.matchAll(/[<[]([\w-]+)[>\]]/g)].map(([written, name = '']) => [written, texts[name]]);
+  const all = [...usage.matchAll(/[<[]([\w-]+)(?:\.{3})?[>\]]/g)].map(([written, name = '']) => [
+    written,
+    texts[name],
+  ]);
   return Object.fromEntries(all.filter(([, about]) => about !== undefined));
 }
 

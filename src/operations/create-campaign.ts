@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { errorItem } from '../campaign/error-item.js';
 import { differentTexts, plannedCost, preview, repeats } from '../campaign/preview-views.js';
 import { campaignStatus } from '../campaign/views.js';
-import { byLaneAndSource } from './access.js';
+import { allowsCampaign, byLaneAndSource } from './access.js';
 import { Existing, upload } from './operation.js';
-import { Refused } from './outcomes.js';
+import { refusedCampaign } from './refused-campaign.js';
 import { count, wholeNumber, yesOrNo } from './schemas.js';
 
 const createdCampaign = z
@@ -106,11 +106,12 @@ export const createCampaign = upload({
     'overBudget',
     'conflict',
   ],
-  async run(volley, input) {
+  async run(volley, input, { key }) {
     const outcome = await volley.enqueue(input);
     if (outcome.outcome === 'refused') {
-      const code = outcome.code === 'declined' ? 'failed' : outcome.code;
-      return new Refused(code, 'The campaign was not created.', outcome);
+      const { campaign } = outcome;
+      const isSeen = key === undefined || campaign === null || (await allowsCampaign(volley, key, campaign));
+      return refusedCampaign(outcome, isSeen);
     }
     const { outcome: done, preview, ...created } = outcome;
     const { state, createdAt, sendAt, endedAt } = await volley.status(created.id);

@@ -152,11 +152,13 @@ export const revokeKey = call({
   ...KEYS,
   name: 'revokeKey',
   summary: 'Revoke a key',
-  description: 'The HTTP API refuses all further requests with it.',
+  description:
+    'The HTTP API refuses all further requests with it, and its sessions end. This cannot be undone.',
   scope: 'admin',
   bucket: 'control',
   access: byApiKey,
   audit: 'key.revoke',
+  button: { tone: 'danger', asks: true },
   http: 'POST /keys/{id}/revoke',
   outcomes: ['notFound'],
   cli: {

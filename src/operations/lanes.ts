@@ -104,6 +104,7 @@ export const holdLane = call({
     'No request of the lane starts until you resume it. A lane that is backing off reopens by itself; one that is held or stopped does not.',
   httpNote: 'Its state becomes `held`.',
   audit: 'lane.hold',
+  button: { asks: true },
   http: 'POST /lanes/{name}/hold',
   cli: {
     ...commandOf('hold'),
@@ -125,6 +126,7 @@ export const resumeLane = call({
   summary: 'Resume a lane that is held, stopped, or backing off',
   description: 'If an error stopped the lane, fix its cause first.',
   audit: 'lane.resume',
+  button: { asks: true },
   http: 'POST /lanes/{name}/resume',
   cli: commandOf('resume'),
   returns: 'The lane and its new state',
@@ -150,7 +152,6 @@ export const renameLane = call({
     usage: 'lane rename <name> <new-name>',
     arguments: { name: 'the lane', 'new-name': 'its new name' },
     examples: ['lane rename default marketing'],
-    byHand: 'the name is a member of `to`, because both a lane and the body of the request have a `name`',
   },
   input: ofLane.extend({ to: z.strictObject({ name: laneName.describe('The new name') }) }),
   body: 'to',
@@ -245,7 +246,6 @@ const FILE = {
     name: 'the lane',
     file: 'a JSON object with the fields of a lane in LANES_FILE, without `baseUrl`; `-`: standard input',
   },
-  byHand: 'its settings come from a file, because the command line of a process is no secret',
 } as const;
 
 export const addLane = call({

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { InputError } from '../campaign/errors.js';
 import { bulkResult, cancelResult, outboxMessage, putResult } from '../campaign/outbox-views.js';
 import type { OutboxMessage } from '../intake/outbox/check-message.js';
+import { formatMessages } from '../reporting/messages-file.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 import { call, rows } from './operation.js';
 import { Refused } from './outcomes.js';
@@ -39,7 +40,6 @@ export const putMessage = call({
     },
     flags: FLAGS,
     examples: ['outbox put dentist appt-17 +447700900123 --set name=Ada --set appointment=2030-05-01T14:30'],
-    byHand: 'its flags are the members of a message',
   },
   input: ofMessage.extend({ message }),
   body: 'message',
@@ -225,19 +225,23 @@ export const listMessages = rows({
   summary: 'List the messages of an outbox',
   description:
     'Planned messages come first, then all others, in no order. A message that is planned meanwhile may be missing, or appear twice.',
-  httpNote: 'As NDJSON, a message per line.',
   scope: 'read',
   audit: 'outbox.export',
   http: 'GET /outboxes/{name}/messages',
   cli: {
     ...commandOf('report'),
     summary: 'Write every message and its state',
-    description: 'As CSV, or as lines of JSON with --json.',
-    json: 'print a line of JSON for each message',
-    byHand: 'it writes CSV, and lines of JSON with --json',
+    flags: { ...FLAGS, format: { about: 'the format (default: csv)' } },
   },
+  input: ofOutbox.extend({
+    format: z
+      .enum(['ndjson', 'csv'])
+      .default('ndjson')
+      .describe('One JSON object per line, or CSV with a header line'),
+  }),
   item: outboxMessage,
-  returns: 'The messages',
-  formats: { ndjson: 'application/x-ndjson' },
+  returns: 'The messages. As NDJSON, the schema is that of each line.',
+  formats: { ndjson: 'application/x-ndjson', csv: 'text/csv; charset=utf-8; header=present' },
   run: (volley, input, hooks) => outboxOf(volley, input, hooks).report(),
+  text: (rows, { format }) => formatMessages(rows, format),
 });

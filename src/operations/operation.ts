@@ -3,7 +3,7 @@ import type { PositionKind, Volley } from '../app/volley.js';
 import type { ApiKey, ApiScope } from '../campaign/api-key.js';
 import type { AuditAction } from '../campaign/audit.js';
 import type { ProblemCode } from '../campaign/error-codes.js';
-import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
+import type { CampaignInput } from '../intake/import/campaign-input.js';
 import type { BroadcastEvent } from '../reporting/event-feed.js';
 import type { LiveWanted } from '../reporting/live/item.js';
 import type { Access, Located } from './access.js';
@@ -56,7 +56,13 @@ export interface Flag {
   /** What help says about it; default: what the documentation of the HTTP API says about the member. */
   readonly about?: string;
   /** How people write the value, if the schema does not say. */
-  readonly as?: 'reportedStatus' | 'dayOrMoment' | 'duration' | 'durationOrZero' | 'durationOrNever';
+  readonly as?:
+    | 'reportedStatus'
+    | 'country'
+    | 'dayOrMoment'
+    | 'duration'
+    | 'durationOrZero'
+    | 'durationOrNever';
   /** Whether the command needs it, and refuses to run without it. */
   readonly isRequired?: true;
 }
@@ -115,6 +121,15 @@ export interface Hooks<Found = Located | undefined> {
   readonly wait?: string | undefined;
 }
 
+/** The button of an operation in the console. */
+export interface Button {
+  /** Default: the first word of the summary. */
+  readonly label?: string;
+  readonly tone?: 'primary' | 'danger';
+  /** Whether a dialog shows the description, and asks. */
+  readonly asks?: true;
+}
+
 /** What every row has. */
 interface Row<
   Input extends z.ZodObject,
@@ -139,6 +154,7 @@ interface Row<
   /** `GET /campaigns/{id}`, below `/v1`. */
   readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}` | Missing;
   readonly cli: Command<z.output<Input>> | Missing;
+  readonly button?: Button;
   /** What help and the documentation of the HTTP API say in addition about HTTP. */
   readonly httpNote?: string;
   readonly input: Input;
@@ -235,9 +251,6 @@ export interface Rows<Input extends z.ZodObject = z.ZodObject, Item extends z.Zo
   file?(volley: Volley, input: z.output<Input>): Promise<string>;
 }
 
-/** Why no campaign was created, as the library says it. */
-export type CampaignRefusal = Extract<EnqueueOutcome, { outcome: 'refused' }>;
-
 /** An operation on a campaign with its list. Each surface reads the campaign in its own way, and `input` is what else it takes. */
 export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodObject, CampaignInput> {
   readonly kind: 'upload';
@@ -250,7 +263,7 @@ export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodO
     volley: Volley,
     input: CampaignInput,
     hooks: Hooks,
-  ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused<CampaignRefusal>>;
+  ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused>;
 }
 
 /** A file that is being read. */

@@ -71,7 +71,6 @@ export const createOutbox = call({
       "outbox create dentist --sender ACME --message 'Hi {{name}}, {{appointment}}' --send-rule 'appointment - 24h' --zone Europe/London --late 2h",
       "outbox create codes --sender ACME --message 'Your code is {{code}}'",
     ],
-    byHand: 'most of its flags are campaign fields',
   },
   input: z
     .strictObject({
@@ -267,6 +266,7 @@ export const closeOutbox = call({
   summary: 'Close an outbox',
   description: 'It accepts no new messages, for good. Those that it has are still sent.',
   audit: 'outbox.close',
+  button: { asks: true },
   http: 'POST /outboxes/{name}/close',
   cli: commandOf('close'),
   async run(volley, input, hooks) {

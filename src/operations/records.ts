@@ -3,10 +3,11 @@ import type { NoRecords } from '../call-records/fetch.js';
 import type { RecordsDownload } from '../call-records/open-file.js';
 import { RECORDS_STATES } from '../call-records/states.js';
 import { recordsRequest } from '../call-records/view.js';
+import { MAX_LANES } from '../reporting/results-cursor.js';
 import { byLane, byLanesOfKey, byRecordsRequest } from './access.js';
 import { call, file, type OpenFile } from './operation.js';
 import { Refused } from './outcomes.js';
-import { laneName, onlyOfLane, wholeNumber } from './schemas.js';
+import { LANE_FLAG, laneName, several, wholeNumber } from './schemas.js';
 
 const ofRequest = z.strictObject({ id: z.string().min(1).max(40) });
 const day = z.string().max(10, 'Use a day such as 2026-01-31');
@@ -119,7 +120,6 @@ export const requestRecords = call({
     usage: 'records request',
     note: 'Exit code 3: an operator must resolve it.',
     examples: ['records request --from 2026-01-01 --to 2026-01-31 --set product=IBN --set format=csv'],
-    byHand: 'it shares its options with `records fetch`',
   },
   input: days,
   run: (volley, { again, ...wanted }, { signal, wait }) =>
@@ -183,12 +183,17 @@ export const listRecords = call({
   cli: {
     usage: 'records list',
     description: 'Newest first. Volley does not ask the service.',
-    flags: { state: { value: 'state', about: `only requests that are ${RECORDS_STATES.join(', ')}` } },
+    flags: {
+      state: { value: 'state', about: `only requests that are ${RECORDS_STATES.join(', ')}` },
+      lane: { ...LANE_FLAG, about: 'only requests of this lane; repeat it for several' },
+      limit: { value: 'count', about: 'the most to show' },
+    },
     examples: ['records list --state unknown'],
-    byHand: 'it lists those of several lanes, and more than a response may have',
   },
   input: z.strictObject({
-    lane: onlyOfLane('requests'),
+    lane: several(laneName, MAX_LANES)
+      .optional()
+      .describe('Only requests of this lane. Repeat it for several'),
     state: z.enum(RECORDS_STATES).optional().describe('Only requests in this state'),
     limit: wholeNumber(1, 1_000).default(100),
   }),
@@ -228,7 +233,6 @@ export const resolveRecords = call({
     usage: 'records resolve <id>',
     arguments: ARGUMENTS,
     examples: ['records resolve last --accepted 4711', 'records resolve last --resend'],
-    byHand: 'its flags are the kinds of `resolution`',
   },
   input: ofRequest.extend({ resolution }),
   body: 'resolution',

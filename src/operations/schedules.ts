@@ -243,6 +243,7 @@ export const runSchedule = call({
     'The schedule then lists an occurrence with this `sendAt`. Repeating the request before that changes nothing.',
   scope: 'send',
   audit: 'schedule.run',
+  button: { label: 'Run now', asks: true },
   http: 'POST /schedules/{id}/run',
   cli: { ...commandOf('run'), note: 'Exit code 1: it failed.' },
   output: z.object({ id: z.string(), sendAt: time }),

@@ -3,7 +3,7 @@ import { forgotten } from '../campaign/forgotten.js';
 import { type FoundRecipient, foundRecipient } from '../campaign/recipient-views.js';
 import { suppressionOperation } from '../campaign/suppression.js';
 import { allLanes, byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
-import { country } from './campaign-members.js';
+import { COUNTRY_FLAG, country } from './campaign-members.js';
 import { call, page, rows } from './operation.js';
 import { count, LANE_FLAG, laneName, longList, onlyOfLane } from './schemas.js';
 
@@ -36,8 +36,12 @@ const LIST = {
 /** A change of a list. */
 const CHANGE = { tag: 'Numbers', access: byLane, input: numberList, list: 'numbers' } as const;
 const CHANGE_COMMAND = {
-  flags: { ...LIST, reason: { value: 'text', about: 'why, for the record of the change' } },
-  byHand: 'its numbers may come from standard input',
+  arguments: { numbers: 'in any format; - reads them from standard input, one per line' },
+  flags: {
+    country: COUNTRY_FLAG,
+    ...LIST,
+    reason: { value: 'text', about: 'why, for the record of the change' },
+  },
 } as const;
 const OWN_LANES = 'A key that is limited to lanes changes only the lists of its lanes.';
 
@@ -106,11 +110,11 @@ export const forgetNumber = call({
     usage: 'forget <number>',
     arguments: { number: 'in any format; - reads it from standard input' },
     flags: {
+      country: COUNTRY_FLAG,
       keepSuppressed: { about: 'keep a keyed digest of the number, so that no campaign ever sends to it' },
     },
     asks: true,
     examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --keep-suppressed'],
-    byHand: 'its number may come from standard input',
   },
   input: z.strictObject({
     number: z.string().min(1).max(100).describe('In any common spelling'),
@@ -133,6 +137,7 @@ export const addSuppressions = call({
   httpNote: `${OWN_LANES} Each key may suppress a limited number of numbers, which is set when the key is created.`,
   scope: 'send',
   audit: 'suppression.add',
+  button: { label: 'Suppress', asks: true },
   http: 'POST /suppressions',
   cli: {
     ...CHANGE_COMMAND,
@@ -160,6 +165,7 @@ export const removeSuppressions = call({
   httpNote: OWN_LANES,
   scope: 'operate',
   audit: 'suppression.remove',
+  button: { label: 'Lift', asks: true },
   http: 'POST /suppressions/remove',
   cli: {
     ...CHANGE_COMMAND,
@@ -244,6 +250,7 @@ export const undoSuppressionOperation = call({
   bucket: 'control',
   access: bySuppressionOperation,
   audit: 'suppression.undo',
+  button: { asks: true },
   http: 'POST /suppressions/operations/{id}/undo',
   cli: {
     usage: 'suppress undo <id>',

@@ -1,4 +1,3 @@
-import { stringify } from 'csv-stringify';
 import { ownColumns } from '../campaign/own-files.js';
 import type { ReportRow } from '../campaign/recipient-views.js';
 import { SEPARATORS, type Separator } from '../campaign/separators.js';
@@ -39,6 +38,7 @@ export async function* excelReport(
   const times = [`sent at (${zone})`, `updated at (${zone})`];
   const more = [...times, 'reference', 'request id', 'service status', 'service code', 'line'];
   const own = ownColumns('report', columns, more);
+  const { stringify } = await import('csv-stringify');
   const csv = stringify({
     bom: true,
     delimiter: SEPARATORS[separator],

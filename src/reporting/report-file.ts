@@ -1,5 +1,4 @@
 import { pipeline } from 'node:stream/promises';
-import { stringify } from 'csv-stringify';
 import type { ReportRow } from '../campaign/recipient-views.js';
 import { spreadsheetSafe } from '../campaign/spreadsheet.js';
 import { jsonText } from '../campaign/visible-text.js';
@@ -35,6 +34,7 @@ export async function* formatReport(
     return;
   }
   const { first, all } = await firstOf(rows);
+  const { stringify } = await import('csv-stringify');
   const csv = stringify({ header: true, columns: [...COLUMNS, ...valueColumns(first)] });
   // An error in `rows` destroys `csv`, so the loop below throws it.
   pipeline(escapedRows(all), csv).catch(() => {});

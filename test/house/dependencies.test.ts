@@ -78,8 +78,8 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
 const ISOLATED: Readonly<Record<string, readonly string[]>> = {
   // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
   'tools/simulator': ['base/clock', 'base/host-header'],
-  // It is loaded by browsers; test/surfaces/console says which modules of the engine its bundle may have.
-  'surfaces/console': ['campaign'],
+  // It is loaded by browsers; test/surfaces/console says which modules of the other rooms its bundle may have.
+  'surfaces/console': ['campaign', 'operations'],
 };
 
 /** Libraries that only some folders may import. */

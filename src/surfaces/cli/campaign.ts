@@ -3,6 +3,7 @@ import type { Resolution } from '../../app/volley.js';
 import { EXIT } from '../../base/exit-codes.js';
 import { moment, until } from '../../base/moments.js';
 import type { FoundRecipient } from '../../campaign/recipient-views.js';
+import { RESOLVED } from '../../campaign/resolutions.js';
 import type { CampaignStatus } from '../../campaign/views.js';
 import { LAST, withCampaign } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
@@ -50,12 +51,6 @@ function unknownLines({ clock }: Context, { id, zone, unknownOutcomes }: Campaig
   const more = unknownOutcomes.length > UNKNOWN_SHOWN ? ['  … and more; --json shows up to 100'] : [];
   return [`Requests with an unknown outcome; to settle them: volley resolve ${id}`, ...lines, ...more];
 }
-
-const RESOLVED = {
-  resend: 'will be sent again',
-  abandon: 'given up',
-  accepted: 'counted as sent, without a delivery report',
-} as const satisfies Record<Resolution['as'], string>;
 
 type ResolveOptions = { readonly [As in Resolution['as']]?: boolean } & { readonly request?: string };
 

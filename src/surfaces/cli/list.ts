@@ -1,82 +1,12 @@
-import type { Command } from 'commander';
 import type { Volley } from '../../app/volley.js';
 import { minute, moment, shortMoment } from '../../base/moments.js';
-import type { CampaignState } from '../../campaign/campaign.js';
-import type { ListFilters } from '../../campaign/list-filters.js';
 import type { CampaignStatus } from '../../campaign/views.js';
-import { dateOf } from '../../operations/schemas.js';
-import { HOW_TO_CREATE } from './commands/action.js';
-import type { Answer, Context } from './context.js';
-import { withLocalVolley } from './open.js';
 import { percentOf, settledOf, wantedOf } from './progress.js';
-import { columnsOf, rowsOf } from './terminal.js';
 import { compact, counted, cut, grouped, money, oneLine, type Table, table } from './text.js';
 
-/** Which campaigns `volley list` shows. Times in ms since the epoch. */
-interface ListOptions extends ListFilters {
-  readonly state?: CampaignState;
-  readonly lane?: string;
-  readonly idempotencyKey?: string;
-  readonly createdFrom?: number;
-  readonly createdBefore?: number;
-  readonly limit: number;
-  readonly cursor?: string;
-  readonly json?: boolean;
-}
-
-/** `volley list` */
-export function list(
-  context: Context,
-  { lane, json: _json, ...filters }: ListOptions,
-  command: Pick<Command, 'getOptionValueSource'>,
-): Promise<Answer> {
-  return withLocalVolley(context, async (volley) => {
-    const { limit, cursor, ...chosen } = filters;
-    const wanted = {
-      ...chosen,
-      createdFrom: dateOf(chosen.createdFrom),
-      createdBefore: dateOf(chosen.createdBefore),
-      lanes: lane === undefined ? undefined : [lane],
-    };
-    const { campaigns, nextCursor } = await pageOf(volley, { ...wanted, limit, cursor });
-    const json = { campaigns, nextCursor };
-    if (context.json) return { json, lines: [] };
-    const rest = nextCursor === null ? NO_MORE : await volley.count({ ...wanted, cursor: nextCursor });
-    const isFiltered = [lane, ...Object.values(chosen)].some((value) => value !== undefined);
-    if (campaigns.length === 0) {
-      const none = isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`;
-      return { json, lines: [none] };
-    }
-    const { clock, stdout } = context;
-    // Who asks for a number of campaigns gets it, and may scroll.
-    const isChosen = command.getOptionValueSource('limit') === 'cli';
-    const height = isChosen ? undefined : rowsOf(stdout);
-    const look = { now: clock(), width: columnsOf(stdout), height };
-    return { json, lines: newestLines(campaigns, rest, look) };
-  });
-}
-
-/** A page of the wanted length: the library returns a shorter one when it has read many campaigns. */
-async function pageOf(
-  volley: Volley,
-  {
-    limit,
-    cursor: first,
-    ...wanted
-  }: NonNullable<Parameters<Volley['page']>[0]> & { readonly limit: number },
-): Promise<Awaited<ReturnType<Volley['page']>>> {
-  const campaigns: CampaignStatus[] = [];
-  for (let cursor = first; ; ) {
-    const page = await volley.page({ ...wanted, cursor, limit: limit - campaigns.length });
-    campaigns.push(...page.campaigns);
-    if (page.nextCursor === null || campaigns.length >= limit)
-      return { campaigns, nextCursor: page.nextCursor };
-    cursor = page.nextCursor;
-  }
-}
-
 type Rest = Awaited<ReturnType<Volley['count']>>;
-const NO_MORE: Rest = { count: 0, isExact: true };
+/** Nothing follows. */
+export const NO_MORE: Rest = { count: 0, isExact: true };
 
 /** Below the list: the line about further campaigns, which may be broken in two, and the prompt of the shell. */
 const LINES_BELOW = 3;

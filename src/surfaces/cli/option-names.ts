@@ -1,6 +1,6 @@
 /** The options whose names the library uses in its messages: in backticks, such as `toColumn`. */
 const OPTIONS =
-  /`(accountBaseUrl|baseUrl|country|countryColumn|duplicates|from|except|sender|to|toColumn|window|zone)`/g;
+  /`(accountBaseUrl|again|baseUrl|country|countryColumn|duplicates|from|except|maxCost|sender|skipInvalid|to|toColumn|window|zone)`/g;
 
 /** Names the options of the command line in a message of the library: "set `toColumn`" becomes "use --to-column". */
 export function withOptions(message: string): string {
@@ -9,8 +9,8 @@ export function withOptions(message: string): string {
     (_, name: string) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
   );
   return flags.replace(
-    /\b([Ss])et (--[a-z-]+)(?: to `(\w+)`)?/g,
-    (_, initial: string, flag: string, value?: string) =>
-      [initial === 'S' ? 'Use' : 'use', flag, ...(value === undefined ? [] : [value])].join(' '),
+    /\b([Ss])et (--[a-z-]+)(?: to (?:`(\w+)`|"([\p{L}\p{N}_.-]+)"|("[^"]*")))?/gu,
+    (_, initial: string, flag: string, ...values: (string | undefined)[]) =>
+      [initial === 'S' ? 'Use' : 'use', flag, ...values.slice(0, 3).filter((value) => value)].join(' '),
   );
 }

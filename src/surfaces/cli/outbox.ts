@@ -1,7 +1,5 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { stringify } from 'csv-stringify';
 import type { Outbox } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
@@ -10,44 +8,24 @@ import type { ErrorItem } from '../../campaign/error-codes.js';
 import { rowProblem } from '../../campaign/error-item.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
 import { listed } from '../../campaign/listed.js';
-import type {
-  OutboxChange,
-  OutboxMessageStatus,
-  OutboxStatus,
-  PutResult,
-} from '../../campaign/outbox-views.js';
+import type { OutboxChange, OutboxMessageStatus, OutboxStatus } from '../../campaign/outbox-views.js';
 import { PUT_OUTCOMES } from '../../campaign/outbox-views.js';
-import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
 import { stateLabel } from '../../campaign/state-labels.js';
-import { jsonText } from '../../campaign/visible-text.js';
-import { cancelMessage, cancelMessages, getMessage, putMessage } from '../../operations/messages.js';
+import { cancelMessage, cancelMessages, getMessage } from '../../operations/messages.js';
 import { getOutbox } from '../../operations/outboxes.js';
-import { stillRunning } from './answers/outboxes.js';
+import { stillRunning } from '../../operations/words.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
 import { destinationOf, via } from './destination.js';
 import { badInput, CliError } from './errors.js';
-import { openListFile, readNumbers } from './input.js';
+import { openListFile } from './input.js';
 import { type Setting, withLocalVolley } from './open.js';
 import { requireTerminal, runCall } from './run-operation.js';
 import { counted, grouped, oneLine } from './text.js';
 import { windowText } from './window-text.js';
 
-interface CreateOptions extends CampaignFlags<'outbox'> {
-  sendRule?: string;
-  zone?: string;
-  late?: string;
-}
-
 interface OutboxOptions {
   lane?: string | undefined;
-}
-
-interface PutOptions extends OutboxOptions {
-  set?: Readonly<Record<string, string>>;
-  sendAt?: string;
-  version?: number;
-  reference?: string;
 }
 
 /** Invalid lines that people see; `--json` has the first 100. */
@@ -66,27 +44,10 @@ function withOutbox<Result>(
   );
 }
 
-/** `volley outbox create` */
-export function create(context: Context, name: string, options: CreateOptions): Promise<Answer> {
-  const { sendRule, zone, late } = options;
-  return withLocalVolley(context, async (volley, setting) => {
-    const { outcome, outbox } = await volley.outboxes.create({
-      ...fieldsFrom('outbox', options),
-      name,
-      sendRule,
-      zone,
-      late,
-    });
-    const destination = destinationOf(setting, outbox.lane);
-    const first =
-      outcome === 'created'
-        ? `Outbox ${name} is ready and sends${via(destination)}. To send a message, see: volley outbox put --help`
-        : `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${outbox.state === 'closed' ? ' It is closed and accepts no new messages.' : ''}`;
-    return { json: { outcome, ...outbox, destination }, lines: [first] };
-  });
-}
-
-interface SetFlags extends Partial<CreateOptions> {
+interface SetFlags extends Partial<CampaignFlags<'outbox'>> {
+  sendRule?: string;
+  zone?: string;
+  late?: string;
   value?: Readonly<Record<string, string>>;
   preview?: boolean;
   yes?: boolean;
@@ -209,49 +170,6 @@ function messageLines(
   ];
 }
 
-/** `volley outbox put` */
-export async function put(
-  context: Context,
-  name: string,
-  id: string,
-  typed: string,
-  { set, lane, sendAt, version, reference }: PutOptions,
-): Promise<Answer> {
-  const [to = ''] = await readNumbers(context, [typed]);
-  const message = { ...set, to, sendAt, version, reference };
-  return runCall(
-    context,
-    putMessage,
-    { name, lane, id, message },
-    async (run, { volley, setting, lanes = [] }) => {
-      const result = await run();
-      const { zone } = await volley.outbox(name, { lanes }).status();
-      const destination = destinationOf(setting, lanes[0] ?? '');
-      return {
-        json: { ...result, destination },
-        lines: [putLine(result, zone, destination, context.clock()), ...result.warnings.map(oneLine)],
-      };
-    },
-  );
-}
-
-const DONE = {
-  created: 'is stored.',
-  updated: 'is changed.',
-  unchanged: 'was stored already; nothing was changed.',
-} as const;
-
-function putLine(
-  { id, outcome, sendAt }: PutResult,
-  zone: string | null,
-  destination: string | null,
-  now: number,
-): string {
-  const at =
-    sendAt === null ? '' : ` It is due at ${moment(Date.parse(sendAt), now, zone)}${via(destination)}.`;
-  return `Message ${oneLine(id)} ${outcome === 'refused' ? 'is not changed.' : DONE[outcome]}${at}`;
-}
-
 /** `volley outbox import` */
 export async function importList(
   context: Context,
@@ -360,56 +278,4 @@ async function cancelAll(
         : `${counted(done.cancelled, 'message')} will never be sent`;
     return { json: done, lines: [`Outbox ${name}: ${cancelled}.${stillRunning(done.inFlight)}`] };
   });
-}
-
-const COLUMNS = [
-  'id',
-  'state',
-  'sendAt',
-  'version',
-  'to',
-  'reference',
-  'values',
-  'text',
-  'campaign',
-  'sentAt',
-  'requestId',
-  'reason',
-  'serviceStatus',
-  'serviceCode',
-];
-
-/** `volley outbox report` */
-export function report(context: Context, name: string, options: OutboxOptions): Promise<Answer | undefined> {
-  return withOutbox(context, name, options, async (outbox) => {
-    const messages = outbox.report();
-    const { stdout, json } = context;
-    if (json) {
-      for await (const message of messages) stdout.write(`${jsonText(message)}\n`);
-      return undefined;
-    }
-    await pipeline(safeRows(messages), stringify({ header: true, columns: COLUMNS }), async (chunks) => {
-      for await (const chunk of chunks) stdout.write(String(chunk));
-    });
-    return undefined;
-  });
-}
-
-const forSpreadsheet = (text: string | null): string => spreadsheetSafe(text ?? '');
-
-async function* safeRows(messages: AsyncIterable<OutboxMessageStatus>) {
-  for await (const message of messages) {
-    const { id, reference, values, text, reason, requestId, serviceStatus, serviceCode } = message;
-    yield {
-      ...message,
-      id: forSpreadsheet(id),
-      reference: forSpreadsheet(reference),
-      values: values === null ? '' : jsonText(values),
-      text: forSpreadsheet(text),
-      reason: forSpreadsheet(reason),
-      requestId: forSpreadsheet(requestId),
-      serviceStatus: forSpreadsheet(serviceStatus),
-      serviceCode: forSpreadsheet(serviceCode),
-    };
-  }
 }

@@ -7,7 +7,7 @@ import { rowProblem } from '../../campaign/error-item.js';
 import { fieldsFrom } from '../../campaign/field-sets.js';
 import { listed } from '../../campaign/listed.js';
 import type { InvalidCode, InvalidGroup, PlannedCost, Preview } from '../../campaign/preview-views.js';
-import { REPEATED, refusalOfList } from '../../campaign/refusal.js';
+import { countryRemedy, REPEATED, refusalOfList } from '../../campaign/refusal.js';
 import { type CampaignInput, localZone } from '../../intake/import/campaign-input.js';
 import { countryText } from '../../intake/import/number-countries.js';
 import { listenForStop } from '../lifecycle.js';
@@ -19,7 +19,7 @@ import { interrupted } from './errors.js';
 import { openListFile } from './input.js';
 import { type SettingWithoutRedis, withLocalVolleyOr } from './open.js';
 import { withOptions } from './option-names.js';
-import { countryFlag, FIX, unpricedList } from './refusal.js';
+import { fixOf, unpricedList } from './refusal.js';
 import {
   leftOutBefore,
   renderSentBefore,
@@ -134,7 +134,7 @@ function refusalText(seen: Preview): string | null {
   if (refusal === null) return null;
   const { code } = refusal;
   const reason = code === 'repeated' ? REPEATED : refusalOfList(code, seen);
-  return `${reason}. ${FIX[code](seen)}`;
+  return `${reason}. ${fixOf(code, seen)}`;
 }
 
 /** The library's input for a list and its options. */
@@ -322,10 +322,12 @@ function renderRepeats({ repeats }: Preview, count: number): string[] {
 /** Rows with the same reason share a line if there are more of them. */
 const FEW = 3;
 
+const inFlow = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
 /** What rows with the same reason lack, for one line about all of them. */
 const LACKING = {
   noCountry: (group) =>
-    `${counted(group.count, 'number has', 'numbers have')} no calling code; add ${countryFlag(group)}`,
+    `${counted(group.count, 'number has', 'numbers have')} no calling code; ${withOptions(inFlow(countryRemedy(group)))}`,
   noNumber: ({ count }) => `${counted(count, 'row has', 'rows have')} no number`,
   noValue: ({ count, column }) =>
     `${counted(count, 'row is', 'rows are')} empty, but the message uses {{${oneLine(column ?? '')}}}`,

@@ -1,34 +1,18 @@
 import { pipeline } from 'node:stream/promises';
 import type { Volley } from '../../app/volley.js';
 import { EXIT } from '../../base/exit-codes.js';
-import { moment } from '../../base/moments.js';
 import type { NoRecords } from '../../call-records/fetch.js';
-import type { RecordsInput } from '../../call-records/input.js';
 import type { RecordsDownload } from '../../call-records/open-file.js';
-import type { RecordsState } from '../../call-records/states.js';
 import type { RecordsRequest } from '../../call-records/view.js';
 import { asSentence } from '../../campaign/errors.js';
-import { requestRecords, resolveRecords } from '../../operations/records.js';
-import { lastDayWarning, requestAnswer, stateText } from './answers/records.js';
+import { lastDayWarning, type RequestOptions, requested, stateText } from './answers/records.js';
 import { LAST, recordsId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';
 import { badInput, CliError } from './errors.js';
-import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { withRecords } from './records-service.js';
-import { runCall } from './run-operation.js';
-import { columnsOf, createLivePicture } from './terminal.js';
-import { counted, grouped, oneLine, table } from './text.js';
-
-interface RequestOptions {
-  from?: string;
-  to?: string;
-  set?: Readonly<Record<string, string>>;
-  globalMobile?: true | readonly string[];
-  key?: string;
-  again?: boolean;
-  lane?: string;
-}
+import { createLivePicture } from './terminal.js';
+import { counted, grouped, oneLine } from './text.js';
 
 interface FileOptions {
   out: string;
@@ -41,50 +25,6 @@ type Write = (chunks: AsyncIterable<Uint8Array>) => Promise<void>;
 const TRIES = 3;
 const DRAW_EVERY_MS = 200;
 const STDOUT = '-';
-
-/** `volley records request` */
-export async function request(context: Context, options: RequestOptions): Promise<Answer> {
-  const typed = { ...inputOf(options), again: options.again };
-  const answer = async (run: () => Promise<RecordsRequest>) => requestAnswer(await run(), context);
-  return runCall(context, requestRecords, typed, answer, withRecords);
-}
-
-/** `volley records list` */
-export function list(
-  context: Context,
-  { state, lane, limit }: { state?: RecordsState; lane?: readonly string[]; limit: number },
-): Promise<Answer> {
-  return withLocalVolley(context, async ({ records }) => {
-    const requests = await records.list({ state, lanes: lane, limit });
-    const rows = requests.map((each) => [
-      each.id,
-      each.lane,
-      each.state,
-      `${each.from} to ${each.to}`,
-      moment(Date.parse(each.createdAt), context.clock()),
-      oneLine(each.reason ?? each.word ?? ''),
-    ]);
-    const heading = ['id', 'lane', 'state', 'days', 'created', 'note'];
-    const lines =
-      rows.length === 0 ? ['There are no requests.'] : table(heading, rows, columnsOf(context.stdout));
-    return { json: { requests }, lines };
-  });
-}
-
-/** `volley records resolve` */
-export async function resolve(
-  context: Context,
-  id: string,
-  { accepted, resend, abandon }: { accepted?: string; resend?: boolean; abandon?: boolean },
-): Promise<Answer> {
-  if (accepted === undefined && !resend && !abandon)
-    throw badInput('Choose one of --accepted, --resend, and --abandon.');
-  const resolution =
-    accepted === undefined ? { as: resend ? 'resend' : 'abandon' } : { as: 'accepted', serviceId: accepted };
-  const answer = async (run: () => Promise<RecordsRequest>) => requestAnswer(await run(), context);
-  // Only sending it needs the credentials of the service.
-  return runCall(context, resolveRecords, { id, resolution }, answer, resend ? withRecords : withLocalVolley);
-}
 
 /** `volley records download` */
 export async function download(
@@ -115,7 +55,7 @@ export async function fetch(
   if (typed !== undefined && (options.from !== undefined || options.to !== undefined)) {
     throw badInput('Give either the id of a request or the days of a new one.');
   }
-  const input = typed === undefined ? inputOf(options) : undefined;
+  const input = typed === undefined ? requested(options) : undefined;
   const save = await saver(context, options);
   return withRecords(context, async (volley, _setting, signal) => {
     const progress = showProgress(context);
@@ -153,13 +93,6 @@ export async function fetch(
       progress.end();
     }
   });
-}
-
-function inputOf({ from, to, set, globalMobile, key, lane }: RequestOptions): RecordsInput {
-  if (from === undefined || to === undefined) {
-    throw badInput('Give the first and the last day: --from 2026-01-01 --to 2026-01-31.');
-  }
-  return { lane, from, to, parameters: set, globalMobile, key };
 }
 
 /** The file of a request. Throws a CliError if there is none. */

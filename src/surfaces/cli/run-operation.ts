@@ -1,4 +1,5 @@
 import { pipeline } from 'node:stream/promises';
+import type { Command } from 'commander';
 import type { Volley } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
@@ -19,12 +20,14 @@ import {
   type Rows,
 } from '../../operations/operation.js';
 import { Refused } from '../../operations/outcomes.js';
-import type { CallAnswer as CallAnswerOf, Scene } from './answers/answer.js';
+import { doneOf } from '../../operations/words.js';
+import type { CallAnswer as CallAnswerOf, More, Opener, Questions, Scene, Typed } from './answers/answer.js';
 import { campaignId, keyId, recordsId, scheduleId, webhookId } from './campaign-id.js';
+import { OPERATION_COMMANDS } from './commands/operation-commands.js';
 import type { Answer, Context } from './context.js';
-import { badInput } from './errors.js';
+import { badInput, CliError } from './errors.js';
 import { onlyLane } from './only-lane.js';
-import { type Setting, withLocalVolley } from './open.js';
+import { withLocalVolley } from './open.js';
 import { outputFile } from './output-file.js';
 import { suppressionId } from './suppression-id.js';
 import { counted, oneLine } from './text.js';
@@ -52,15 +55,11 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
 interface Group {
   readonly operations: object;
   readonly answers: object;
-  /** Default: {@link withLocalVolley}. */
-  readonly open?: Opener;
+  readonly typed?: Typed;
+  readonly questions?: Questions;
+  /** How a command opens Volley; default: {@link withLocalVolley}. `typed`: the input of its operation. */
+  readonly opener?: (name: string, typed: Readonly<Record<string, unknown>>) => Opener;
 }
-
-/** Opens Volley for a command, and closes it. `signal`: aborted when the user interrupts the command. */
-export type Opener = <Result>(
-  context: Context,
-  use: (volley: Volley, setting: Setting<LocalConfig>, signal?: AbortSignal) => Promise<Result>,
-) => Promise<Result>;
 
 /** Where the rows of an operation go. */
 interface FileOptions {
@@ -84,36 +83,68 @@ export async function runOperation(
   args: readonly unknown[],
   format?: RowsFormat,
 ): Promise<Answer | undefined> {
-  const { operations, answers, open } = (await GROUPS[tag]?.()) ?? {};
+  const group: Partial<Group> = (await GROUPS[tag]?.()) ?? {};
+  const { operations, answers, typed: reads, questions, opener } = group;
   const operation: Operation = Object(operations)[name];
   const answer: unknown = Object(answers)[name];
-  const names = [...usage.matchAll(/[<[](\w+)[>\]]/g)].flatMap(([, argument]) => argument ?? []);
+  const names = [...usage.matchAll(/[<[]([\w-]+)(?:\.{3})?[>\]]/g)].map(([, argument = '']) =>
+    argument.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+  );
+  const called: Partial<Command> = Object(args[names.length + 1]);
   const { yes, json: _json, ...options }: Record<string, unknown> = Object(args[names.length]);
   const { out, force, ...others }: FileOptions & Record<string, unknown> = options;
   const given = operation.kind === 'rows' ? others : options;
-  const typed = { ...given, ...Object.fromEntries(names.map((each, at) => [each, args[at]])) };
+  const written = { ...given, ...Object.fromEntries(names.map((each, at) => [each, args[at]])) };
   const asks = flags.some((flag) => flag.flags.endsWith('--yes')) && yes !== true;
   if (asks) requireTerminal(context, usage.split(' ', 1).join());
   const write =
-    operation.kind === 'rows' ? await writerOf(context, typed, { out, force }, { name, format }) : undefined;
-  return perform(context, operation, { typed, asks, open }, async (scene, hooks) => {
+    operation.kind === 'rows'
+      ? await writerOf(context, written, { out, force }, { name, format })
+      : undefined;
+  const read = await reads?.[name]?.(written as never, context);
+  const typed = read ?? written;
+  const opening = { typed, isRead: read !== undefined, open: opener?.(name, typed) };
+  return perform(context, operation, opening, async (scene, hooks) => {
     const { volley, input } = scene;
+    const question = asks ? await questions?.[name]?.(scene as never) : null;
+    if (question && !(await context.confirm(question, 'nothing was changed')))
+      throw new CliError('declined', 'Nothing was changed.');
     switch (operation.kind) {
       case 'rows':
         return write?.(operation, operation.run(volley, input, hooks), scene, answer as RowsAnswer);
       case 'page': {
         const { items, nextCursor } = await itemsOf(operation, scene, hooks, given);
+        const more = { nextCursor, isLimitChosen: called.getOptionValueSource?.('limit') === 'cli' };
         return {
           json: { [operation.member]: items, nextCursor },
-          lines: await (answer as PageAnswer)(items, scene),
+          lines: context.json ? [] : await (answer as PageAnswer)(items, scene, more),
         };
       }
       case 'feed':
         throw new TypeError('no command follows events');
       default:
-        return (answer as CallAnswer)(() => resultOf(operation, scene, hooks), scene);
+        return answer === undefined
+          ? plainAnswer(name, await resultOf(operation, scene, hooks), input)
+          : (answer as CallAnswer)(() => resultOf(operation, scene, hooks), scene);
     }
   });
+}
+
+/** What people read about an operation that is the same on every surface, and the command that takes it back. */
+function plainAnswer(name: string, output: unknown, input: object): Answer {
+  const { text = () => '', back } = doneOf(name) ?? {};
+  return {
+    json: Object(output),
+    lines: [`${text(output, input)}${back === undefined ? '' : howTo(back, input)}`],
+  };
+}
+
+/** ` To resume it: volley resume ID` */
+function howTo(back: string, input: object): string {
+  const { usage = '', summary = '' } = OPERATION_COMMANDS.find(({ name }) => name === back) ?? {};
+  const { id, name = id, lane } = Object(input);
+  const command = `${usage.replace(/ <.*/, '')} ${name}${lane === undefined ? '' : ` --lane ${lane}`}`;
+  return ` To ${summary.replace(/ .*/, '')} it: volley ${command}`;
 }
 
 /** Throws if the command cannot ask before it runs. `word`: the command without its arguments. */
@@ -132,14 +163,15 @@ export function runCall<Row extends Call>(
   answer: CallAnswerOf<Row>,
   open?: Opener,
 ): Promise<Answer> {
-  return perform(context, row, { typed, asks: false, open }, (scene, hooks) =>
+  return perform(context, row, { typed, open }, (scene, hooks) =>
     answer(() => resultOf(row, scene, hooks) as never, scene as never),
   );
 }
 
 interface Opening {
   readonly typed: Readonly<Record<string, unknown>>;
-  readonly asks: boolean;
+  /** Whether the group has made the input of what was typed: the library then says best what is wrong with it. */
+  readonly isRead?: boolean;
   readonly open?: Opener | undefined;
 }
 
@@ -147,14 +179,16 @@ interface Opening {
 function perform<Result>(
   context: Context,
   operation: Operation,
-  { typed, asks, open = withLocalVolley }: Opening,
+  { typed, isRead = false, open = withLocalVolley }: Opening,
   use: (scene: Scene<never>, hooks: Hooks) => Promise<Result>,
 ): Promise<Result | Answer> {
   return open(context, async (volley, setting, signal) => {
-    const given = await inputOf(operation, volley, withLane(operation, volley, setting.config, typed));
+    const meant = withLane(operation, volley, setting.config, typed);
+    const given = await inputOf(operation, volley, meant, isRead);
     const { input, lanes, found } = await admit<never>(operation.access, null, volley, given as never);
     try {
-      return await use({ context, volley, setting, input, lanes, asks }, { lanes, found, signal });
+      const scene = { context, volley, setting, input, lanes, existed: false };
+      return await use(scene, { lanes, found, signal });
     } catch (error) {
       if (!(error instanceof NotDone)) throw error;
       const { code, message, detail } = error.refused;
@@ -176,11 +210,12 @@ class NotDone extends Error {
 
 async function resultOf(
   operation: Exclude<Operation, Page | Rows | Feed>,
-  { volley, input }: Scene<never>,
+  scene: Scene<never>,
   hooks: Hooks,
 ): Promise<unknown> {
-  const result = await operation.run(volley, input, hooks);
+  const result = await operation.run(scene.volley, scene.input, hooks);
   if (result instanceof Refused) throw new NotDone(result);
+  scene.existed = result instanceof Existing;
   return result instanceof Existing ? result.output : result;
 }
 
@@ -204,7 +239,11 @@ async function itemsOf(
 
 type CallAnswer = (run: () => Promise<unknown>, scene: Scene<never>) => Promise<Answer>;
 
-type PageAnswer = (items: readonly unknown[], scene: Scene<never>) => readonly string[];
+type PageAnswer = (
+  items: readonly unknown[],
+  scene: Scene<never>,
+  more: More,
+) => readonly string[] | Promise<readonly string[]>;
 
 interface RowsAnswer {
   readonly after?: (scene: Scene<never>) => Promise<{ json: object; lines: readonly string[] }>;
@@ -239,6 +278,7 @@ async function inputOf(
   { access, cli, input, kind }: Operation,
   volley: Volley,
   typed: Readonly<Record<string, unknown>>,
+  isRead: boolean,
 ): Promise<unknown> {
   const { limit, cursor, ...members } = typed;
   const given: Record<string, unknown> = kind === 'page' ? members : { ...typed };
@@ -251,6 +291,7 @@ async function inputOf(
   }
   const { data, error } = input.safeParse(given);
   if (error === undefined) return data;
+  if (isRead) return given;
   const [issue] = error.issues;
   const unknown = issue?.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
   const path = [...(issue?.path ?? []), ...unknown].map(String);

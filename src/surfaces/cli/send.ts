@@ -11,6 +11,7 @@ import { type CampaignInput, type EnqueueOutcome, localZone } from '../../intake
 import { checkRows } from '../../intake/import/check-rows.js';
 import { rowsOf } from '../../intake/import/read-list.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
+import { refusedCampaign } from '../../operations/refused-campaign.js';
 import { listenForStop } from '../lifecycle.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';
@@ -21,7 +22,7 @@ import { type InvalidFile, invalidFile } from './invalid-file.js';
 import { type Setting, withLocalVolley } from './open.js';
 import { withOptions } from './option-names.js';
 import { campaignInput, leftOut, lookOf, renderInvalid, renderPreview, renderWarnings } from './preview.js';
-import { FIX } from './refusal.js';
+import { fixOf } from './refusal.js';
 import { getsTwice, leftOutBefore, withOnlyNewAdvice, withTextWarnings } from './sent-before.js';
 import { mustBeInFuture, startTime } from './start-time.js';
 import { counted, money } from './text.js';
@@ -212,41 +213,12 @@ async function sampleInput(
 
 /** Why no campaign was created, and what to do. */
 function refusalOf(outcome: Extract<EnqueueOutcome, { outcome: 'refused' }>): CliError {
-  const { code, message, errors } = outcome;
-  const refused = (fix: string, details: object, lines: readonly string[] = []): CliError =>
-    new CliError(code, [`${asSentence(message)} Nothing was sent. ${fix}`, ...lines].join('\n'), {
-      errors,
-      ...details,
-    });
-  switch (outcome.code) {
-    case 'invalidRows': {
-      const { preview } = outcome;
-      const { invalid, rows } = preview;
-      return refused(FIX.invalidRows(preview), { invalid, rows }, renderInvalid(preview));
-    }
-    case 'differentTexts': {
-      const { differentTexts, repeats } = outcome.preview;
-      const different = repeats.filter(({ text }) => text === 'different');
-      return refused(FIX.differentTexts(), { differentTexts, repeats: different });
-    }
-    case 'noPrice': {
-      const { unpriced } = outcome.preview.cost ?? {};
-      return refused(FIX.noPrice(outcome.preview), { unpriced });
-    }
-    case 'overBudget': {
-      const { total, maxCost, currency } = outcome.preview.cost ?? {};
-      return refused(FIX.overBudget(), { total, maxCost, currency });
-    }
-    case 'repeated':
-    case 'conflict': {
-      const { campaign } = outcome;
-      return refused(`See \`volley status ${campaign}\`. ${FIX[outcome.code]()}`, { campaign });
-    }
-    case 'declined':
-      return new CliError('declined', 'Nothing was sent.');
-    default:
-      return outcome satisfies never;
-  }
+  const { code, message, campaign, preview } = outcome;
+  if (code === 'declined') return new CliError(code, 'Nothing was sent.');
+  const see = campaign === null ? '' : ` See \`volley status ${campaign}\`.`;
+  const text = `${asSentence(message)} Nothing was sent.${see} ${fixOf(code, preview)}`;
+  const rows = code === 'invalidRows' ? renderInvalid(preview) : [];
+  return new CliError(code, [text, ...rows].join('\n'), refusedCampaign(outcome).members);
 }
 
 /** Describes the campaign. With `wait` it follows the campaign to its end and shows progress. */

@@ -2,9 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSession } from '../../app/access/sessions.js';
 import type { Volley } from '../../app/volley.js';
 import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
-import { NotFoundError } from '../../campaign/errors.js';
 import { limitsAmong } from '../../campaign/limits.js';
-import { allowsLane, type Caller } from '../../operations/access.js';
+import type { Caller } from '../../operations/access.js';
 import { invalidKeyLimit, isWithin } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';
 import { requireOwnHost, requireOwnPage } from './own-site.js';
@@ -232,14 +231,4 @@ function revoked(): Problem {
     'unauthorised',
     'The API key was revoked, expired, or got a new secret while the request was in progress.',
   );
-}
-
-/** Whether a campaign exists on a lane that the key may use. */
-export async function allowsCampaign(volley: Volley, key: ApiKey, id: string): Promise<boolean> {
-  try {
-    return allowsLane(key, await volley.laneOf(id));
-  } catch (error) {
-    if (error instanceof NotFoundError) return false;
-    throw error;
-  }
 }

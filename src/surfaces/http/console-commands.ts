@@ -35,13 +35,15 @@ export const consoleCommands = (): Readonly<Record<string, object>> =>
   );
 
 function commandOf(operation: Operation, method: string, path: string): object {
-  const { summary, scope, access, outcomes = [] } = operation;
+  const { summary, description, scope, access, button, outcomes = [] } = operation;
   const { params, querystring, headers, body } = schemasOf(operation, method, path);
   return {
     title: summary,
     method,
     path: `/v1${path}`,
     scope,
+    ...(button && { button: { label: button.label, tone: button.tone } }),
+    ...(button?.asks && { question: description }),
     ...(access.rule === 'all' && { allLanes: true }),
     fields: {
       ...fieldsIn('query', querystring),

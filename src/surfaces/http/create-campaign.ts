@@ -1,14 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
-import type { Volley } from '../../app/volley.js';
 import { systemClock, within } from '../../base/clock.js';
-import type { ApiKey } from '../../campaign/api-key.js';
-import { asSentence } from '../../campaign/errors.js';
 import type { Preview } from '../../campaign/preview-views.js';
 import type { CampaignInput } from '../../intake/import/campaign-input.js';
-import type { CampaignRefusal, Upload } from '../../operations/operation.js';
-import type { Refused } from '../../operations/outcomes.js';
-import { allowsCampaign, apiKeyOf, requireActiveKey } from './access.js';
+import type { Upload } from '../../operations/operation.js';
+import { requireActiveKey } from './access.js';
 import {
   campaignRequest,
   idempotencyHeader,
@@ -17,7 +13,7 @@ import {
   readCampaign,
 } from './campaign-request.js';
 import type { ListMemory } from './list-memory.js';
-import { invalidMember, Problem, type ProblemOptions } from './problem.js';
+import { invalidMember, Problem } from './problem.js';
 import type { HttpOptions } from './routes.js';
 
 /** A request whose schema is that of campaigns. */
@@ -30,8 +26,6 @@ export interface CampaignReader {
   read(operation: Upload, request: FastifyRequest, reply: FastifyReply): Promise<CampaignInput>;
   /** Makes an app that closes wait for this. Returns the promise. */
   untilClosed<Result>(work: Promise<Result>): Promise<Result>;
-  /** The response to a campaign that was not created. */
-  refusal(request: FastifyRequest, refused: Refused<CampaignRefusal>): Promise<Problem>;
 }
 
 /** Reads campaigns with their lists, which takes more than a schema. */
@@ -67,7 +61,6 @@ export function campaignReader(
       };
     },
     untilClosed: finishBeforeClose(app),
-    refusal: (request, { detail }) => rejection(volley, apiKeyOf(request), detail),
   };
 }
 
@@ -105,69 +98,4 @@ function finishBeforeClose(app: FastifyInstance): <Result>(work: Promise<Result>
     work.then(remove, remove);
     return work;
   };
-}
-
-/** The response to a campaign that was not created. */
-async function rejection(volley: Volley, key: ApiKey, outcome: CampaignRefusal): Promise<Problem> {
-  /** Names the existing campaign if the key may see it. */
-  const existing = async (id: string) => ((await allowsCampaign(volley, key, id)) ? { campaign: id } : {});
-  switch (outcome.code) {
-    case 'invalidRows': {
-      const { invalid, rows } = outcome.preview;
-      return refused(outcome, invalidRowsFix(outcome.preview), { invalid, rows });
-    }
-    case 'differentTexts':
-      return refused(
-        outcome,
-        'Set `duplicates` to `keep` to send both messages, or to `first` to send only the first to each number',
-        { differentTexts: outcome.preview.differentTexts },
-      );
-    case 'noPrice':
-      return refused(outcome, 'Leave out the numbers without a price, or leave out `maxCost`', {
-        unpriced: outcome.preview.cost?.unpriced,
-      });
-    case 'overBudget': {
-      const { total, maxCost, currency } = outcome.preview.cost ?? {};
-      return refused(outcome, 'Raise `maxCost`, or shorten the list or the text', {
-        total,
-        maxCost,
-        currency,
-      });
-    }
-    case 'repeated':
-      return refused(outcome, 'To send it once more, set `again`', await existing(outcome.campaign));
-    case 'conflict':
-      return refused(
-        outcome,
-        'Repeat the original request, or use another key',
-        await existing(outcome.campaign),
-      );
-    case 'declined':
-      return new Problem('failed', 'The campaign was not created.');
-    default:
-      return outcome satisfies never;
-  }
-}
-
-/** `fix`: what a client of this API can do about it. */
-function refused(
-  { code, message, errors }: Exclude<CampaignRefusal, { code: 'declined' }>,
-  fix: string,
-  members: NonNullable<ProblemOptions['members']>,
-): Problem {
-  return new Problem(code, `${asSentence(message)} Nothing was sent. ${fix}`, { errors, members });
-}
-
-function countryFix({ country, countryColumn }: Preview['invalidGroups'][number]): string {
-  if (countryColumn !== null) return `Set \`countryColumn\` to ${JSON.stringify(countryColumn)}`;
-  return `Set \`country\`${country === null ? '' : ` to \`${country}\``}`;
-}
-
-function invalidRowsFix({ invalid, rows, invalidGroups }: Preview): string {
-  const national = invalidGroups.find(({ code }) => code === 'noCountry');
-  const fix =
-    national === undefined
-      ? 'Fix them'
-      : `${countryFix(national)}${national.count === invalid ? '' : ', and fix the others'}`;
-  return invalid === rows ? fix : `${fix}, or set \`skipInvalid\` to leave them out`;
 }

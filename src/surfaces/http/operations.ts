@@ -96,8 +96,7 @@ export const operations: Routes = (app, options, memory) => {
         if (operation.position !== undefined)
           return followed(operation, operation.position, acting, input, hooks);
         const result = await operation.run(acting, input, hooks);
-        if (result instanceof Refused)
-          throw new Problem(result.code, result.message, { members: result.members });
+        if (result instanceof Refused) throw refusedProblem(result);
         if (operation.creates !== undefined) return created(reply, operation.creates, result);
         const output = isShownWithoutRead(operation) ? redactedFor(key, result) : result;
         const version = operation.version?.(output);
@@ -140,7 +139,7 @@ export const operations: Routes = (app, options, memory) => {
         const campaign = await reader.read(operation, request, reply);
         const { acting, hooks, input } = await prepared(operation, request, reply, campaign);
         const result = await reader.untilClosed(operation.run(acting, input, hooks));
-        if (result instanceof Refused) throw await reader.refusal(request, result);
+        if (result instanceof Refused) throw refusedProblem(result);
         return operation.creates === undefined ? result : created(reply, operation.creates, result);
       }
       case 'file': {
@@ -196,6 +195,9 @@ function isReading({ scope, http }: Operation): boolean {
 function isShownWithoutRead({ scope }: Operation): boolean {
   return scope === 'status' || scope === 'operate';
 }
+
+const refusedProblem = ({ code, message, members }: Refused): Problem =>
+  new Problem(code, message, { members });
 
 /** Answers with what was created, or existed already. */
 function created<Output>(reply: FastifyReply, { at }: Creates<Output>, result: Output | Existing<Output>) {

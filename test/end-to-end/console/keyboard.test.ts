@@ -68,7 +68,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     await expect.poll(() => open.evaluate((link) => link === document.activeElement)).toBe(true);
     await keyboard.press('Enter');
     await enter(button(/^Pause$/));
-    await notices.getByText(/^Paused; \d+ still in flight\./).waitFor();
+    await notices.getByText(/^Campaign \w+ is paused\./).waitFor();
 
     await keyboard.press('g');
     await keyboard.press('o');

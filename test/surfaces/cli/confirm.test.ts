@@ -94,12 +94,12 @@ test('On a terminal, cancel shows what it cancels and asks first, unless --yes i
   const { output } = await cli.json(...send, '--yes', '--again');
   const { id } = output as { id: string };
   const kept = await asked('n', {}, 'cancel', id);
-  expect(kept.messages).toContain(`Campaign ${id} (list): 1 of 1 recipient would get no message.`);
-  expect(kept.messages).toContain('Cancel the messages to 1 recipient? This cannot be undone.');
-  expect(kept.messages).toContain('Nothing was cancelled.');
+  const question = '1 recipient will get no message. This cannot be undone. Cancel it?';
+  expect(kept.messages).toContain(`Campaign ${id} (list): ${question}`);
+  expect(kept.messages).toContain('Nothing was changed.');
   expect(kept.exit).toBe(1);
   const left = await asked(CTRL_C, {}, 'cancel', id);
-  expect(left.messages).toContain('Interrupted; nothing was cancelled.');
+  expect(left.messages).toContain('Interrupted; nothing was changed.');
   expect(left.exit).toBe(130);
   expect(await stateOf(id)).toMatchObject({ state: 'running' });
   const cancelled = await asked('y', {}, 'cancel', id);

@@ -44,7 +44,7 @@ test('With --max-cost, a number without a price is refused, and named with its l
   const refused = await british.volley('send', ...campaign, '--yes', '--max-cost', '50');
   expect([refused.exit, refused.stderr]).toEqual([
     2,
-    'volley: The number in line 4 has no price. Nothing was sent. Add its prefix to PRICE_FILE, set PRICE_PER_SEGMENT, or leave out --max-cost.\n',
+    'volley: The number in line 4 has no price. Nothing was sent. Leave out --max-cost, or the numbers without a price. PRICE_FILE and PRICE_PER_SEGMENT say what a segment costs.\n',
   ]);
   const seen = await british.volley('preview', ...campaign);
   expect(seen.stdout).toContain(

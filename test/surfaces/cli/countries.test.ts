@@ -38,7 +38,7 @@ test('A column with a cell that is no country is advised, and then names the row
   const advised = await volley('preview', 'doubtful.csv', ...text);
   expect([advised.exit, advised.stdout]).toEqual([
     2,
-    expect.stringMatching(/5 numbers have no calling code; add --country-column Land$/m),
+    expect.stringMatching(/5 numbers have no calling code; use --country-column Land$/m),
   ]);
   const { exit, stdout } = await volley('preview', 'doubtful.csv', ...text, '--country-column', 'Land');
   expect([exit, stdout]).toEqual([

@@ -49,7 +49,8 @@ test('Ids and references are printed without characters that control a terminal'
   for (const { stdout, stderr } of [put, csv, rows, one, unknown])
     expect(`${stdout}${stderr}`.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
   expect(csv.stdout).toContain('a\\u001b[31m\\u009b2J');
-  for (const { stdout } of [rows, one]) expect(JSON.parse(stdout)).toMatchObject({ id, reference });
+  expect(JSON.parse(rows.stdout)).toMatchObject({ rows: [{ id, reference }] });
+  expect(JSON.parse(one.stdout)).toMatchObject({ id, reference });
 });
 
 test('An outbox whose name several lanes use needs --lane, and the error lists the lanes', async () => {

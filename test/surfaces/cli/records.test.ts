@@ -56,7 +56,7 @@ test('request, status, download, and list work one by one', async () => {
   const downloaded = await volley('records', 'download', id, '--set', 'format=json', '--out', 'records.json');
   expect(downloaded.stdout).toMatch(/^Wrote/);
   const { stdout } = await volley('records', 'list', '--limit', '1');
-  expect(stdout).toMatch(new RegExp(`^id .*\\n${id}  default  downloaded  2026-01-01 to 2026-01-31`));
+  expect(stdout).toMatch(new RegExp(`^ID .*\\n${id}  default  downloaded  2026-01-01 to 2026-01-31`));
 });
 
 test('An unknown outcome has the exit code 3 and is resolved with the id of the service', async () => {

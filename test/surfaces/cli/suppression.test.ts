@@ -19,6 +19,7 @@ test('A change that changes nothing offers no undo, and a removal of nothing is 
   expect((await json('suppress', 'remove', to, '+447700900151', ...lane)).output).toEqual({
     removed: 0,
     operation: null,
+    lane: 'other',
   });
   expect((await volley('suppress', 'remove', to, '+447700900151')).stdout).toBe(
     'None of the numbers is on the list for all lanes, so nothing has changed.\n',

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Volley } from '../../../app/volley.js';
 import type { LocalConfig } from '../../../base/config/index.js';
 import type { Call, Command, Operation, Page, Rows } from '../../../operations/operation.js';
+import type { DONE } from '../../../operations/words.js';
 import type { Answer, Context } from '../context.js';
 import type { Setting } from '../open.js';
 
@@ -13,8 +14,39 @@ export interface Scene<Input> {
   readonly input: Input;
   /** The lanes on which it runs; undefined: all. */
   readonly lanes: readonly string[] | undefined;
-  /** Whether the command may ask before it runs. */
-  readonly asks: boolean;
+  /** Whether what a call should have created existed already; known when it has run. */
+  existed: boolean;
+}
+
+/**
+ * What a group makes of what was typed, by the names of its operations, where the arguments and flags are not the input of the operation: it may
+ * read a file, or standard input.
+ */
+export type Typed = Readonly<
+  Record<
+    string,
+    (
+      typed: never,
+      context: Context,
+    ) => Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>
+  >
+>;
+
+/** Opens Volley for a command, and closes it. `signal`: aborted when the user interrupts the command. */
+export type Opener = <Result>(
+  context: Context,
+  use: (volley: Volley, setting: Setting<LocalConfig>, signal?: AbortSignal) => Promise<Result>,
+) => Promise<Result>;
+
+/** What a group asks before operations whose commands ask, by their names; null if there is nothing to ask. */
+export type Questions = Readonly<Record<string, (scene: never) => Promise<string | null>>>;
+
+/** What follows the items of a list that people see. */
+export interface More {
+  /** Where the next items begin; null if there are none. */
+  readonly nextCursor: string | null;
+  /** Whether the number of items was typed. */
+  readonly isLimitChosen: boolean;
 }
 
 type InputOf<Row extends Operation> = z.output<Row['input']>;
@@ -29,7 +61,8 @@ export type CallAnswer<Row extends Call> = (
 type PageAnswer<Row extends Page> = (
   items: readonly z.output<Row['item']>[],
   scene: Scene<InputOf<Row>>,
-) => readonly string[];
+  more: More,
+) => readonly string[] | Promise<readonly string[]>;
 
 /** What people read when a list has been written, and what its JSON has besides the rows. */
 interface RowsAnswer<Row extends Rows> {
@@ -47,15 +80,24 @@ type IsAnswered<Row, Tag> = Row extends Operation & { readonly tag: Tag }
     : false
   : false;
 
-/** The answer of every operation of a group with this tag, unless its command is written by hand. A missing one does not compile. */
+type AnswerOf<Row> = Row extends Call
+  ? CallAnswer<Row>
+  : Row extends Page
+    ? PageAnswer<Row>
+    : Row extends Rows
+      ? RowsAnswer<Row>
+      : never;
+
+/**
+ * The answer of every operation of a group with this tag, unless its command is written by hand. A missing one does not compile; an operation with
+ * a text of its own (operations/words.ts) needs none.
+ */
 export type Answers<Tag, Group> = {
   readonly [Name in keyof Group as IsAnswered<Group[Name], Tag> extends true
-    ? Name
-    : never]: Group[Name] extends Call
-    ? CallAnswer<Group[Name]>
-    : Group[Name] extends Page
-      ? PageAnswer<Group[Name]>
-      : Group[Name] extends Rows
-        ? RowsAnswer<Group[Name]>
-        : never;
+    ? Exclude<Name, keyof typeof DONE>
+    : never]: AnswerOf<Group[Name]>;
+} & {
+  readonly [Name in keyof Group as IsAnswered<Group[Name], Tag> extends true
+    ? Extract<Name, keyof typeof DONE>
+    : never]?: AnswerOf<Group[Name]>;
 };

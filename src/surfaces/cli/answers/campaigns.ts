@@ -2,25 +2,35 @@ import { moment, until } from '../../../base/moments.js';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
 import * as campaigns from '../../../operations/campaigns.js';
 import * as results from '../../../operations/results.js';
+import { dateOf } from '../../../operations/schemas.js';
+import { cancelWarning } from '../../../operations/words.js';
+import { HOW_TO_CREATE } from '../commands/action.js';
 import { destinationOf, via } from '../destination.js';
-import { CliError } from '../errors.js';
+import { NO_MORE, newestLines } from '../list.js';
 import { costText } from '../progress.js';
-import { columnsOf } from '../terminal.js';
-import { counted, cut, explanation, grouped, oneLine, table } from '../text.js';
+import { columnsOf, rowsOf } from '../terminal.js';
+import { counted, cut, explanation, oneLine, table } from '../text.js';
 import { noteIfNoWorkers } from '../watch.js';
-import type { Answers, Scene } from './answer.js';
+import type { Answers, Questions, Scene } from './answer.js';
 
 const operations = { ...campaigns, ...results };
 
 const answers: Answers<'Campaigns', typeof operations> = {
-  async pauseCampaign(run) {
-    const paused = await run();
-    const { id, inFlight } = paused;
+  async listCampaigns(found, { context: { clock, stdout }, volley, input, lanes }, more) {
+    if (found.length === 0) {
+      const isFiltered = Object.values(input).some((value) => value !== undefined);
+      return [isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`];
+    }
+    const { nextCursor: cursor, isLimitChosen } = more;
+    const { lane: _lane, ...wanted } = input;
+    const [createdFrom, createdBefore] = [dateOf(wanted.createdFrom), dateOf(wanted.createdBefore)];
     const rest =
-      inFlight === 0
-        ? 'No requests are in flight'
-        : `${counted(inFlight, 'request')} in flight will be finished`;
-    return { json: paused, lines: [`Campaign ${id} is paused. ${rest}. To resume it: volley resume ${id}`] };
+      cursor === null
+        ? NO_MORE
+        : await volley.count({ ...wanted, createdFrom, createdBefore, lanes, cursor });
+    // Who asks for a number of campaigns gets it, and may scroll.
+    const height = isLimitChosen ? undefined : rowsOf(stdout);
+    return newestLines(found, rest, { now: clock(), width: columnsOf(stdout), height });
   },
 
   async resumeCampaign(run, { context, volley, setting, input: { id } }) {
@@ -38,27 +48,6 @@ const answers: Answers<'Campaigns', typeof operations> = {
       json: { id, destination, state },
       lines: [`Campaign ${id}${via(destination)} ${done}. It ${next}.`],
     };
-  },
-
-  async cancelCampaign(run, scene) {
-    if (scene.asks) await confirmCancel(scene);
-    const done = await run();
-    const { id, cancelled, inFlight } = done;
-    const rest =
-      cancelled === 0 ? 'Nothing was left to send' : `${counted(cancelled, 'recipient')} will get no message`;
-    const running = cancelled + inFlight === 0 ? '' : `; ${counted(inFlight, 'request')} in flight`;
-    return { json: done, lines: [`Campaign ${id} is cancelled. ${rest}${running}.`] };
-  },
-
-  async deleteCampaign(run, { asks, context, volley, input: { id } }) {
-    if (asks) {
-      const { name, counts } = await volley.status(id);
-      const question = `Delete campaign ${id} (${cut(oneLine(name), 40)}) with ${counted(counts.total, 'recipient')}? This cannot be undone.`;
-      if (!(await context.confirm(question, 'nothing was deleted')))
-        throw new CliError('declined', 'Nothing was deleted.');
-    }
-    const done = await run();
-    return { json: done, lines: [`Campaign ${id} is deleted.`] };
   },
 
   getReport: {
@@ -91,29 +80,20 @@ const answers: Answers<'Campaigns', typeof operations> = {
   },
 };
 
-/** Asks whether to cancel an active campaign. Throws if the answer is no. */
-async function confirmCancel({ context, volley, input }: Scene<{ readonly id: string }>): Promise<void> {
-  const { id, name, state, counts } = await volley.status(input.id);
-  // Otherwise the command changes nothing, or explains why it cannot.
-  const { commands } = CAMPAIGN_STATE[state];
-  if (state === 'cancelled' || !commands.some((command) => command === 'cancel')) return;
-  const { planned, sending, total } = counts;
-  if (planned === 0) return;
-  const inFlight =
-    sending === 0
-      ? ''
-      : ` ${counted(sending, 'more is', 'more are')} in flight and may still get the message.`;
-  context.note(
-    `Campaign ${id} (${cut(oneLine(name), 40)}): ${grouped(planned)} of ${counted(total, 'recipient')} would get no message.${inFlight}`,
-  );
-  if (
-    await context.confirm(
-      `Cancel the messages to ${counted(planned, 'recipient')}? This cannot be undone.`,
-      'nothing was cancelled',
-    )
-  )
-    return;
-  throw new CliError('declined', 'Nothing was cancelled.');
-}
+const questions: Questions = {
+  async cancelCampaign({ volley, input }: Scene<{ readonly id: string }>) {
+    const { id, name, state, counts } = await volley.status(input.id);
+    // Otherwise the command changes nothing, or explains why it cannot.
+    const { commands } = CAMPAIGN_STATE[state];
+    const isActive = state !== 'cancelled' && commands.some((command) => command === 'cancel');
+    if (!isActive || counts.planned === 0) return null;
+    return `Campaign ${id} (${cut(oneLine(name), 40)}): ${cancelWarning(counts)} Cancel it?`;
+  },
 
-export { answers, operations };
+  async deleteCampaign({ volley, input: { id } }: Scene<{ readonly id: string }>) {
+    const { name, counts } = await volley.status(id);
+    return `Delete campaign ${id} (${cut(oneLine(name), 40)}) with ${counted(counts.total, 'recipient')}? This cannot be undone.`;
+  },
+};
+
+export { answers, operations, questions };

@@ -1,18 +1,31 @@
 import { differenceLine } from '../../../app/doctor/differences.js';
 import * as operations from '../../../operations/lanes.js';
+import { DONE } from '../../../operations/words.js';
+import type { Context } from '../context.js';
 import { differencesFrom } from '../differences.js';
 import { renderLane, storedLaneLines } from '../lane.js';
+import { settingsIn } from '../lane-file.js';
 import { counted } from '../text.js';
-import type { Answers } from './answer.js';
-
-/** What a lane does after it is resumed, by its state. */
-const NEXT: Readonly<Record<string, string>> = {
-  probing: ' It sends one request first, and the rest when the service accepts that one.',
-  recovering: ' It sends when its workers have reported again what they sent last.',
-};
+import type { Answers, Typed } from './answer.js';
 
 /** A removal that is refused is answered sooner. */
 const NOTE_AFTER_MS = 1_000;
+
+/** The settings of a lane come from a file, because the command line of a process is no secret. */
+const settingsOf = async (given: { readonly name: string; readonly file: string }, context: Context) => ({
+  ...(await settingsIn(context, given.file)),
+  name: given.name,
+});
+
+const typed: Typed = {
+  addLane: settingsOf,
+  setLane: settingsOf,
+  // Both a lane and the body of the request have a name.
+  renameLane: ({ name, newName }: { readonly name: string; readonly newName: string }) => ({
+    name,
+    to: { name: newName },
+  }),
+};
 
 const answers: Answers<'Lanes', typeof operations> = {
   async listLanes(run, { context, volley, setting }) {
@@ -28,23 +41,37 @@ const answers: Answers<'Lanes', typeof operations> = {
     };
   },
 
-  async holdLane(run, { input: { name } }) {
-    return {
-      json: await run(),
-      lines: [`Lane ${name} is held. To resume it: volley lane resume ${name}`],
-    };
-  },
-
   async resumeLane(run, { context, volley, setting, input: { name } }) {
     const resumed = await run();
     const differences = await differencesFrom(context, volley, setting.config);
     return {
       json: resumed,
       lines: [
-        `Lane ${name} is resumed.${NEXT[resumed.state] ?? ''}`,
+        DONE.resumeLane.text(resumed),
         ...differences.filter(({ lane }) => lane === name).map(differenceLine),
       ],
     };
+  },
+
+  async renameLane(run, { setting, input: { name, to } }) {
+    const isConfigured = setting.config.lanes.some((lane) => lane.name === to.name);
+    const next = isConfigured ? '' : ' Change its name in your settings, too, before you restart a process.';
+    return {
+      json: await run(),
+      lines: [`Lane ${name} is now called ${to.name}; its quota and campaigns stay with it.${next}`],
+    };
+  },
+
+  async addLane(run) {
+    const lane = await run();
+    const first = `Lane ${lane.name} is added; workers serve it within 5 seconds.`;
+    return { json: lane, lines: [first, ...storedLaneLines(lane)] };
+  },
+
+  async setLane(run) {
+    const lane = await run();
+    const first = `Lane ${lane.name} is changed; requests in flight finish, and new ones use the new settings.`;
+    return { json: lane, lines: [first, ...storedLaneLines(lane)] };
   },
 
   async getLaneSettings(run) {
@@ -71,4 +98,4 @@ const answers: Answers<'Lanes', typeof operations> = {
   },
 };
 
-export { answers, operations };
+export { answers, operations, typed };

@@ -1,14 +1,59 @@
 import { moment } from '../../../base/moments.js';
-import * as operations from '../../../operations/outboxes.js';
+import type { PutResult } from '../../../campaign/outbox-views.js';
+import * as messages from '../../../operations/messages.js';
+import * as outboxes from '../../../operations/outboxes.js';
+import type { Context } from '../context.js';
+import { destinationOf, via } from '../destination.js';
+import { readNumbers } from '../input.js';
 import { columnsOf } from '../terminal.js';
 import { counted, grouped, oneLine, table } from '../text.js';
-import type { Answers } from './answer.js';
+import type { Answers, Typed } from './answer.js';
 
-/** The end of a sentence about requests that are still running. */
-export const stillRunning = (inFlight: number): string =>
-  inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
+const operations = { ...outboxes, ...messages };
+
+interface PutOptions {
+  readonly name: string;
+  readonly id: string;
+  /** `-`: from standard input. */
+  readonly number: string;
+  readonly lane?: string;
+  readonly set?: Readonly<Record<string, string>>;
+}
+
+const typed: Typed = {
+  createOutbox: (given: Readonly<Record<string, unknown>>) => given,
+  async putMessage({ name, lane, id, number, set, ...members }: PutOptions, context: Context) {
+    const [to = ''] = await readNumbers(context, [number]);
+    return { name, lane, id, message: { ...set, to, ...members } };
+  },
+  // People read a table.
+  listMessages: (given: object) => ({ format: 'csv', ...given }),
+};
 
 const answers: Answers<'Outboxes', typeof operations> = {
+  async createOutbox(run, scene) {
+    const outbox = await run();
+    const { name, lane, state } = outbox;
+    const destination = destinationOf(scene.setting, lane);
+    const first = scene.existed
+      ? `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${state === 'closed' ? ' It is closed and accepts no new messages.' : ''}`
+      : `Outbox ${name} is ready and sends${via(destination)}. To send a message, see: volley outbox put --help`;
+    const outcome = scene.existed ? 'existing' : 'created';
+    return { json: { outcome, ...outbox, destination }, lines: [first] };
+  },
+
+  async putMessage(run, { volley, setting, context, input: { name }, lanes = [] }) {
+    const result = await run();
+    const { zone } = await volley.outbox(name, { lanes }).status();
+    const destination = destinationOf(setting, lanes[0] ?? '');
+    return {
+      json: { ...result, destination },
+      lines: [putLine(result, zone, destination, context.clock()), ...result.warnings.map(oneLine)],
+    };
+  },
+
+  listMessages: {},
+
   listOutboxes(outboxes, { context }) {
     const rows = outboxes.map(({ name, lane, state, zone, counts, nextDue }) => [
       name,
@@ -35,23 +80,6 @@ const answers: Answers<'Outboxes', typeof operations> = {
     return table(['ID', 'DUE', 'TO', 'REFERENCE'], rows, columnsOf(context.stdout));
   },
 
-  async pauseOutbox(run, { input: { name, lane } }) {
-    const paused = await run();
-    const resume = `volley outbox resume ${name}${lane === undefined ? '' : ` --lane ${lane}`}`;
-    return {
-      json: paused,
-      lines: [`Outbox ${name} is paused.${stillRunning(paused.inFlight)} To resume it: ${resume}`],
-    };
-  },
-
-  async resumeOutbox(run, { input: { name } }) {
-    return { json: await run(), lines: [`Outbox ${name} is resumed.`] };
-  },
-
-  async deleteOutbox(run, { input: { name } }) {
-    return { json: await run(), lines: [`Outbox ${name} is deleted.`] };
-  },
-
   async closeOutbox(run, { volley, lanes, input: { name } }) {
     const closed = await run();
     const { counts } = await volley.outbox(name, { lanes }).status();
@@ -60,4 +88,21 @@ const answers: Answers<'Outboxes', typeof operations> = {
   },
 };
 
-export { answers, operations };
+const DONE = {
+  created: 'is stored.',
+  updated: 'is changed.',
+  unchanged: 'was stored already; nothing was changed.',
+} as const;
+
+function putLine(
+  { id, outcome, sendAt }: PutResult,
+  zone: string | null,
+  destination: string | null,
+  now: number,
+): string {
+  const at =
+    sendAt === null ? '' : ` It is due at ${moment(Date.parse(sendAt), now, zone)}${via(destination)}.`;
+  return `Message ${oneLine(id)} ${outcome === 'refused' ? 'is not changed.' : DONE[outcome]}${at}`;
+}
+
+export { answers, operations, typed };

@@ -1,16 +1,77 @@
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
+import type { RecordsInput } from '../../../call-records/input.js';
 import type { RecordsState } from '../../../call-records/states.js';
 import type { RecordsRequest } from '../../../call-records/view.js';
 import { asSentence } from '../../../campaign/errors.js';
 import * as operations from '../../../operations/records.js';
 import type { Answer, Context } from '../context.js';
-import { withRecords as open } from '../records-service.js';
-import { oneLine } from '../text.js';
-import type { Answers } from './answer.js';
+import { badInput } from '../errors.js';
+import { withLocalVolley } from '../open.js';
+import { withRecords } from '../records-service.js';
+import { columnsOf } from '../terminal.js';
+import { oneLine, table } from '../text.js';
+import type { Answers, Opener, Typed } from './answer.js';
+
+/** What people say about a request for call records. */
+export interface RequestOptions {
+  readonly from?: string;
+  readonly to?: string;
+  readonly set?: Readonly<Record<string, string>>;
+  readonly globalMobile?: true | readonly string[];
+  readonly key?: string;
+  readonly again?: boolean;
+  readonly lane?: string;
+}
+
+/** The input of a new request. */
+export function requested({ from, to, set, globalMobile, key, lane }: RequestOptions): RecordsInput {
+  if (from === undefined || to === undefined)
+    throw badInput('Give the first and the last day: --from 2026-01-01 --to 2026-01-31.');
+  return { lane, from, to, parameters: set, globalMobile, key };
+}
+
+interface ResolveOptions {
+  readonly id: string;
+  readonly accepted?: string;
+  readonly resend?: boolean;
+  readonly abandon?: boolean;
+}
+
+const typed: Typed = {
+  requestRecords: (given: RequestOptions) => ({ ...requested(given), again: given.again }),
+  resolveRecords({ id, accepted, resend, abandon }: ResolveOptions) {
+    if (accepted !== undefined) return { id, resolution: { as: 'accepted', serviceId: accepted } };
+    if (resend || abandon) return { id, resolution: { as: resend ? 'resend' : 'abandon' } };
+    throw badInput('Choose one of --accepted, --resend, and --abandon.');
+  },
+};
+
+/** The credentials of the service are needed to ask it, and to send a request again. */
+const opener = (name: string, { resolution }: Readonly<Record<string, unknown>>): Opener =>
+  name === 'listRecords' || (name === 'resolveRecords' && Object(resolution).as !== 'resend')
+    ? withLocalVolley
+    : withRecords;
 
 const answers: Answers<'Call records', typeof operations> = {
+  requestRecords: async (run, { context }) => requestAnswer(await run(), context),
   getRecordsStatus: async (run, { context }) => requestAnswer(await run(), context),
+  resolveRecords: async (run, { context }) => requestAnswer(await run(), context),
+
+  async listRecords(run, { context: { clock, stdout } }) {
+    const { requests } = await run();
+    const rows = requests.map((each) => [
+      each.id,
+      each.lane,
+      each.state,
+      `${each.from} to ${each.to}`,
+      moment(Date.parse(each.createdAt), clock()),
+      oneLine(each.reason ?? each.word ?? ''),
+    ]);
+    const heading = ['ID', 'LANE', 'STATE', 'DAYS', 'CREATED', 'NOTE'];
+    const lines = rows.length === 0 ? ['There are no requests.'] : table(heading, rows, columnsOf(stdout));
+    return { json: { requests }, lines };
+  },
 };
 
 const fetchIt = (id: string): string[] => [
@@ -71,4 +132,4 @@ export function lastDayWarning({ to }: RecordsRequest): string {
   return `The last day, ${to}, was not over everywhere when the records were requested, so calls may be missing. Request the same days again later: Volley does not reuse this file then.`;
 }
 
-export { answers, open, operations };
+export { answers, opener, operations, typed };

@@ -103,24 +103,11 @@ const answers: Answers<'Schedules', typeof operations> = {
     };
   },
 
-  async pauseSchedule(run) {
-    const { id, state } = await run();
-    return {
-      json: { id, state },
-      lines: [`Schedule ${id} is paused. To resume it: volley schedule resume ${id}`],
-    };
-  },
-
   async resumeSchedule(run, { context }) {
     const schedule = await run();
     const { id, state, next } = schedule;
     const due = next === null ? '' : ` It is due next at ${timeIn(schedule, next, context)}.`;
     return { json: { id, state, next }, lines: [`Schedule ${id} is resumed.${due}`] };
-  },
-
-  async removeSchedule(run) {
-    const removed = await run();
-    return { json: removed, lines: [`Schedule ${removed.id} is removed. Its campaigns remain.`] };
   },
 };
 

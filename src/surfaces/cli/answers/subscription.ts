@@ -7,7 +7,7 @@ import type {
 } from '../../../engine/notifications/subscription-service.js';
 import * as operations from '../../../operations/subscription.js';
 import { badInput } from '../errors.js';
-import { withServiceVolley as open } from '../open.js';
+import { withServiceVolley } from '../open.js';
 import type { Answers } from './answer.js';
 
 /** The line that people read, and the exit code if it is not that of success. */
@@ -140,4 +140,7 @@ function foreign(url: string, lane: string): string {
   return `Lane ${lane}: another system’s subscription exists, at ${url}, and was left alone. Volley gets no notifications; workers poll the delivery status instead. To replace it: volley subscription create --lane ${lane} --force`;
 }
 
-export { answers, open, operations };
+/** All of them call the service. */
+const opener = () => withServiceVolley;
+
+export { answers, opener, operations };

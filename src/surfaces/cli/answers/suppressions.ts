@@ -1,14 +1,71 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { moment } from '../../../base/moments.js';
 import { describeActor } from '../../../campaign/actor.js';
 import type { SuppressionOperation } from '../../../campaign/suppression.js';
 import * as operations from '../../../operations/suppressions.js';
 import type { Context } from '../context.js';
+import { badInput } from '../errors.js';
+import { readNumbers, STDIN } from '../input.js';
 import { columnsOf } from '../terminal.js';
 import { counted, grouped, oneLine, table } from '../text.js';
-import type { Answers } from './answer.js';
+import type { Answers, Questions, Scene, Typed } from './answer.js';
+
+/** The numbers may come from standard input: then `ps` and the history of the shell do not show them. */
+const typed: Typed = {
+  async addSuppressions(given: { readonly numbers: readonly string[] }, context) {
+    const file = given.numbers.find(
+      (one) => !/^[+\d(]/.test(one) && one !== STDIN && existsSync(resolve(context.cwd, one)),
+    );
+    if (file !== undefined)
+      throw badInput(`This is a file: ${file}. To add the numbers in it: volley suppress import ${file}`);
+    return { ...given, numbers: await readNumbers(context, given.numbers) };
+  },
+  removeSuppressions: async (given: { readonly numbers: readonly string[] }, context) => ({
+    ...given,
+    numbers: await readNumbers(context, given.numbers),
+  }),
+  async forgetNumber(given: { readonly number: string }, context) {
+    const [number = ''] = await readNumbers(context, [given.number]);
+    return { ...given, number };
+  },
+};
 
 const answers: Answers<'Numbers', typeof operations> = {
   listSuppressions: {},
+
+  async addSuppressions(run, { input: { numbers } }) {
+    const done = await run();
+    const known = [...numbers].length - done.added;
+    return { json: done, lines: [addedText(done.added, known, '', done.operation)] };
+  },
+
+  async removeSuppressions(run, { input: { numbers } }) {
+    const done = await run();
+    const where = done.lane === null ? 'the list for all lanes' : `the list of lane ${done.lane}`;
+    const [, ...others] = numbers;
+    const none = others.length === 0 ? 'The number is not' : 'None of the numbers is';
+    const line =
+      done.operation === null
+        ? `${none} on ${where}, so nothing has changed.`
+        : `${counted(done.removed, 'number')} removed. To undo it: volley suppress undo ${done.operation}`;
+    return { json: done, lines: [line] };
+  },
+
+  async forgetNumber(run) {
+    const done = await run();
+    const { state, cancelled, erased, open, suppressed } = done;
+    const what = `${counted(cancelled, 'message')} cancelled; the number is erased in ${counted(erased, 'place')}`;
+    const rest = {
+      done: 'Nothing of it is left.',
+      waiting: `${counted(open, 'message')} ${open === 1 ? 'has' : 'have'} no final status yet: workers erase ${open === 1 ? 'it' : 'them'} then.`,
+      running: 'The search is not over: workers continue. To see its state, run the command again.',
+    }[state];
+    const after = suppressed
+      ? 'It stays suppressed for all lanes.'
+      : 'It is not suppressed: a new list may contain it.';
+    return { json: done, lines: [`${what}. ${rest} ${after}`] };
+  },
 
   listSuppressionOperations(found, { context }) {
     return found.length === 0 ? ['The suppression lists were never changed.'] : tableOf(context, found);
@@ -21,6 +78,16 @@ const answers: Answers<'Numbers', typeof operations> = {
     return { json: done, lines: [`Operation ${id} is undone: ${counted(done.changed, 'number')} ${what}.`] };
   },
 };
+
+/** What an addition did. One of numbers that are on the list already is recorded, but there is nothing to undo. */
+export function addedText(added: number, known: number, source: string, operation: string | null): string {
+  if (operation === null) return 'There are no numbers to add.';
+  if (added === 0) {
+    return `${known === 1 ? 'The number is' : 'All numbers are'} on the list already, so nothing has changed. Operation ${operation} records it: if you undo the earlier one, ${known === 1 ? 'it stays' : 'they stay'} on the list.`;
+  }
+  const already = known === 0 ? '' : `; ${grouped(known)} already on the list`;
+  return `${counted(added, 'number')} added${source}${already}. To undo it: volley suppress undo ${operation}`;
+}
 
 /** Changes of the lists, one on each line. */
 export function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOperation[]): string[] {
@@ -40,4 +107,9 @@ export function tableOf({ clock, stdout }: Context, operations: readonly Suppres
   return table(heading, rows, columnsOf(stdout));
 }
 
-export { answers, operations };
+const questions: Questions = {
+  forgetNumber: async ({ input: { number } }: Scene<{ readonly number: string }>) =>
+    `Cancel what is planned for ${number}, and erase it everywhere? This cannot be undone.`,
+};
+
+export { answers, operations, questions, typed };

@@ -4,7 +4,7 @@ import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
 import * as operations from '../../../operations/token.js';
 import type { Answer } from '../context.js';
-import { withServiceVolley as open } from '../open.js';
+import { withServiceVolley } from '../open.js';
 import { oneLine } from '../text.js';
 import type { Answers, Scene } from './answer.js';
 
@@ -75,4 +75,7 @@ async function renewed(run: () => Promise<operations.Renewal>, scene: OnLane, do
   }
 }
 
-export { answers, open, operations };
+/** All of them call the account service. */
+const opener = () => withServiceVolley;
+
+export { answers, opener, operations };

@@ -60,19 +60,6 @@ const answers: Answers<'Webhooks', typeof operations> = {
     return { json: made, lines: [made.secret] };
   },
 
-  async enableWebhook(run) {
-    const enabled = await run();
-    return { json: enabled, lines: [`Webhook ${enabled.id} is enabled.`] };
-  },
-
-  async disableWebhook(run) {
-    const disabled = await run();
-    return {
-      json: disabled,
-      lines: [`Webhook ${disabled.id} is disabled. To enable it: volley webhook enable ${disabled.id}`],
-    };
-  },
-
   async listFailedDeliveries(run, { context: { clock, stdout }, input: { id } }) {
     const { failed } = await run();
     const now = clock();
@@ -87,16 +74,6 @@ const answers: Answers<'Webhooks', typeof operations> = {
     const heading = ['ID', 'TYPE', 'LANE', 'RESULTS', 'GIVEN UP', 'REASON'];
     const none = `Webhook ${id} has refused no event.`;
     return { json: { failed }, lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(stdout)) };
-  },
-
-  async replayWebhook(run) {
-    const replayed = await run();
-    return { json: replayed, lines: [`${counted(replayed.replayedCount, 'event')} will be sent again.`] };
-  },
-
-  async removeWebhook(run) {
-    const removed = await run();
-    return { json: removed, lines: [`Webhook ${removed.id} is removed.`] };
   },
 };
 

@@ -30,7 +30,6 @@ export function addCampaignCommands(program: Command, context: Context): void {
       before: (command) => withOnlyNew(withFields(withList(command), context, 'preview')),
       action: action(context, () => import('../preview.js'), 'preview'),
     },
-    listCampaigns: { action: action(context, () => import('../list.js'), 'list') },
     getCampaign: {
       after: (command) => command.option('-w, --watch', 'show progress until the campaign is completed'),
       action: action(context, verbs, 'status'),

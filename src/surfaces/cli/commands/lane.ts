@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context.js';
-import { action, examples } from './action.js';
+import { examples } from './action.js';
 import { addOperations } from './operation.js';
 
 /** Adds the commands for lanes, in the order in which help lists them. */
@@ -10,11 +10,7 @@ export function addLaneCommands(program: Command, context: Context): void {
     .summary('add, change, hold, or remove a lane')
     .description('Adds, changes, holds, resumes, renames, or removes a lane.')
     .addHelpText('after', examples('lane hold default', 'lane resume default'));
-  addOperations(program, context, 'Lanes', {
-    addLane: { action: action(context, () => import('../store-lane.js'), 'add') },
-    setLane: { action: action(context, () => import('../store-lane.js'), 'set') },
-    renameLane: { action: action(context, () => import('../rename-lane.js'), 'rename') },
-  });
+  addOperations(program, context, 'Lanes');
 
   program
     .command('token')

@@ -3,6 +3,7 @@ import { parseWantedStatus, WANTED_STATUSES } from '../../../campaign/reported-s
 import type { OperationCommand } from '../../../operations/command-table.js';
 import type { Context } from '../context.js';
 import { examples } from './action.js';
+import { withCountry } from './campaign-flags.js';
 import { OPERATION_COMMANDS } from './operation-commands.js';
 import {
   dayOrMoment,
@@ -57,9 +58,13 @@ function addOperation(
   const command = (parent ?? program).command(words[0] ?? first);
   command.summary(row.summary).description(row.description);
   before?.(command);
-  for (const [argument, about] of Object.entries(row.arguments)) command.argument(argument, about, filled);
+  for (const [argument, about] of Object.entries(row.arguments)) {
+    if (argument.includes('...')) command.argument(argument, about);
+    else command.argument(argument, about, filled);
+  }
   for (const { flags, about, reads } of row.flags) {
     if (reads === undefined) command.option(flags, about);
+    else if (reads.as === 'country') withCountry(command);
     else if (reads.isRepeatable) command.option(flags, about, listOf(readerOf(reads, context)));
     else if (reads.isRequired) withRequired(command, flags, about, readerOf(reads, context));
     else command.option(flags, about, readerOf(reads, context), reads.usual);
@@ -109,7 +114,9 @@ function readerOf(
     case 'durationOrNever':
       return orNever(duration);
     case 'dayOrMoment':
-      return (text: string) => dayOrMoment(text, clock);
+      return (text: string) => new Date(dayOrMoment(text, clock)).toISOString();
+    case 'country':
+      throw new TypeError('withCountry reads it');
     default:
       return reads.as satisfies never;
   }

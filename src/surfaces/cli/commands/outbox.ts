@@ -33,7 +33,6 @@ export function addOutboxCommands(program: Command, context: Context): void {
             '{{name}} placeholders for values of the messages',
           ),
         }),
-      action: action(context, verbs, 'create'),
     },
     setOutbox: {
       before: (command) =>
@@ -75,7 +74,6 @@ export function addOutboxCommands(program: Command, context: Context): void {
             wholeNumber(0, Number.MAX_SAFE_INTEGER),
           )
           .option('--reference <text>', 'returned with the status and in the report', filled),
-      action: action(context, verbs, 'put'),
     },
     putMessages: {
       after: (command) =>
@@ -89,7 +87,6 @@ export function addOutboxCommands(program: Command, context: Context): void {
           .option('-y, --yes', 'with --all: do not ask'),
       action: action(context, verbs, 'cancel'),
     },
-    listMessages: { action: action(context, verbs, 'report') },
   });
 }
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { addOperations } from './operation.js';
-import { filled, namedValues, someNames, wholeNumber } from './option-values.js';
+import { filled, namedValues, someNames } from './option-values.js';
 
 const verbs = () => import('../records.js');
 
@@ -23,20 +23,13 @@ export function addRecordsCommands(program: Command, context: Context): void {
       after: (command) => withFile(withDays(command)),
       action: action(context, verbs, 'fetch'),
     },
-    requestRecords: { after: withDays, action: action(context, verbs, 'request') },
+    requestRecords: { after: withDays },
     downloadRecords: {
       after: (command) =>
         withFile(withParameters(command, 'a parameter that only the download uses (repeatable)')),
       action: action(context, verbs, 'download'),
     },
-    listRecords: {
-      after: (command) =>
-        command
-          .option('-l, --lane <lanes>', 'only requests of these lanes, separated by commas', someNames)
-          .option('--limit <count>', 'the most to show', wholeNumber(1, 10_000), 20),
-      action: action(context, verbs, 'list'),
-    },
-    resolveRecords: { after: withResolution, action: action(context, verbs, 'resolve') },
+    resolveRecords: { after: withResolution },
   });
 }
 

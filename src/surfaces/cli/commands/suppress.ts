@@ -7,7 +7,6 @@ import { addOperations } from './operation.js';
 import { filled } from './option-values.js';
 
 const verbs = () => import('../suppression.js');
-const NUMBERS = ['<numbers...>', 'in any format; - reads them from standard input, one per line'] as const;
 
 /** Adds the commands for numbers, in the order in which help lists them. */
 export function addNumberCommands(program: Command, context: Context): void {
@@ -25,15 +24,6 @@ export function addNumberCommands(program: Command, context: Context): void {
     findNumber: {
       before: (command) => withCountry(command.helpGroup('Campaigns:')),
       action: action(context, () => import('../campaign.js'), 'find'),
-    },
-    forgetNumber: { before: (command) => withCountry(command), action: action(context, verbs, 'forget') },
-    addSuppressions: {
-      before: (command) => withCountry(command.argument(...NUMBERS)),
-      action: action(context, verbs, 'add'),
-    },
-    removeSuppressions: {
-      before: (command) => withCountry(command.argument(...NUMBERS)),
-      action: action(context, verbs, 'remove'),
     },
   });
 

@@ -1,6 +1,6 @@
 import type { ErrorItem } from 'built/campaign/error-codes.js';
 import type { OperationRow } from 'built/operations/index.js';
-import type { Page, Upload } from 'built/operations/operation.js';
+import type { Button, Page, Upload } from 'built/operations/operation.js';
 import type { campaignRequest } from 'built/surfaces/http/campaign-request.js';
 import createClient from 'openapi-fetch';
 import type { z } from 'zod';
@@ -25,6 +25,9 @@ export interface Command {
   readonly method: string;
   readonly path: string;
   readonly scope: string;
+  readonly button?: Button;
+  /** What the dialog asks before it runs. Without a question and without fields, it runs at once. */
+  readonly question?: string;
   readonly allLanes?: true;
   readonly fields: Readonly<Record<string, Field>>;
 }

@@ -1,6 +1,7 @@
 import type { Preview } from 'built/campaign/preview-views.js';
+import { REPEATED, refusalOfList, remedyOf } from '../../../campaign/refusal.js';
 import { countryText } from './countries.js';
-import { counted, recipientsText } from './texts.js';
+import { capital, counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
 export const newTexts = {
@@ -64,20 +65,7 @@ export const newTexts = {
   skipInvalid: 'Leave out invalid rows, and send to the others',
   duplicates: 'If a number appears again with another text',
   duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },
-  /** What the server says, in the words of this page. */
-  inPage: (text: string) =>
-    text
-      .replace('set `duplicates` to `keep`', 'choose “send all” above')
-      .replace('or set `country`', 'or choose a country above')
-      .replace(', and name it in `countryColumn`', '')
-      .replace(
-        /or set `countryColumn`: (column ".*") contains countries/,
-        'or choose $1 above, which contains countries',
-      )
-      .replace('set `countryColumn`', 'choose that column above')
-      .replace(/ To name it, set `(?:toColumn|countryColumn)`.*$/, ' Choose it below.')
-      .replace('set `sender` or SENDER_ADDRESS', 'enter one above')
-      .replace(/ To refuse them, set NUMBER_KINDS.*$/, ''),
+  inPage,
   show: 'Show numbers',
 
   at: 'At a time',
@@ -116,12 +104,34 @@ export const newTexts = {
   existing: (_count: number) => 'This page has created the campaign already; nothing was sent again.',
   openIt: 'Open that campaign',
   again: 'Send it once more on purpose',
-  refusals: {
-    noRows: 'The list has no rows below its header.',
-    invalidRows: 'The list has invalid rows. Correct them, or leave them out.',
-    differentTexts: 'Numbers appear several times with different texts. Choose above what happens to them.',
-    noPrice: 'Numbers have no price.',
-    overBudget: 'The campaign costs more than it may.',
-    repeated: 'The same list, text, and sender became a campaign already. Nothing was sent.',
-  },
+  refusal: (code: Refusal, preview: Preview) =>
+    code === 'repeated'
+      ? `${capital(REPEATED)}. Nothing was sent.`
+      : inPage(`${capital(refusalOfList(code, preview))}. ${remedyOf(code, preview)}.`),
 } as const;
+
+type Refusal = NonNullable<Preview['refusal']>['code'];
+
+/** What the server and the library say, in the words of this page. */
+function inPage(text: string): string {
+  return text
+    .replace('set `duplicates` to `keep`', 'choose “send all” above')
+    .replace(
+      'Set `duplicates` to `keep` to send all messages, or set `duplicates` to `first`',
+      'Choose above to send all messages, or',
+    )
+    .replace(/Set `country(?:Column)?` to (?:`|")(.*?)(?:`|")/, 'Choose $1 above')
+    .replace('with `country`', 'above')
+    .replace('set `skipInvalid` to leave them out', 'leave them out above')
+    .replace(/`maxCost`/, 'the limit of the cost')
+    .replace('or set `country`', 'or choose a country above')
+    .replace(', and name it in `countryColumn`', '')
+    .replace(
+      /or set `countryColumn`: (column ".*") contains countries/,
+      'or choose $1 above, which contains countries',
+    )
+    .replace('set `countryColumn`', 'choose that column above')
+    .replace(/ To name it, set `(?:toColumn|countryColumn)`.*$/, ' Choose it below.')
+    .replace('set `sender` or SENDER_ADDRESS', 'enter one above')
+    .replace(/ To refuse them, set NUMBER_KINDS.*$/, '');
+}

@@ -21,7 +21,6 @@ export const listTexts = {
     why: (source: string, actor: string, reason: string | null) =>
       `${reason === null ? '' : `${reason}, `}from ${source}, by ${actor}`,
     elsewhere: 'by an operator of all lanes',
-    suppressQuestion: 'From now on, no campaign sends to this number. What is on its way still arrives.',
     outbox: (name: string) => `outbox ${name}`,
   },
   outboxes: {
@@ -43,10 +42,6 @@ export const listTexts = {
     changes: { add: 'added', remove: 'removed' },
     allLanes: 'all lanes',
     undone: (count: number) => `undone (${counted(count, 'number')})`,
-    undoQuestion: {
-      add: 'Its numbers leave the list, except those that another change added, too. Those stay until you remove them.',
-      remove: 'Its numbers are on the list again.',
-    },
   },
   keys: {
     title: 'Keys',
@@ -54,8 +49,6 @@ export const listTexts = {
     none: 'There are no keys.',
     allLanes: 'all',
     test: 'test key',
-    revokeQuestion: (name: string) =>
-      `All requests with the key ${name} are refused from now on, and its sessions end. This cannot be undone.`,
     cancelCampaigns: 'Also cancel its campaigns that have not ended',
   },
 } as const;

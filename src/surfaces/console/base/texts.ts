@@ -92,8 +92,6 @@ export const texts = {
     line: (line: number) => `line ${countText(line)}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',
-    cancelQuestion: (planned: number, sending: number) =>
-      `${recipientsText(planned)} will get no message.${sending > 0 ? ` ${recipientsText(sending)} in flight may still get it.` : ''} This cannot be undone.`,
   },
 
   unknown: {
@@ -182,7 +180,7 @@ const STATES: Readonly<Record<string, string>> = {
 export const wordsOf = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).replaceAll(/[-.]/g, ' ');
 
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A field, a column, or a heading by its name: `createdFrom` → `Created from`. */
 export const labelOf = (field: string): string => capital(wordsOf(field));

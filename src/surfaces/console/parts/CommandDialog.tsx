@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { doneOf } from '../../../operations/words.js';
 import { ApiError, call, commandOf, type Input, type Name } from '../base/api.js';
-import { COMMAND_TEXTS, type CommandTexts } from '../base/command-texts.js';
 import { staleBecause } from '../base/live.js';
 import { commandsRun } from '../base/loaded.js';
 import { mayRun } from '../base/session.js';
@@ -14,7 +14,7 @@ interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect
   readonly input: Input<Op>;
   /** The lane that it is about: a key that is limited to others does not see it. */
   readonly lane?: string | undefined;
-  /** In place of what the table of texts says. */
+  /** In place of what the row of the operation says. */
   readonly label?: string | undefined;
   readonly question?: string;
   /** What it acts on, such as the name of a row: the title of the dialog says it, and screen readers say it with the label. */
@@ -69,11 +69,11 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
 
 /** What stands on the button of a command, and what its dialog asks. */
 function wordsOf<Op extends Name>({ command, label, tone, question }: CommandProps<Op>) {
-  const words: CommandTexts<Op> = COMMAND_TEXTS[command] ?? {};
+  const { title, button, question: usual } = commandOf(command);
   return {
-    label: label ?? words.label ?? commandOf(command).title.replace(/ .*/, ''),
-    tone: tone ?? words.tone,
-    question: question ?? words.question,
+    label: label ?? button?.label ?? title.replace(/ .*/, ''),
+    tone: tone ?? button?.tone,
+    question: question ?? usual,
   };
 }
 
@@ -83,9 +83,10 @@ async function run<Op extends Name>(
   close?: () => void,
 ): Promise<void> {
   // The form has the fields of this operation.
-  const output = await call(command, { ...input, ...values } as Input<Op>);
+  const given = { ...input, ...values } as Input<Op>;
+  const output = await call(command, given);
   close?.();
-  notify(COMMAND_TEXTS[command]?.outcome?.(output) ?? texts.done(commandOf(command).title), 'good');
+  notify(doneOf(command)?.text(output, given) ?? texts.done(commandOf(command).title), 'good');
   commandsRun.value += 1;
 }
 

@@ -2,6 +2,7 @@ import type { CampaignStatus } from 'built/campaign/views.js';
 import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
 import { separatorIn } from '../../../campaign/separators.js';
+import { cancelWarning } from '../../../operations/words.js';
 import { liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
@@ -75,12 +76,7 @@ function Commands({ status }: { readonly status: CampaignStatus }) {
       )}
       {state === 'paused' && <CommandButton {...common} command="resumeCampaign" tone="primary" />}
       {accepted.includes('cancel') && state !== 'cancelled' && (
-        <CommandButton
-          {...common}
-          command="cancelCampaign"
-          about={name}
-          question={words.cancelQuestion(counts.planned, counts.sending)}
-        />
+        <CommandButton {...common} command="cancelCampaign" about={name} question={cancelWarning(counts)} />
       )}
       {mayRun('getReport', lane) && (
         <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>

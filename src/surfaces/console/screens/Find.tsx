@@ -117,7 +117,6 @@ function Suppressed({ suppressions, asked }: Output<'findNumber'> & { readonly a
             command="addSuppressions"
             input={{ ...numbers, ...(own && { lane: own }) }}
             about={<PhoneNumber number={number} />}
-            question={texts.suppressQuestion}
             fields={['reason']}
           />
         </p>

@@ -186,7 +186,6 @@ export const LISTS = {
           input={{ id }}
           lane={lane ?? undefined}
           about={changeOf(operation)}
-          question={listTexts.suppressions.undoQuestion[operation.change]}
         />
       ) : (
         <span class="quiet">{listTexts.suppressions.undone(undone.numberCount)}</span>
@@ -219,7 +218,6 @@ export const LISTS = {
         command="revokeKey"
         input={{ id }}
         about={`${name} (${id})`}
-        question={listTexts.keys.revokeQuestion(name)}
         fields={['cancelCampaigns']}
         shown={{ cancelCampaigns: { label: listTexts.keys.cancelCampaigns } }}
       />

@@ -45,7 +45,7 @@ export function SendStep(page: Page) {
   return (
     <>
       <Summary {...page} preview={preview} />
-      {refusal && <Refusal {...page} {...refusal} />}
+      {refusal && <Refusal {...page} {...refusal} preview={preview} />}
       <TestSend {...page} preview={preview} />
       <Form
         expect={{ count: recipientCount, label: texts.type(countText(recipientCount)) }}
@@ -110,10 +110,10 @@ function Summary({ preview, draft }: CheckedPage) {
 }
 
 /** Why the campaign is not sent, and what can be done. */
-function Refusal({ code, campaign, change }: Pick<Page, 'change'> & Refused) {
+function Refusal({ code, campaign, change, preview }: Pick<CheckedPage, 'change' | 'preview'> & Refused) {
   return (
     <p class="note bad row" role="status">
-      {texts.refusals[code]}
+      {texts.refusal(code, preview)}
       {campaign && <OpenIt id={campaign} />}
       {code === 'repeated' && (
         <button type="button" onClick={() => change({ again: true })}>

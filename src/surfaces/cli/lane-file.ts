@@ -2,44 +2,14 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { loadDotEnv, readProblem } from '../../base/config/index.js';
-import type { Answer, Context } from './context.js';
+import type { Context } from './context.js';
 import { badInput } from './errors.js';
-import { storedLaneLines } from './lane.js';
-import { withLocalVolley } from './open.js';
-
-/** `volley lane add` */
-export function add(context: Context, name: string, file: string): Promise<Answer> {
-  return store(context, 'add', name, file, 'added; workers serve it within 5 seconds');
-}
-
-/** `volley lane set` */
-export function set(context: Context, name: string, file: string): Promise<Answer> {
-  return store(
-    context,
-    'set',
-    name,
-    file,
-    'changed; requests in flight finish, and new ones use the new settings',
-  );
-}
-
-/** The library checks the fields, as it checks those of a lanes file. */
-async function store(
-  context: Context,
-  command: 'add' | 'set',
-  name: string,
-  file: string,
-  done: string,
-): Promise<Answer> {
-  const settings = await settingsIn(context, file);
-  return withLocalVolley(context, async ({ storedLanes }) => {
-    const lane = await storedLanes[command](name, settings);
-    return { json: lane, lines: [`Lane ${name} is ${done}.`, ...storedLaneLines(lane)] };
-  });
-}
 
 /** The fields of a lane. Those that name a variable, such as `apiKeyEnv`, get its value here. */
-async function settingsIn({ stdin, cwd, env }: Context, file: string): Promise<Record<string, unknown>> {
+export async function settingsIn(
+  { stdin, cwd, env }: Context,
+  file: string,
+): Promise<Record<string, unknown>> {
   let contents: string;
   try {
     contents = file === '-' ? await text(stdin) : readFileSync(resolve(cwd, file), 'utf8');

@@ -1,0 +1,78 @@
+import type { z } from 'zod';
+import { counted } from '../base/counted.js';
+import { RESOLVED } from '../campaign/resolutions.js';
+import type { OperationName, OperationRow } from './index.js';
+
+/*
+ * What people read when an operation is done, on the command line and in the console. The rows themselves need their schemas, which the console
+ * has not.
+ */
+
+type RowOf<Name> = Extract<OperationRow, { readonly name: Name }>;
+type OutputOf<Row> = Row extends { readonly output: infer Output extends z.ZodType }
+  ? z.output<Output>
+  : unknown;
+
+interface Done<Row extends OperationRow> {
+  readonly text: (output: OutputOf<Row>, input: z.output<Row['input']>) => string;
+  /** The operation that takes it back: the command line names its command. */
+  readonly back?: OperationName;
+}
+
+/** What a lane does after it is resumed, by its state. */
+const NEXT: Readonly<Record<string, string>> = {
+  probing: ' It sends one request first, and the rest when the service accepts that one.',
+  recovering: ' It sends when its workers have reported again what they sent last.',
+};
+
+/** The end of a sentence about requests that are still running. */
+export const stillRunning = (inFlight: number): string =>
+  inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
+
+/** What is asked before a campaign is cancelled, without the question itself. */
+export const cancelWarning = ({ planned, sending }: { planned: number; sending: number }): string =>
+  `${counted(planned, 'recipient')} will get no message.${sending === 0 ? '' : ` ${counted(sending, 'more is', 'more are')} in flight and may still get it.`} This cannot be undone.`;
+
+/** By the names of the operations. An operation that is not here needs an answer on the command line (surfaces/cli/answers). */
+export const DONE = {
+  pauseCampaign: {
+    text: ({ id, inFlight }) =>
+      `Campaign ${id} is paused. ${inFlight === 0 ? 'No requests are in flight' : `${counted(inFlight, 'request')} in flight will be finished`}.`,
+    back: 'resumeCampaign',
+  },
+  cancelCampaign: {
+    text({ id, cancelled, inFlight }) {
+      const rest =
+        cancelled === 0
+          ? 'Nothing was left to send'
+          : `${counted(cancelled, 'recipient')} will get no message`;
+      const running = cancelled + inFlight === 0 ? '' : `; ${counted(inFlight, 'request')} in flight`;
+      return `Campaign ${id} is cancelled. ${rest}${running}.`;
+    },
+  },
+  deleteCampaign: { text: ({ id }) => `Campaign ${id} is deleted.` },
+  resolveCampaign: {
+    text: ({ requests, recipientCount, tooEarly }, { id, as }) =>
+      `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipientCount, 'recipient')} ${RESOLVED[as]}.${tooEarly === null ? '' : ` A worker may still be about to send ${counted(tooEarly.requests, 'request')}.`}`,
+  },
+  pauseSchedule: { text: ({ id }) => `Schedule ${id} is paused.`, back: 'resumeSchedule' },
+  removeSchedule: { text: ({ id }) => `Schedule ${id} is removed. Its campaigns remain.` },
+  pauseOutbox: {
+    text: ({ name, inFlight }) => `Outbox ${name} is paused.${stillRunning(inFlight)}`,
+    back: 'resumeOutbox',
+  },
+  resumeOutbox: { text: ({ name }) => `Outbox ${name} is resumed.` },
+  deleteOutbox: { text: ({ name }) => `Outbox ${name} is deleted.` },
+  holdLane: { text: ({ lane }) => `Lane ${lane} is held.`, back: 'resumeLane' },
+  resumeLane: { text: ({ lane, state }) => `Lane ${lane} is resumed.${NEXT[state] ?? ''}` },
+  enableWebhook: { text: ({ id }) => `Webhook ${id} is enabled.` },
+  disableWebhook: { text: ({ id }) => `Webhook ${id} is disabled.`, back: 'enableWebhook' },
+  replayWebhook: { text: ({ replayedCount }) => `${counted(replayedCount, 'event')} will be sent again.` },
+  removeWebhook: { text: ({ id }) => `Webhook ${id} is removed.` },
+} satisfies { readonly [Name in OperationName]?: Done<RowOf<Name>> };
+
+type AnyDone = { readonly text: (output: unknown, input: unknown) => string; readonly back?: OperationName };
+
+/** What people read about an operation that is done; undefined if nothing is said about it in general. */
+export const doneOf = (name: string): AnyDone | undefined =>
+  (DONE as Readonly<Record<string, object>>)[name] as AnyDone | undefined;

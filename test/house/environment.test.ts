@@ -8,8 +8,22 @@ import { SECTIONS, SETTING_NAMES, SETTINGS, secretsInFiles } from '../../src/bas
 
 const SECRETS = secretsInFiles('all').filter((name) => name !== 'API_KEY');
 
-const HEADER = `# Volley settings. Copy this file to .env and fill in MESSAGING_BASE_URL and API_KEY; the rest is optional.
-# Variables of the real environment take precedence over .env. An empty value counts as not set.
+/** What most users set. These settings come first, in ten lines with the sentence above them; the rest of the file describes them. */
+const FIRST = [
+  'MESSAGING_BASE_URL',
+  'API_KEY',
+  'HOURLY_QUOTA',
+  'SENDER_ADDRESS',
+  'DEFAULT_COUNTRY',
+  'REDIS_URL',
+  'SECRETS_KEY',
+  'CALLBACK_URL',
+  'CALLBACK_SECURITY_TOKEN',
+];
+/** Settings that are not commented out, because most users fill them in. */
+const FILLED_IN = ['MESSAGING_BASE_URL', 'API_KEY'];
+
+const HEADER = `# Variables of the real environment take precedence over .env. An empty value counts as not set.
 # "#NAME=value" shows a default. Volley checks all settings at start and reports all problems together; so does
 # \`volley doctor\`.
 # A secret can be in a file, as in a container: API_KEY_FILE=/run/secrets/api_key. So can the
@@ -17,35 +31,51 @@ const HEADER = `# Volley settings. Copy this file to .env and fill in MESSAGING_
 # ${SECRETS.slice(3, 8).join(', ')},
 # ${SECRETS.slice(8, -1).join(', ')}, and ${SECRETS.slice(-1).join(', ')}.`;
 
-/** Settings that are not commented out, because most users fill them in. */
-const FILLED_IN = ['MESSAGING_BASE_URL', 'API_KEY'];
-
 /** The text of `.env.example`: the description, format, and default of every setting. */
 function envExample(): string {
+  const first = [
+    '# Settings of Volley. Copy this file to .env and fill in the first two; the rest is optional, and described below.',
+    ...FIRST.map(assignment),
+  ].join('\n');
   const sections = Object.entries(SECTIONS).flatMap(([title, settings]) => [
     `# --- ${title} ---`,
-    ...Object.entries(settings).map(([name, schema]) => paragraph(name, schema)),
+    ...Object.keys(settings).map(paragraph),
   ]);
-  return `${[HEADER, ...sections].join('\n\n')}\n`;
+  return `${[first, HEADER, ...sections].join('\n\n')}\n`;
 }
 
-function paragraph(name: string, schema: z.ZodOptional<z.ZodType> | z.ZodPrefault<z.ZodType>): string {
+const schemaOf = (name: string): z.ZodOptional<z.ZodType> | z.ZodPrefault<z.ZodType> =>
+  Object(SETTINGS.shape)[name];
+
+function assignment(name: string): string {
+  const schema = schemaOf(name);
+  const value = schema instanceof z.ZodPrefault ? String(schema.def.defaultValue) : '';
+  return `${FILLED_IN.includes(name) ? '' : '#'}${name}=${value}`;
+}
+
+function paragraph(name: string): string {
+  const schema = schemaOf(name);
   const description = (schema.description ?? '').replace(/\n {8}/g, '\n').trim();
   const expected = schema.unwrap().meta()?.['expected'];
-  const comment = expected === undefined ? description : `${description}\nValue: ${expected}.`;
+  // Lines with an indent are examples; the others flow.
+  const flowing = description.replaceAll(/(?<=^\S.*)\n(?=\S)/gm, ' ');
+  const text = FIRST.includes(name) ? `${name}: ${flowing}` : flowing;
+  const comment = expected === undefined ? text : `${text}\nValue: ${expected}.`;
   const lines = comment.match(/.{1,116}(?: |$)/gm) ?? [];
-  const value = schema instanceof z.ZodPrefault ? String(schema.def.defaultValue) : '';
-  const setting = `${FILLED_IN.includes(name) ? '' : '#'}${name}=${value}`;
-  return [...lines.map((line) => `# ${line.trimEnd()}`), setting].join('\n');
+  const described = lines.map((line) => `# ${line.trimEnd()}`);
+  return (FIRST.includes(name) ? described : [...described, assignment(name)]).join('\n');
 }
 
 const example = envExample();
 
-/** `NAME=value` and `#NAME=value` lines, with the comment lines right above them. */
-const entries = example.split('\n\n').flatMap((paragraph) => {
-  const lines = paragraph.trim().split('\n');
-  const [, name, value] = /^#?([A-Z][A-Z_]*)=(.*)$/.exec(lines.at(-1) ?? '') ?? [];
-  return name === undefined ? [] : [{ name, value: value ?? '', comment: lines.slice(0, -1) }];
+/** `NAME=value` and `#NAME=value` lines, with the comment lines that describe them: right above, or after the name. */
+const entries = [...example.matchAll(/^#?([A-Z][A-Z_]*)=(.*)$/gm)].map(([line, name = '', value = '']) => {
+  const described = example
+    .trim()
+    .split('\n\n')
+    .find((each) => (FIRST.includes(name) ? each.startsWith(`# ${name}: `) : each.endsWith(`\n${line}`)));
+  const comment = (described?.trim().split('\n') ?? []).filter((each) => each !== line);
+  return { name, value, comment };
 });
 
 const defaults = Object.fromEntries(
@@ -63,6 +93,12 @@ describe('.env.example', () => {
   it('contains every setting once and nothing else', () => {
     expect(entries.map(({ name }) => name).sort()).toEqual([...SETTING_NAMES].sort());
     expect(example.match(/^#?[A-Z][A-Z_]*=/gm)).toHaveLength(entries.length);
+  });
+
+  it('begins with ten lines that have what most users set', () => {
+    const [first = ''] = example.split('\n\n');
+    expect(first.split('\n')).toHaveLength(10);
+    expect(Object.keys(parse(first.replaceAll(/^#(?=[A-Z_]+=)/gm, '')))).toEqual(FIRST);
   });
 
   it('shows the default of each setting', () => {

@@ -1,20 +1,46 @@
 import { createHash } from 'node:crypto';
-import type { RecordsJob } from './changes.js';
+import { z } from 'zod';
+import type { Random } from '../../base/clock.js';
+import type { Recorder, RecordsJob } from './changes.js';
 import { sample } from './distribution.js';
-import { drawFault } from './faults.js';
+import { createFaultDraw } from './faults.js';
 import type { KeyRing, KeyState } from './key-ring.js';
-import type { Settings } from './options.js';
-import type { Simulation } from './simulation.js';
+import { type Settings, SimulatorOptionsError } from './options.js';
 import { type Answer, failure, type Incoming, RESET, SILENCE } from './wire.js';
 
-type Contract = NonNullable<Settings['records']['contract']>;
+/** The members of a contract that a service needs, read without the client's code: the two must not share a misreading. */
+const template = z.looseObject({
+  method: z.string(),
+  path: z.string().startsWith('/').nullable(),
+  headers: z.record(z.string(), z.string()),
+  body: z.union([
+    z.null(),
+    z.object({ json: z.unknown() }),
+    z.object({ form: z.record(z.string(), z.string()) }),
+  ]),
+});
+const words = z.array(z.string());
+const contractSchema = z.looseObject({
+  baseUrl: z.url(),
+  request: template.extend({ id: z.string() }),
+  status: template.extend({
+    word: z.string(),
+    pending: words,
+    ready: words,
+    failed: words,
+    expired: words,
+    empty: words,
+  }),
+  download: template.extend({ address: z.string().nullable() }),
+  parameters: z.record(z.string(), z.looseObject({ required: z.boolean() })),
+});
+type Contract = z.output<typeof contractSchema>;
 type Part = 'request' | 'status' | 'download';
 type Filled = Readonly<Record<string, string>>;
 
 /** A request for records that the simulator accepted. */
 export interface RecordsEntry extends Omit<RecordsJob, 'end' | 'readyAt' | 'secret'> {
   readonly state: 'pending' | 'ready' | 'failed' | 'expired' | 'empty';
-  /** Of its file. */
   readonly sha256: string;
 }
 
@@ -25,30 +51,49 @@ const FILES = '/_files/';
 /** The call records of a service (area C), for any contract. */
 export class Records {
   readonly #keys: KeyRing;
-  readonly #simulation: Simulation;
+  readonly #random: Random;
+  readonly #record: Recorder;
   readonly #jobs = new Map<string, RecordsJob>();
   readonly #inFlight = new Map<string, number>();
   #nextId: bigint;
+  #settings: Settings['records'];
+  #contract: Contract | null = null;
+  #drawRequestFault;
+  #drawReadFault;
   /** The most requests of one credential that were in flight at the same time. */
   maxInFlight = 0;
 
-  constructor(simulation: Simulation, keys: KeyRing, now: number) {
+  constructor(settings: Settings, keys: KeyRing, random: Random, record: Recorder, now: number) {
     // A restarted simulator does not repeat ids.
     this.#nextId = FIRST_ID + 1_000n * BigInt(Math.floor(now));
-    this.#simulation = simulation;
+    this.#record = record;
     this.#keys = keys;
+    this.#random = random;
+    this.#settings = settings.records;
+    this.#drawRequestFault = createFaultDraw(settings.records.faults, random);
+    this.#drawReadFault = createFaultDraw(settings.records.readFaults, random);
+    this.configure(settings);
   }
 
-  get #settings(): Settings['records'] {
-    return this.#simulation.settings.records;
+  /** Applies new settings. */
+  configure({ records }: Settings): void {
+    const { data, error } = contractSchema.nullable().safeParse(records.contract);
+    if (error !== undefined) {
+      throw new SimulatorOptionsError(`simulator options:\n  records.contract: ${z.prettifyError(error)}`);
+    }
+    if (records.bytes !== this.#settings.bytes) for (const job of this.#jobs.values()) delete job.sha256;
+    this.#settings = records;
+    this.#contract = data;
+    this.#drawRequestFault = createFaultDraw(records.faults, this.#random);
+    this.#drawReadFault = createFaultDraw(records.readFaults, this.#random);
   }
 
   /** Every accepted request, oldest first. */
   *entries(now: number): Generator<RecordsEntry> {
     for (const job of this.#jobs.values()) {
       const { id, key, at, values, downloads } = job;
-      const sha256 = createHash('sha256').update(this.#fileOf(job)).digest('hex');
-      yield { id, key, at, values, downloads, state: this.#stateOf(job, now), sha256 };
+      job.sha256 ??= createHash('sha256').update(this.#fileOf(job)).digest('hex');
+      yield { id, key, at, values, downloads, state: this.#stateOf(job, now), sha256: job.sha256 };
     }
   }
 
@@ -64,9 +109,7 @@ export class Records {
 
   /** Whether a request is for call records. Call `begin` when it arrives and the result of it when the response is closed. */
   matches({ method, path }: Incoming): boolean {
-    return (
-      this.#settings.contract !== null && (path.startsWith(FILES) || this.#partOf(method, path) !== null)
-    );
+    return this.#contract !== null && (path.startsWith(FILES) || this.#partOf(method, path) !== null);
   }
 
   begin({ headers, method, path }: Incoming, now: number): () => void {
@@ -81,7 +124,7 @@ export class Records {
   handle(request: Incoming, now: number, origin: string): Answer {
     if (request.path.startsWith(FILES)) return this.#file(request, now);
     const addressed = this.#partOf(request.method, request.path);
-    const contract = this.#settings.contract;
+    const contract = this.#contract;
     if (addressed === null || contract === null) return failure(404, 'no such resource');
     const { part, values: fromPath } = addressed;
     const key = this.#keyOf(part, request.headers, now);
@@ -96,7 +139,7 @@ export class Records {
   }
 
   #accept(contract: Contract, key: KeyState, values: Filled, now: number): Answer {
-    const fault = drawFault(this.#settings.faults, this.#simulation.random);
+    const fault = this.#drawRequestFault();
     switch (fault) {
       case 'throttle':
         return failure(429, 'too many requests', ['Retry-After', '1']);
@@ -116,14 +159,14 @@ export class Records {
         return fault satisfies never;
     }
     const { failed, empty, pending } = this.#settings;
-    const drawn = this.#simulation.random();
+    const drawn = this.#random();
     const id = String(this.#nextId);
     const end = drawn < failed ? 'failed' : drawn < failed + empty ? 'empty' : 'ready';
-    const secret = Math.floor(this.#simulation.random() * 36 ** 8).toString(36);
-    const readyAt = now + sample(pending, this.#simulation.random);
+    const secret = Math.floor(this.#random() * 36 ** 8).toString(36);
+    const readyAt = now + sample(pending, this.#random);
     const job: RecordsJob = { id, key: key.name, at: now, values, end, readyAt, secret, downloads: 0 };
     this.restore(job);
-    this.#simulation.record({ kind: 'recordsAccepted', job });
+    this.#record({ kind: 'recordsAccepted', job });
     if (fault === 'error500After') return failure(500, 'internal error');
     if (fault === 'resetAfter') return RESET;
     if (fault === 'acceptAndHang') return SILENCE;
@@ -132,7 +175,7 @@ export class Records {
   }
 
   #status({ status, download }: Contract, job: RecordsJob, now: number, origin: string): Answer {
-    const fault = drawFault(this.#settings.readFaults, this.#simulation.random);
+    const fault = this.#drawReadFault();
     if (fault !== undefined && fault !== 'cut') return broken(fault);
     const state = this.#stateOf(job, now);
     const [word] = status[state];
@@ -147,11 +190,10 @@ export class Records {
 
   #download(job: RecordsJob, now: number): Answer {
     if (this.#stateOf(job, now) !== 'ready') return failure(404, 'there is no file');
-    const fault = drawFault(this.#settings.readFaults, this.#simulation.random);
+    const fault = this.#drawReadFault();
     if (fault !== undefined && fault !== 'cut') return broken(fault);
     const body = this.#fileOf(job);
-    if (fault === 'cut')
-      return { kind: 'cut', body, length: Math.floor(body.length * this.#simulation.random()) };
+    if (fault === 'cut') return { kind: 'cut', body, length: Math.floor(body.length * this.#random()) };
     job.downloads += 1;
     return { kind: 'reply', status: 200, headers: ['Content-Type', 'application/octet-stream'], body };
   }
@@ -187,7 +229,7 @@ export class Records {
   }
 
   #partOf(method: string, path: string): { part: Part; values: Filled } | null {
-    const contract = this.#settings.contract;
+    const contract = this.#contract;
     if (contract === null) return null;
     const base = new URL(contract.baseUrl).pathname.replace(/\/+$/, '');
     for (const part of ['request', 'status', 'download'] as const) {
@@ -204,7 +246,7 @@ export class Records {
   /** The owner of the credentials; undefined if a header of the contract is missing, or has another value. */
   #keyOf(part: Part, headers: Incoming['headers'], now: number): KeyState | undefined {
     let key: KeyState | undefined;
-    for (const [name, expected] of Object.entries(this.#settings.contract?.[part].headers ?? {})) {
+    for (const [name, expected] of Object.entries(this.#contract?.[part].headers ?? {})) {
       const values = matched(expected, String(headers[name.toLowerCase()] ?? ''), '.*');
       if (values === null) return undefined;
       for (const placeholder of ['apiKey', 'accessToken'] as const) {

@@ -11,9 +11,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from '../src/base/redis/connection.js';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
-import { usedMemory } from './cost.js';
 import { importedFromFile } from './import-from-file.js';
 import { TEXTS, writeList } from './list.js';
+import { bytesOfKeys } from './send/redis-figures.js';
 
 const rows = Number(process.argv[2] ?? 1_000_000);
 const folder = await mkdtemp(join(tmpdir(), 'volley-bench-'));
@@ -23,9 +23,8 @@ try {
   for (const [name, message] of Object.entries(TEXTS)) {
     const server = await startPrivateRedis({ appendfsync: 'everysec' });
     const redis = connect(server.url);
-    const before = await usedMemory(redis);
     const { seconds, peakMb } = await importedFromFile(server.url, list, message);
-    const bytes = ((await usedMemory(redis)) - before) / rows;
+    const bytes = (await bytesOfKeys(redis)) / rows;
     process.stdout.write(
       `${name.padEnd(14)} ${seconds.toFixed(1)} s, peak RSS ${peakMb} MB, ${bytes.toFixed(1)} bytes per recipient; ${rows} recipients\n`,
     );

@@ -86,7 +86,7 @@ describe('An example of the help works when pasted', () => {
 
   test.each(all.map((words) => [words.join(' '), words] as const))('%s', async (line, words) => {
     // On a terminal, these ask.
-    const asks = /^(?:send|cancel|delete)\b/.test(line) && !line.includes('--yes') ? ['--yes'] : [];
+    const asks = /^(?:send|cancel|delete|forget)\b/.test(line) && !line.includes('--yes') ? ['--yes'] : [];
     const settles = line === 'resolve last' ? ['--abandon'] : [];
     const { exit, stderr } = await cli.volley(
       ...words.map((word) => word.replace(/(^@?)\S*examples\//, `$1${examples}`)),

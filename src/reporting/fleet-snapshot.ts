@@ -20,6 +20,7 @@ import {
 } from '../engine/notifications/subscription-status.js';
 import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
 import { sinceSweep } from '../engine/recovery/sweep.js';
+import { stateMembers } from '../engine/store/campaigns.js';
 import { laneStatus } from './status.js';
 
 /**
@@ -280,7 +281,7 @@ const storedState = z.object({
 /** Null for one that cannot be read. */
 function readableOf(json: string): CountedCampaign | null {
   try {
-    return storedState.parse(JSON.parse(json));
+    return storedState.parse(stateMembers(json));
   } catch {
     return null;
   }

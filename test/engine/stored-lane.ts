@@ -3,7 +3,7 @@ import { type Cause, type Closed, parseClosed } from '../../src/engine/lane/clos
 import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 import { locateRequests } from '../../src/engine/recipients/request-index.js';
 import type { LaneStore } from '../../src/engine/scripts/lane-script.js';
-import { parseState, STATE_DEFAULTS } from '../../src/engine/store/campaigns.js';
+import { parseState, STATE_DEFAULTS, stateMembers } from '../../src/engine/store/campaigns.js';
 
 /** A campaign as the tests read it: every count is there, also those of 0. */
 export type ReadState = { state: string; counts: Record<string, number> } & Record<string, unknown>;
@@ -107,7 +107,7 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
       if (json === null) return JSON.parse('null');
       const parsed = parseState(json);
       const counts = { ...perName(RECIPIENT_STATES, () => 0), ...parsed.counts };
-      return { ...JSON.parse(json), ...parsed, counts };
+      return { ...stateMembers(json), ...parsed, counts };
     },
     setState,
     setStates: (states: Readonly<Record<string, object>>) =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { parseClosed } from '../../src/engine/lane/closed.js';
+import { stateMembers } from '../../src/engine/store/campaigns.js';
 
 /** The name of the outbox, in worlds that have one. */
 export const OUTBOX = 'box';
@@ -207,7 +208,7 @@ export function laneStateReader() {
       const [id = '', text = ''] = [stateTexts[at], stateTexts[at + 1]];
       let known = states.get(id);
       if (known?.text !== text) {
-        known = { text, state: stateShape.parse(JSON.parse(text)) };
+        known = { text, state: stateShape.parse(stateMembers(text)) };
         states.set(id, known);
       }
       campaigns.set(id, { state: known.state, statuses: statuses[at / 2] ?? '' });

@@ -5,7 +5,7 @@ import { type LaneOutlook, laneFacts, type OutlookCampaign } from '../../campaig
 import { requestsLeft } from '../../campaign/request-count.js';
 import { readOrNull } from '../recipients/damaged.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
-import { RELEASED } from '../store/campaigns.js';
+import { RELEASED, stateMembers } from '../store/campaigns.js';
 
 /** What an estimate needs of a campaign's state. */
 const stored = z.object({
@@ -33,7 +33,7 @@ const parsed = new LRUCache<string, StoredCampaign>({ max: 2_000 });
 function parseStored(text: string): StoredCampaign | null {
   const known = parsed.get(text);
   if (known !== undefined) return known;
-  const state = readOrNull(() => stored.parse(JSON.parse(text)));
+  const state = readOrNull(() => stored.parse(stateMembers(text)));
   if (state === null) return null;
   parsed.set(text, state);
   return state;

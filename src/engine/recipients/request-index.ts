@@ -81,7 +81,7 @@ const campaignState = z.object({
   ordinals: z.number(),
   /** Of a wave, which grows: for how many ordinals its filter is made. */
   capacity: z.number().optional(),
-  accepted: z.number(),
+  accepted: z.number().default(0),
   remembered: z.number().default(0),
 });
 

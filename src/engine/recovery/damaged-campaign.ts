@@ -5,7 +5,7 @@ import { metaKey } from '../recipients/campaign-keys.js';
 import { orNull } from '../recipients/damaged.js';
 import { SLICE } from '../recipients/slice-blob.js';
 import { countSlices, numbersOf, readSlices } from '../recipients/stored-slices.js';
-import { readableMeta, readMeta } from '../store/campaign-meta.js';
+import { readableMeta, readMeta, storedMeta } from '../store/campaign-meta.js';
 import { readableState, readState } from '../store/campaigns.js';
 
 /** The sets of a lane by which scripts find a campaign that is not over. */
@@ -35,7 +35,7 @@ export async function makeReadable(
   if (meta === null)
     await redis.set(
       metaKey(keys, lane, campaign),
-      JSON.stringify({ ...readableMeta(campaign, lane, text ?? ''), preview: null }),
+      storedMeta({ ...readableMeta(campaign, lane, text ?? ''), preview: null }),
     );
   if (state !== null) return true;
   const of = { lane, campaign, series: 'slices' } as const;

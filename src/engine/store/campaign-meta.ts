@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -72,25 +73,38 @@ const meta = z.object({
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
 });
 
+/** What most campaigns have. It is not stored. */
+const USUAL = {
+  columns: ['to'],
+  numberColumn: 'to',
+  placeholders: [],
+  priority: FIELDS.priority.usual,
+  duplicates: 0,
+  invalid: 0,
+  suppressed: 0,
+  preview: null,
+};
+
+/** The part that never changes, as it is stored: without what most campaigns have, and what its key says. */
+export function storedMeta({ id: _, lane: __, ...members }: CampaignMeta): string {
+  const usual: Readonly<Record<string, unknown>> = USUAL;
+  const isOwn = ([name, value]: readonly [string, unknown]): boolean =>
+    !isDeepStrictEqual(value, usual[name]);
+  return JSON.stringify(Object.fromEntries(Object.entries(members).filter(isOwn)));
+}
+
 /** What can be read of a damaged part, and the least that a campaign has for the rest: its text and sender may be empty. */
 export function readableMeta(id: string, lane: LaneId, json: string): CampaignMeta {
   const created = CAMPAIGN_ID.test(id) ? timeOfCampaignId(id) : 0;
   return meta.parse({
-    id,
-    lane,
+    ...USUAL,
     created,
     name: usualCampaignName(created),
     text: '',
     sender: '',
-    columns: ['to'],
-    numberColumn: 'to',
-    placeholders: [],
-    priority: FIELDS.priority.usual,
-    duplicates: 0,
-    invalid: 0,
-    suppressed: 0,
-    preview: null,
     ...readableMembers(meta.shape, json),
+    id,
+    lane,
   });
 }
 
@@ -102,5 +116,8 @@ export async function readMeta(
   campaign: string,
 ): Promise<CampaignMeta | null> {
   const json = await redis.get(metaKey(keys, lane, campaign));
-  return json === null ? null : readRecord(`campaign ${campaign}`, () => meta.parse(JSON.parse(json)));
+  if (json === null) return null;
+  return readRecord(`campaign ${campaign}`, () =>
+    meta.parse({ ...USUAL, ...JSON.parse(json), id: campaign, lane }),
+  );
 }

@@ -1,8 +1,9 @@
 --[[
-  campaign-text: the stored form of a campaign's state: JSON of the members that campaign.lua names.
+  campaign-text: the stored form of a campaign's state: JSON of the members that campaign.lua names. A member that has its default is not
+  stored: a platform has very many campaigns of one recipient, which have few others.
 ]]
 -- @include ./states.lua
-local campaign_read, campaign_with_defaults
+local campaign_read, campaign_text, campaign_with_defaults
 do
 -- The state of a campaign that begins, but for these members.
 function campaign_with_defaults(c)
@@ -29,6 +30,14 @@ end
 -- Reads a stored state. Returns nil if it cannot be read: its campaign is passed over, so that it stops no other, until an operator removes it.
 function campaign_read(raw)
   local ok, c = pcall(cjson.decode, raw)
-  return ok and type(c) == 'table' and is_whole(c) and c or nil
+  return ok and type(c) == 'table' and is_whole(campaign_with_defaults(c)) and c or nil
+end
+
+function campaign_text(c)
+  local stored = {}
+  for name, value in pairs(c) do
+    if value ~= CAMPAIGN_DEFAULTS[name] and (name ~= 'released' or #value > 0) then stored[name] = value end
+  end
+  return cjson.encode(stored)
 end
 end

@@ -87,7 +87,7 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
     if c.results then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
     c.changes = c.changes + 1
     fields[#fields + 1] = id
-    fields[#fields + 1] = cjson.encode(c)
+    fields[#fields + 1] = campaign_text(c)
   end
   for from = 1, #fields, UNPACK_AT_ONCE do
     redis.call('HSET', statesKey, unpack(fields, from, math.min(#fields, from + UNPACK_AT_ONCE - 1)))
@@ -108,9 +108,10 @@ end
 local function campaign_move(c, from, to, count, first)
   if count == 0 or from == to then return end
   if not RECIPIENT_MOVES[from][to] then error('campaign: no move of a recipient from ' .. from .. ' to ' .. to) end
-  c.counts[from] = (c.counts[from] or 0) - count
+  local left = (c.counts[from] or 0) - count
+  if left < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
+  c.counts[from] = left > 0 and left or nil
   c.counts[to] = (c.counts[to] or 0) + count
-  if c.counts[from] < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
   if RESULT_STATES[to] then
     results.note(c, results.LIST_OF_STATE[to] or results.LIST.recipients, first, count)
   end

@@ -7,7 +7,7 @@ import { RECIPIENT_STATES } from '../../campaign/recipient.js';
 import { readableMembers, readRecord } from '../recipients/damaged.js';
 import { SLICE } from '../recipients/slice-blob.js';
 
-/** The state of a campaign that begins, without its recipients. */
+/** The state of a campaign that begins, without its recipients. A member that has this value is not stored (campaign-text.lua). */
 export const STATE_DEFAULTS = {
   cursor: 0,
   batch: SLICE,
@@ -172,10 +172,17 @@ export async function inFlightOf(
   }).length;
 }
 
+/** The members of a stored state, with those that have their default. Throws a SyntaxError if it is not JSON. */
+export const stateMembers = (json: string): object => ({
+  ...STATE_DEFAULTS,
+  released: [],
+  ...JSON.parse(json),
+});
+
 /** Parses a state as the scripts store it. Throws a DamagedError if it cannot be read. */
 export function parseState(json: string, campaign?: string): StoredState {
   return readRecord(campaign === undefined ? 'a campaign' : `campaign ${campaign}`, () =>
-    state.parse(JSON.parse(json)),
+    state.parse(stateMembers(json)),
   );
 }
 

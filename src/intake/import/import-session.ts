@@ -15,7 +15,7 @@ import { textDigest } from '../../engine/recipients/reservation.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
 import { registerWindow } from '../../engine/recovery/windows.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
-import { type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
+import { type CampaignMeta, readMeta, storedMeta } from '../../engine/store/campaign-meta.js';
 import { indexMember, readState, STATE_DEFAULTS, type StoredState } from '../../engine/store/campaigns.js';
 
 /*
@@ -172,7 +172,7 @@ export function beginImport(
       [
         id,
         JSON.stringify(importing(meta, 0, 0)),
-        isMetaStored ? JSON.stringify(meta) : '',
+        isMetaStored ? storedMeta(meta) : '',
         ...[leaseMs, payer.key, limit, ''],
       ],
     ),
@@ -188,7 +188,7 @@ export function beginImport(
     await begun;
     // A renewal of the lease stores nothing.
     if (slices.length > 0) await mustHaveRoom(redis);
-    const storing = isFirstMetaStored ? '' : JSON.stringify(meta);
+    const storing = isFirstMetaStored ? '' : storedMeta(meta);
     const { stored, used } = await writeScript.run(
       redis,
       [...laneKeys('states', 'importing'), key, ownKeys.meta, ...laneKeys('keyBytes')],
@@ -240,7 +240,7 @@ export function beginImport(
           [
             id,
             JSON.stringify(importing(whole, writers.slices.count, writers.suppressed.count)),
-            JSON.stringify(whole),
+            storedMeta(whole),
             ...[
               whole.at ?? 0,
               whole.validForMs ?? 0,
@@ -327,7 +327,7 @@ function importing(
     state: 'importing',
     total: planned + suppressed,
     ordinals: planned,
-    counts: { planned, suppressed },
+    counts: { ...(planned > 0 && { planned }), ...(suppressed > 0 && { suppressed }) },
     released: [],
     // A shared message is limited by the lane's maximum instead, which may change.
     ...(placeholders.length > 0 && { batch: 1 }),

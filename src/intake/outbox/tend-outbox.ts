@@ -7,6 +7,7 @@ import { metaKey, recipientListKey, statusesKey } from '../../engine/recipients/
 import { packList } from '../../engine/recipients/stored-slices.js';
 import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
+import { storedMeta } from '../../engine/store/campaign-meta.js';
 import { indexMember } from '../../engine/store/campaigns.js';
 import { type OutboxKeys, outboxKeys } from './outbox-keys.js';
 import { returnPlanned } from './planned-messages.js';
@@ -186,7 +187,7 @@ async function beginWave(tending: Tending, known: Known): Promise<Done> {
   await redis.sadd(keys.lanes, id);
   await redis.zadd(keys.campaigns, 0, indexMember(id, wave));
   const meta = waveMeta(known.settings, name, id, wave, now);
-  const reply = await moveDue(tending, known, wave, JSON.stringify(meta));
+  const reply = await moveDue(tending, known, wave, storedMeta(meta));
   if (reply.planned === 0) await redis.zrem(keys.campaigns, indexMember(id, wave));
   return reply;
 }

@@ -17,6 +17,49 @@ const HOLDS_NOTHING = {
 /** Worlds in which a lane recovers from a loss of data. */
 export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
   {
+    name: 'lost-with-the-data',
+    about: 'A process dies with the data that Redis loses. The others cannot know what it has sent.',
+    scenario: scenario({ campaigns: [campaign({ recipients: 3 })], lossMs: 2_000, chaosMs: 30_000 }),
+    script: loseProcess,
+    bug: {
+      name: 'a lane makes no placeholder claims for lost workers',
+      invariant: 2,
+      why: 'the requests of the lost process are sent again',
+      lua: [
+        {
+          file: 'engine/claim/workers.lua',
+          from: 'lane.placeholders = WORKERS.most_lost(lane)',
+          to: '',
+        },
+      ],
+    },
+  },
+  {
+    name: 'joining-lost',
+    about:
+      'p3 joins the workers of a lane, and dies. Redis loses that it has joined. It has sent nothing, because a worker claims only when its joining can no longer be lost.',
+    scenario: scenario({ campaigns: [campaign({ startsInMs: 15_100 })], lossMs: 2_000, chaosMs: 30_000 }),
+    script(stage) {
+      // p3 takes its place, when the lane has forgotten it.
+      stage.at(1_000, () => stage.faults.kill(stage.process('p1'), 14_000));
+      stage.at(14_800, () => stage.faults.stop(stage.process('p2'), 2_200, []));
+      stage.at(14_900, () => stage.faults.forget(1_000));
+      stage.at(15_500, () => stage.faults.kill(stage.process('p3')));
+    },
+    bug: {
+      name: 'a worker claims before its joining is safe',
+      invariant: 2,
+      why: 'Redis loses both, does not know that a worker is lost, and the others send its messages again',
+      lua: [
+        {
+          file: 'engine/claim/workers.lua',
+          from: 'return workers[process][1] + lane.mayLoseMs',
+          to: 'return workers[process][1]',
+        },
+      ],
+    },
+  },
+  {
     name: 'paused-while-recovering',
     seeds: [1897],
     about:

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Random } from '../../base/clock.js';
 import { AccountTree, idOf } from './account-tree.js';
 import { type Activity, ActivityLog } from './activity.js';
-import type { Change, Recorder, Session } from './changes.js';
-import { type AccountFault, createFaultDraw } from './faults.js';
-import type { AccountSettings, Settings } from './options.js';
+import type { Change, Session } from './changes.js';
+import { type AccountFault, drawFault } from './faults.js';
+import type { AccountSettings } from './options.js';
+import type { Simulation } from './simulation.js';
 import type { TokenIssuer } from './tokens.js';
 import { type Answer, failure, type Incoming, isJson, json, RESET, SILENCE, unreadable } from './wire.js';
 
@@ -23,38 +23,26 @@ const BLOCKED = 11044;
 
 /** The account interface (area B): logins and refreshes. Its requests do not count against a quota. */
 export class Accounts {
+  readonly #simulation: Simulation;
   readonly #tokens: TokenIssuer;
-  readonly #random: Random;
-  readonly #record: Recorder;
   readonly #failures = new Map<string, number>();
-  #settings: Settings;
-  #tree: AccountTree;
   readonly activity = new ActivityLog();
-  #drawFault: () => AccountFault | undefined;
   /** Login and refresh requests, and how many of each were granted a token pair. */
   readonly counts = { logins: 0, loginsGranted: 0, refreshes: 0, refreshesGranted: 0 };
 
-  constructor(settings: Settings, tokens: TokenIssuer, random: Random, record: Recorder) {
-    this.#record = record;
+  constructor(simulation: Simulation, tokens: TokenIssuer) {
+    this.#simulation = simulation;
     this.#tokens = tokens;
-    this.#random = random;
-    this.#settings = settings;
-    this.#tree = new AccountTree(settings.accounts);
-    this.#drawFault = createFaultDraw(settings.accountFaults, random);
   }
 
-  /** Applies new settings. */
-  configure(settings: Settings): void {
-    this.#settings = settings;
-    this.#tree = new AccountTree(settings.accounts);
-    this.#drawFault = createFaultDraw(settings.accountFaults, this.#random);
-    this.#tokens.configure(settings.tokens);
+  get #tree(): AccountTree {
+    return new AccountTree(this.#simulation.settings.accounts);
   }
 
   /** Resets the failed logins of all accounts, as a forgot-password reset does for one. */
   unblock(): void {
     this.#failures.clear();
-    this.#record({ kind: 'unblocked' });
+    this.#simulation.record({ kind: 'unblocked' });
   }
 
   /** Whether the options list the account, or it has been used. */
@@ -82,7 +70,8 @@ export class Accounts {
     if (headers['x-requested-with'] !== 'XMLHttpRequest')
       return failure(400, 'X-Requested-With must be XMLHttpRequest');
     const serve = () => (isLogin ? this.#login(request, now) : this.#refresh(request, now));
-    return this.#withFault(this.#drawFault(), isLogin, serve);
+    const { settings, random } = this.#simulation;
+    return this.#withFault(drawFault(settings.accountFaults, random), isLogin, serve);
   }
 
   async #withFault(
@@ -117,15 +106,15 @@ export class Accounts {
   async #login({ body }: Incoming, now: number): Promise<Answer> {
     const request = readLogin(body);
     if (request === undefined) return failure(400, 'the body must contain username and password');
-    const account = this.#settings.accounts.find(({ username }) => username === request.username);
+    const account = this.#simulation.settings.accounts.find(({ username }) => username === request.username);
     const failures = this.#failures.get(request.username) ?? 0;
-    const { lockoutAfter } = this.#settings.tokens;
+    const { lockoutAfter } = this.#simulation.settings.tokens;
     if (lockoutAfter !== null && failures >= lockoutAfter) {
       return this.#result(BLOCKED, 'account blocked after multiple failed login attempts');
     }
     if (account === undefined || account.password !== request.password) {
       this.#failures.set(request.username, failures + 1);
-      this.#record({ kind: 'loginFailed', username: request.username });
+      this.#simulation.record({ kind: 'loginFailed', username: request.username });
       return this.#result(BAD_CREDENTIAL, 'BadCredential: username or password not valid');
     }
     const accountId = this.#accountOf(account, request);
@@ -155,7 +144,7 @@ export class Accounts {
 
   async #grant(action: Activity['action'], session: Session, now: number): Promise<Answer> {
     const { username: byUser, accountId: account } = session;
-    const user = this.#settings.accounts.find(({ username }) => username === byUser);
+    const user = this.#simulation.settings.accounts.find(({ username }) => username === byUser);
     const activity = {
       at: now,
       account,
@@ -164,13 +153,13 @@ export class Accounts {
       byAccount: user === undefined ? byUser : idOf(user),
     };
     this.activity.record(activity);
-    this.#record({ kind: 'activity', activity });
+    this.#simulation.record({ kind: 'activity', activity });
     return json(200, await this.#tokens.issue(session, now));
   }
 
   /** A reply with a result code, in the place that the options choose. */
   #result(code: number, message: string): Answer {
-    const { placement, status } = this.#settings.resultCode;
+    const { placement, status } = this.#simulation.settings.resultCode;
     switch (placement) {
       case 'resultCode':
         return json(status, { resultCode: code, message });

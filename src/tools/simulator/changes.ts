@@ -22,8 +22,6 @@ export interface RecordsJob {
   readonly secret: string;
   /** Downloads that were sent in full. */
   downloads: number;
-  /** Of its file, once it is known. */
-  sha256?: string;
 }
 
 /** One change of a simulator's state. `key`: the name of a quota. */

@@ -1,4 +1,4 @@
-import type { Settings } from './options.js';
+import type { Simulation } from './simulation.js';
 import type { TokenIssuer } from './tokens.js';
 import { type Answer, failure, type Incoming, json } from './wire.js';
 
@@ -8,22 +8,18 @@ export const TOKEN_PATH = '/oauth2/token';
 /** The token endpoint of version 3: OAuth 2 client credentials (RFC 6749, section 4.4), with the scope `sms` and one product. */
 export class Clients {
   readonly #tokens: TokenIssuer;
-  #settings: Pick<Settings, 'clients' | 'tokens'>;
+  readonly #simulation: Simulation;
   /** Requests for a token, and how many were granted. */
   readonly counts = { clientTokens: 0, clientTokensGranted: 0 };
 
-  constructor(settings: Settings, tokens: TokenIssuer) {
-    this.#settings = settings;
+  constructor(simulation: Simulation, tokens: TokenIssuer) {
+    this.#simulation = simulation;
     this.#tokens = tokens;
-  }
-
-  configure(settings: Settings): void {
-    this.#settings = settings;
   }
 
   /** Whether an account is that of a client, whose tokens version 3 accepts. */
   has(account: string): boolean {
-    return this.#settings.clients.some(({ id }) => id === account);
+    return this.#simulation.settings.clients.some(({ id }) => id === account);
   }
 
   async handle({ method, headers, body }: Incoming, now: number): Promise<Answer> {
@@ -33,7 +29,7 @@ export class Clients {
       return error(400, 'invalid_request', 'Content-Type must be application/x-www-form-urlencoded');
     const form = new URLSearchParams(body);
     if (form.get('grant_type') !== 'client_credentials') return error(400, 'unsupported_grant_type');
-    const client = this.#settings.clients.find(({ id }) => id === form.get('client_id'));
+    const client = this.#simulation.settings.clients.find(({ id }) => id === form.get('client_id'));
     if (client === undefined || client.secret !== form.get('client_secret'))
       return error(401, 'invalid_client', 'Invalid client or Invalid client credentials');
     const scopes = (form.get('scope') ?? '').split(' ');
@@ -50,7 +46,7 @@ export class Clients {
     return json(200, {
       access_token: AccessToken,
       token_type: 'Bearer',
-      expires_in: this.#settings.tokens.accessLifetimeMs / 1_000,
+      expires_in: this.#simulation.settings.tokens.accessLifetimeMs / 1_000,
       scope: client.scope ?? `sms ${product}`,
     });
   }

@@ -13,14 +13,29 @@ import { empty, failure, type Incoming, json, sendAnswer } from './wire.js';
 
 /** The operations of a simulator for tests, in the same process or over HTTP. */
 export interface Controls {
+  /** The accepted requests, oldest first. */
   entries(): Iterable<LedgerEntry>;
+  /** Every messaging request, oldest first. */
   arrivals(): Iterable<Arrival>;
+  /** The activity log of an account, or of all; undefined for an unknown account. */
   activity(account?: string): readonly Activity[] | undefined;
   summary(): Summary;
+  /** Every accepted request for call records, oldest first. */
   records(): Iterable<RecordsEntry>;
+  /** The most requests for call records of one credential that were in flight at the same time. */
   recordsInFlight(): number;
+  /**
+   * Sends a message of a person to the inbound subscription of a key, by default to all of them. Returns how many there are. The service
+   * repeats it until it gets a success.
+   */
   inbound(message: InboundText, key?: string): number;
+  /**
+   * Changes options at run time: tables of faults and other objects are merged; everything else (keys, accounts, …) is
+   * replaced. A change of `accounts` unblocks all accounts. Throws a `SimulatorOptionsError` without any change if the
+   * options are invalid.
+   */
   configure(change: SimulatorOptions): void;
+  /** Clears the ledger, the arrivals, the activity logs, and the list of used magic recipients. Quotas keep their counts. */
   clear(): void;
 }
 

@@ -86,23 +86,20 @@ export function probabilitiesSchema<Fault extends string>(faults: readonly [Faul
 }
 
 /**
- * Draws the fault of each request, if any. It draws one random number per request, whatever the probabilities are (none if
- * all are zero), so that a seed hits the same requests every time.
+ * The fault of a request, if any. It draws one random number, whatever the probabilities are (none if all are zero), so that a seed hits
+ * the same requests every time.
  */
-export function createFaultDraw<Fault extends string>(
+export function drawFault<Fault extends string>(
   probabilities: Partial<Record<Fault, number>>,
   random: Random,
-): () => Fault | undefined {
+): Fault | undefined {
   const possible = entries(probabilities).filter(([, probability]) => probability > 0);
-  if (possible.length === 0) return () => undefined;
-  return () => {
-    let remainder = random();
-    for (const [fault, probability] of possible) {
-      if (remainder < probability) return fault;
-      remainder -= probability;
-    }
-    return undefined;
-  };
+  let remainder = possible.length === 0 ? 1 : random();
+  for (const [fault, probability] of possible) {
+    if (remainder < probability) return fault;
+    remainder -= probability;
+  }
+  return undefined;
 }
 
 function entries<Fault extends string>(probabilities: Partial<Record<Fault, number>>): [Fault, number][] {

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Random } from '../../base/clock.js';
 import type { KeyState } from './key-ring.js';
 import type { MagicName } from './magic-recipients.js';
 import { Notifier } from './notifier.js';
-import type { Settings } from './options.js';
 import { badRequest, noSubscription, type Served } from './replies.js';
+import type { Simulation } from './simulation.js';
 import { isHttps } from './subscriptions.js';
-import type { Timers } from './timers.js';
 import { empty, failure, type Incoming, isJson, json } from './wire.js';
 
 const callbackSchema = z.strictObject({
@@ -49,27 +47,17 @@ const RETRY_AFTER_MS: readonly number[] = [
   ...Array.from({ length: 11 }, () => 6 * HOUR_MS),
 ];
 
-type InboundSettings = Pick<Settings, 'inbound'>;
-
 /** The messages that people send, which only version 3 has: the subscription of each key, and the requests to its address. */
 export class Inbound {
   readonly #callbacks = new Map<string, z.output<typeof callbackSchema>>();
-  readonly #timers: Timers;
-  readonly #random: Random;
+  readonly #simulation: Simulation;
   readonly #notifier = new Notifier();
-  #settings: InboundSettings;
   /** By message id: the parts of a long message carry the same number, one byte, by which they are joined. */
   readonly #references = new LRUCache<string, number>({ max: 256 });
   #reference = 0;
 
-  constructor(settings: InboundSettings, timers: Timers, random: Random) {
-    this.#settings = settings;
-    this.#timers = timers;
-    this.#random = random;
-  }
-
-  configure(settings: InboundSettings): void {
-    this.#settings = settings;
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation;
   }
 
   /** Creates, returns, or deletes the subscription of a key. */
@@ -103,7 +91,7 @@ export class Inbound {
   answer(magic: MagicName | undefined, from: number, to: string, key: KeyState, afterMs: number): void {
     const text = magic === undefined ? undefined : ANSWERS[magic];
     if (text === undefined) return;
-    this.#timers.after(afterMs, () => this.send({ from: String(from), to, text }, key.name));
+    this.#simulation.timers.after(afterMs, () => this.send({ from: String(from), to, text }, key.name));
   }
 
   /** Sends a message to the subscription of a key, by default to all of them. Returns to how many. */
@@ -120,7 +108,8 @@ export class Inbound {
           body: JSON.stringify({ InboundSmsMessage: part }),
         };
         this.#deliver(request, 0);
-        if (this.#random() < this.#settings.inbound.repeats) this.#notifier.send(request);
+        if (this.#simulation.random() < this.#simulation.settings.inbound.repeats)
+          this.#notifier.send(request);
       }
     }
     return receivers.length;
@@ -157,10 +146,10 @@ export class Inbound {
 
   #deliver(request: Parameters<Notifier['send']>[0], attempt: number): void {
     this.#notifier.send(request, (isDelivered) => {
-      const { retryAfterMs } = this.#settings.inbound;
+      const { retryAfterMs } = this.#simulation.settings.inbound;
       const waitMs = (retryAfterMs ?? RETRY_AFTER_MS)[attempt];
       if (!isDelivered && waitMs !== undefined)
-        this.#timers.after(waitMs, () => this.#deliver(request, attempt + 1));
+        this.#simulation.timers.after(waitMs, () => this.#deliver(request, attempt + 1));
     });
   }
 

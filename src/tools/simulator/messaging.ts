@@ -1,13 +1,11 @@
 import type { ArrivalKind, ArrivalLog, Subject } from './arrivals.js';
-import type { Recorder } from './changes.js';
 import type { Inbound } from './inbound.js';
 import type { KeyRing, KeyState } from './key-ring.js';
-import type { Notifications } from './notifications.js';
-import type { Settings } from './options.js';
 import type { Polls } from './polls.js';
 import { forbidden, retryAfter, type Served, tooManyRequests } from './replies.js';
 import { readSendBody } from './send-request.js';
 import type { Sends } from './sends.js';
+import type { Simulation } from './simulation.js';
 import type { Subscriptions } from './subscriptions.js';
 import { BASE_PATHS, type Version } from './versions.js';
 import { type Answer, failure, type Incoming } from './wire.js';
@@ -19,9 +17,7 @@ export interface MessagingParts {
   readonly polls: Polls;
   readonly subscriptions: Subscriptions;
   readonly inbound: Inbound;
-  readonly notifications: Notifications;
   readonly arrivals: ArrivalLog;
-  readonly record: Recorder;
 }
 
 type Route =
@@ -35,29 +31,12 @@ type Route =
  * Sends and polls count against the quota before they are parsed, so requests that end in a 400 or a reset count too.
  */
 export class Messaging {
+  readonly #simulation: Simulation;
   readonly #parts: MessagingParts;
-  #quotaRetryAfter: Settings['quotaRetryAfter'];
-  #wholeArrivals: boolean;
-  #subscriptionWithoutKey: Settings['subscriptionWithoutKey'];
 
-  constructor(settings: Settings, parts: MessagingParts) {
+  constructor(simulation: Simulation, parts: MessagingParts) {
+    this.#simulation = simulation;
     this.#parts = parts;
-    this.#quotaRetryAfter = settings.quotaRetryAfter;
-    this.#wholeArrivals = settings.wholeArrivals;
-    this.#subscriptionWithoutKey = settings.subscriptionWithoutKey;
-    parts.keys.configure(settings);
-  }
-
-  configure(settings: Settings): void {
-    this.#quotaRetryAfter = settings.quotaRetryAfter;
-    this.#wholeArrivals = settings.wholeArrivals;
-    this.#subscriptionWithoutKey = settings.subscriptionWithoutKey;
-    this.#parts.keys.configure(settings);
-    this.#parts.sends.configure(settings);
-    this.#parts.polls.configure(settings);
-    this.#parts.subscriptions.configure(settings);
-    this.#parts.inbound.configure(settings);
-    this.#parts.notifications.configure(settings);
   }
 
   /** Serves a request to this version of the interface that arrives at `now` (ms). */
@@ -65,10 +44,10 @@ export class Messaging {
     const route = routeOf(request, version);
     const key = this.#keyOf(request, now, version);
     const { answer, outcome } = this.#serve(request, route, key, now, version);
-    const subject = this.#wholeArrivals ? subjectOf(route, request, version) : undefined;
+    const subject = this.#simulation.settings.wholeArrivals ? subjectOf(route, request, version) : undefined;
     const arrival = { at: now, key: key?.name ?? '', kind: route.kind, outcome };
     this.#parts.arrivals.record({ ...arrival, ...subject });
-    this.#parts.record({ kind: 'arrived', arrival });
+    this.#simulation.record({ kind: 'arrived', arrival });
     return answer;
   }
 
@@ -81,7 +60,7 @@ export class Messaging {
   #serve(request: Incoming, route: Route, key: KeyState | undefined, now: number, version: Version): Served {
     if (key === undefined) {
       const isCreation = route.kind === 'subscription' && request.method === 'POST';
-      const status = isCreation ? this.#subscriptionWithoutKey : 401;
+      const status = isCreation ? this.#simulation.settings.subscriptionWithoutKey : 401;
       const answer = failure(status, 'the API key was not mentioned or is invalid');
       return { answer, outcome: 'unauthorised' };
     }
@@ -106,7 +85,7 @@ export class Messaging {
     const waitMs = key.quota?.arrive(now) ?? 0;
     if (waitMs === 0)
       return key.settings.forbidden ? { answer: forbidden(), outcome: 'forbidden' } : undefined;
-    const headers = retryAfter(this.#quotaRetryAfter, now, Math.ceil(waitMs / 1000));
+    const headers = retryAfter(this.#simulation.settings.quotaRetryAfter, now, Math.ceil(waitMs / 1000));
     return { answer: tooManyRequests(headers), outcome: 'quotaExceeded' };
   }
 }

@@ -2,16 +2,14 @@ import { type Fate, isFinal, networkAfterMs, statusAfter, UNLISTED_STATUS } from
 import { sample } from './distribution.js';
 import type { Accepted } from './ledger.js';
 import { drawForm, type Notice, Notifier, requestOf, type Target } from './notifier.js';
-import type { Settings } from './options.js';
 import { correlatorOf, resourceUrl } from './replies.js';
+import type { Simulation } from './simulation.js';
 import type { Timers } from './timers.js';
 
 /** The wrong security token of forged notifications. */
 const NO_TOKEN = 'this-is-not-the-security-token';
 /** How long after the final notification a shuffled one arrives. */
 const LATE_MS = 50;
-
-type NotificationSettings = Pick<Settings, 'notifications' | 'resourceHost' | 'correlatorInReply'>;
 
 /** A receiver of notifications. */
 export interface Receiver extends Target {
@@ -43,25 +41,16 @@ interface Change {
 
 /** Sends the notifications of accepted requests, each once, or with the faults that the options choose. */
 export class Notifications {
-  /** For what has happened: only the end of the simulator cancels it. */
-  readonly #timers: Timers;
-  readonly #random: () => number;
+  readonly #simulation: Simulation;
   readonly #notifier = new Notifier();
-  #settings: NotificationSettings;
   /** Notifications sent, without lost, repeated, and forged ones. They count even if the callback fails. */
   sent = 0;
   lost = 0;
   duplicated = 0;
   forged = 0;
 
-  constructor(settings: NotificationSettings, timers: Timers, random: () => number) {
-    this.#settings = settings;
-    this.#timers = timers;
-    this.#random = random;
-  }
-
-  configure(settings: NotificationSettings): void {
-    this.#settings = settings;
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation;
   }
 
   /**
@@ -69,7 +58,7 @@ export class Notifications {
    * notifications are not repeated.
    */
   schedule(request: Accepted, receiver: Receiver, { timers, now, since, leastMs = 0 }: Schedule): void {
-    const { resourceHost, correlatorInReply } = this.#settings;
+    const { resourceHost, correlatorInReply } = this.#simulation.settings;
     const { requestId, version, callbackData, at, parts } = request;
     const onlyFinal = request.finalDelivery ?? receiver.finalDelivery;
     const common = {
@@ -96,7 +85,8 @@ export class Notifications {
     const { version, parts } = request;
     const final = statusAfter(fate, fate.delayMs, request);
     const hasEnd = final !== 'DeliveredToNetwork' && final !== UNLISTED_STATUS;
-    const isLate = this.#settings.notifications.shuffle && hasEnd && this.#random() < 0.5;
+    const isLate =
+      this.#simulation.settings.notifications.shuffle && hasEnd && this.#simulation.random() < 0.5;
     const end = hasEnd ? [{ status: final, afterMs: fate.delayMs, lateMs: 0 }] : [];
     if (fate.final === 'impossibleAtOnce') return end;
     if (version === 'v3' && parts > 1 && final === 'DeliveredToTerminal') {
@@ -117,17 +107,17 @@ export class Notifications {
 
   #isTold(status: string): boolean {
     const isImpossible = status === 'DeliveryImpossible' || status.startsWith('Invalid');
-    return !isImpossible || this.#settings.notifications.notifyImpossible;
+    return !isImpossible || this.#simulation.settings.notifications.notifyImpossible;
   }
 
   #notify(receiver: Receiver, notice: Notice, delayMs: number, timers: Timers): void {
-    const { notifications } = this.#settings;
+    const { notifications } = this.#simulation.settings;
     const { loss, duplicates, forged, delay } = notifications;
-    const isLikely = (share: number): boolean => share > 0 && this.#random() < share;
+    const isLikely = (share: number): boolean => share > 0 && this.#simulation.random() < share;
     if (isLikely(forged)) {
       const other = notice.status === 'DeliveryImpossible' ? 'DeliveredToTerminal' : 'DeliveryImpossible';
       const securityToken = NO_TOKEN.padEnd(receiver.securityToken?.length ?? 0, '.');
-      const form = drawForm(notice, notifications, this.#random);
+      const form = drawForm(notice, notifications, this.#simulation.random);
       const request = requestOf({ ...receiver, securityToken }, { ...notice, status: other }, form);
       timers.after(delayMs, () => {
         this.forged += 1;
@@ -140,20 +130,21 @@ export class Notifications {
       });
       return;
     }
-    const request = requestOf(receiver, notice, drawForm(notice, notifications, this.#random));
+    const request = requestOf(receiver, notice, drawForm(notice, notifications, this.#simulation.random));
     const sendAfter = (ms: number, count: () => void): void => {
       timers.after(delayMs, () =>
-        this.#timers.after(ms, () => {
+        // It has happened: only the end of the simulator cancels it.
+        this.#simulation.timers.after(ms, () => {
           count();
           this.#notifier.send(request);
         }),
       );
     };
-    sendAfter(sample(delay, this.#random), () => {
+    sendAfter(sample(delay, this.#simulation.random), () => {
       this.sent += 1;
     });
     if (!isLikely(duplicates)) return;
-    sendAfter(sample(delay, this.#random), () => {
+    sendAfter(sample(delay, this.#simulation.random), () => {
       this.duplicated += 1;
     });
   }

@@ -81,6 +81,32 @@ const resultCodeSchema = z.strictObject({
   status: z.union([z.literal(200), z.literal(400), z.literal(401)]).default(401),
 });
 
+/** The members of a contract that a service needs, read without the client's code: the two must not share a misreading. */
+const template = z.looseObject({
+  method: z.string(),
+  path: z.string().startsWith('/').nullable(),
+  headers: z.record(z.string(), z.string()),
+  body: z.union([
+    z.null(),
+    z.object({ json: z.unknown() }),
+    z.object({ form: z.record(z.string(), z.string()) }),
+  ]),
+});
+const words = z.array(z.string());
+const contractSchema = z.looseObject({
+  baseUrl: z.url(),
+  request: template.extend({ id: z.string() }),
+  status: template.extend({
+    word: z.string(),
+    pending: words,
+    ready: words,
+    failed: words,
+    expired: words,
+    empty: words,
+  }),
+  download: template.extend({ address: z.string().nullable() }),
+  parameters: z.record(z.string(), z.looseObject({ required: z.boolean() })),
+});
 const fields = z.strictObject({
   host: z.string().min(1).default('127.0.0.1'),
   /** Names under which clients reach the simulator, besides addresses and names without a dot. */
@@ -177,7 +203,7 @@ const fields = z.strictObject({
   records: z
     .strictObject({
       /** The contract that the client uses (docs/call-records.md); without one there are no call records. */
-      contract: z.json().default(null),
+      contract: z.preprocess((value) => value, contractSchema.nullable()).prefault(null),
       /** The time from a request to its end. */
       pending: distributionSchema.prefault(200),
       /** The shares of requests that fail, and that have no records. */

@@ -1,36 +1,27 @@
-import type { Random } from '../../base/clock.js';
 import { statusAfter } from './deliveries.js';
-import { createFaultDraw, type PollFault } from './faults.js';
+import { drawFault } from './faults.js';
 import type { KeyState } from './key-ring.js';
 import type { Ledger } from './ledger.js';
-import type { Settings } from './options.js';
 import { deliveryInfoList, noSuchMessage, resourceUrl, type Served, servedFault } from './replies.js';
 import { decodeSender } from './sender.js';
+import type { Simulation } from './simulation.js';
 import type { Version } from './versions.js';
 import { json, RESET, unreadable } from './wire.js';
 
 /** Answers polls (requests for delivery infos). */
 export class Polls {
   readonly #ledger: Ledger;
-  readonly #random: Random;
-  #settings: Settings;
-  #drawFault: () => PollFault | undefined;
+  readonly #simulation: Simulation;
 
-  constructor(settings: Settings, ledger: Ledger, random: Random) {
+  constructor(simulation: Simulation, ledger: Ledger) {
+    this.#simulation = simulation;
     this.#ledger = ledger;
-    this.#random = random;
-    this.#settings = settings;
-    this.#drawFault = createFaultDraw(settings.pollFaults, random);
-  }
-
-  configure(settings: Settings): void {
-    this.#settings = settings;
-    this.#drawFault = createFaultDraw(settings.pollFaults, this.#random);
   }
 
   /** Serves a poll; `segment` is the sender as spelled in the path. */
   handle(segment: string, requestId: string, key: KeyState, now: number, version: Version): Served {
-    const fault = this.#drawFault();
+    const { settings, random } = this.#simulation;
+    const fault = drawFault(settings.pollFaults, random);
     switch (fault) {
       case undefined:
         return this.#infos(segment, requestId, key, now, version);
@@ -41,7 +32,7 @@ export class Polls {
       case 'unreadable':
         return { answer: unreadable(200), outcome: 'error' };
       default:
-        return servedFault(fault, now, this.#settings.faultRetryAfterSeconds);
+        return servedFault(fault, now, settings.faultRetryAfterSeconds);
     }
   }
 
@@ -51,7 +42,7 @@ export class Polls {
     if (kept === undefined || !kept.pollable || kept.key !== key.name || kept.version !== version)
       return noSuchMessage();
     if (kept.sender !== decodeSender(segment)) return noSuchMessage();
-    const url = resourceUrl(this.#settings.resourceHost, kept.sender, requestId, version);
+    const url = resourceUrl(this.#simulation.settings.resourceHost, kept.sender, requestId, version);
     const infos = deliveryInfoList({ ...kept, resourceUrl: url }, (fate) =>
       statusAfter(fate, now - kept.at, kept),
     );

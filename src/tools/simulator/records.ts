@@ -1,46 +1,20 @@
 import { createHash } from 'node:crypto';
-import { z } from 'zod';
-import type { Random } from '../../base/clock.js';
-import type { Recorder, RecordsJob } from './changes.js';
+import type { RecordsJob } from './changes.js';
 import { sample } from './distribution.js';
-import { createFaultDraw } from './faults.js';
+import { drawFault } from './faults.js';
 import type { KeyRing, KeyState } from './key-ring.js';
-import { type Settings, SimulatorOptionsError } from './options.js';
+import type { Settings } from './options.js';
+import type { Simulation } from './simulation.js';
 import { type Answer, failure, type Incoming, RESET, SILENCE } from './wire.js';
 
-/** The members of a contract that a service needs, read without the client's code: the two must not share a misreading. */
-const template = z.looseObject({
-  method: z.string(),
-  path: z.string().startsWith('/').nullable(),
-  headers: z.record(z.string(), z.string()),
-  body: z.union([
-    z.null(),
-    z.object({ json: z.unknown() }),
-    z.object({ form: z.record(z.string(), z.string()) }),
-  ]),
-});
-const words = z.array(z.string());
-const contractSchema = z.looseObject({
-  baseUrl: z.url(),
-  request: template.extend({ id: z.string() }),
-  status: template.extend({
-    word: z.string(),
-    pending: words,
-    ready: words,
-    failed: words,
-    expired: words,
-    empty: words,
-  }),
-  download: template.extend({ address: z.string().nullable() }),
-  parameters: z.record(z.string(), z.looseObject({ required: z.boolean() })),
-});
-type Contract = z.output<typeof contractSchema>;
+type Contract = NonNullable<Settings['records']['contract']>;
 type Part = 'request' | 'status' | 'download';
 type Filled = Readonly<Record<string, string>>;
 
 /** A request for records that the simulator accepted. */
 export interface RecordsEntry extends Omit<RecordsJob, 'end' | 'readyAt' | 'secret'> {
   readonly state: 'pending' | 'ready' | 'failed' | 'expired' | 'empty';
+  /** Of its file. */
   readonly sha256: string;
 }
 
@@ -51,49 +25,30 @@ const FILES = '/_files/';
 /** The call records of a service (area C), for any contract. */
 export class Records {
   readonly #keys: KeyRing;
-  readonly #random: Random;
-  readonly #record: Recorder;
+  readonly #simulation: Simulation;
   readonly #jobs = new Map<string, RecordsJob>();
   readonly #inFlight = new Map<string, number>();
   #nextId: bigint;
-  #settings: Settings['records'];
-  #contract: Contract | null = null;
-  #drawRequestFault;
-  #drawReadFault;
   /** The most requests of one credential that were in flight at the same time. */
   maxInFlight = 0;
 
-  constructor(settings: Settings, keys: KeyRing, random: Random, record: Recorder, now: number) {
+  constructor(simulation: Simulation, keys: KeyRing, now: number) {
     // A restarted simulator does not repeat ids.
     this.#nextId = FIRST_ID + 1_000n * BigInt(Math.floor(now));
-    this.#record = record;
+    this.#simulation = simulation;
     this.#keys = keys;
-    this.#random = random;
-    this.#settings = settings.records;
-    this.#drawRequestFault = createFaultDraw(settings.records.faults, random);
-    this.#drawReadFault = createFaultDraw(settings.records.readFaults, random);
-    this.configure(settings);
   }
 
-  /** Applies new settings. */
-  configure({ records }: Settings): void {
-    const { data, error } = contractSchema.nullable().safeParse(records.contract);
-    if (error !== undefined) {
-      throw new SimulatorOptionsError(`simulator options:\n  records.contract: ${z.prettifyError(error)}`);
-    }
-    if (records.bytes !== this.#settings.bytes) for (const job of this.#jobs.values()) delete job.sha256;
-    this.#settings = records;
-    this.#contract = data;
-    this.#drawRequestFault = createFaultDraw(records.faults, this.#random);
-    this.#drawReadFault = createFaultDraw(records.readFaults, this.#random);
+  get #settings(): Settings['records'] {
+    return this.#simulation.settings.records;
   }
 
   /** Every accepted request, oldest first. */
   *entries(now: number): Generator<RecordsEntry> {
     for (const job of this.#jobs.values()) {
       const { id, key, at, values, downloads } = job;
-      job.sha256 ??= createHash('sha256').update(this.#fileOf(job)).digest('hex');
-      yield { id, key, at, values, downloads, state: this.#stateOf(job, now), sha256: job.sha256 };
+      const sha256 = createHash('sha256').update(this.#fileOf(job)).digest('hex');
+      yield { id, key, at, values, downloads, state: this.#stateOf(job, now), sha256 };
     }
   }
 
@@ -109,7 +64,9 @@ export class Records {
 
   /** Whether a request is for call records. Call `begin` when it arrives and the result of it when the response is closed. */
   matches({ method, path }: Incoming): boolean {
-    return this.#contract !== null && (path.startsWith(FILES) || this.#partOf(method, path) !== null);
+    return (
+      this.#settings.contract !== null && (path.startsWith(FILES) || this.#partOf(method, path) !== null)
+    );
   }
 
   begin({ headers, method, path }: Incoming, now: number): () => void {
@@ -124,7 +81,7 @@ export class Records {
   handle(request: Incoming, now: number, origin: string): Answer {
     if (request.path.startsWith(FILES)) return this.#file(request, now);
     const addressed = this.#partOf(request.method, request.path);
-    const contract = this.#contract;
+    const contract = this.#settings.contract;
     if (addressed === null || contract === null) return failure(404, 'no such resource');
     const { part, values: fromPath } = addressed;
     const key = this.#keyOf(part, request.headers, now);
@@ -139,7 +96,7 @@ export class Records {
   }
 
   #accept(contract: Contract, key: KeyState, values: Filled, now: number): Answer {
-    const fault = this.#drawRequestFault();
+    const fault = drawFault(this.#settings.faults, this.#simulation.random);
     switch (fault) {
       case 'throttle':
         return failure(429, 'too many requests', ['Retry-After', '1']);
@@ -159,14 +116,14 @@ export class Records {
         return fault satisfies never;
     }
     const { failed, empty, pending } = this.#settings;
-    const drawn = this.#random();
+    const drawn = this.#simulation.random();
     const id = String(this.#nextId);
     const end = drawn < failed ? 'failed' : drawn < failed + empty ? 'empty' : 'ready';
-    const secret = Math.floor(this.#random() * 36 ** 8).toString(36);
-    const readyAt = now + sample(pending, this.#random);
+    const secret = Math.floor(this.#simulation.random() * 36 ** 8).toString(36);
+    const readyAt = now + sample(pending, this.#simulation.random);
     const job: RecordsJob = { id, key: key.name, at: now, values, end, readyAt, secret, downloads: 0 };
     this.restore(job);
-    this.#record({ kind: 'recordsAccepted', job });
+    this.#simulation.record({ kind: 'recordsAccepted', job });
     if (fault === 'error500After') return failure(500, 'internal error');
     if (fault === 'resetAfter') return RESET;
     if (fault === 'acceptAndHang') return SILENCE;
@@ -175,7 +132,7 @@ export class Records {
   }
 
   #status({ status, download }: Contract, job: RecordsJob, now: number, origin: string): Answer {
-    const fault = this.#drawReadFault();
+    const fault = drawFault(this.#settings.readFaults, this.#simulation.random);
     if (fault !== undefined && fault !== 'cut') return broken(fault);
     const state = this.#stateOf(job, now);
     const [word] = status[state];
@@ -190,10 +147,11 @@ export class Records {
 
   #download(job: RecordsJob, now: number): Answer {
     if (this.#stateOf(job, now) !== 'ready') return failure(404, 'there is no file');
-    const fault = this.#drawReadFault();
+    const fault = drawFault(this.#settings.readFaults, this.#simulation.random);
     if (fault !== undefined && fault !== 'cut') return broken(fault);
     const body = this.#fileOf(job);
-    if (fault === 'cut') return { kind: 'cut', body, length: Math.floor(body.length * this.#random()) };
+    if (fault === 'cut')
+      return { kind: 'cut', body, length: Math.floor(body.length * this.#simulation.random()) };
     job.downloads += 1;
     return { kind: 'reply', status: 200, headers: ['Content-Type', 'application/octet-stream'], body };
   }
@@ -229,7 +187,7 @@ export class Records {
   }
 
   #partOf(method: string, path: string): { part: Part; values: Filled } | null {
-    const contract = this.#contract;
+    const contract = this.#settings.contract;
     if (contract === null) return null;
     const base = new URL(contract.baseUrl).pathname.replace(/\/+$/, '');
     for (const part of ['request', 'status', 'download'] as const) {
@@ -246,7 +204,7 @@ export class Records {
   /** The owner of the credentials; undefined if a header of the contract is missing, or has another value. */
   #keyOf(part: Part, headers: Incoming['headers'], now: number): KeyState | undefined {
     let key: KeyState | undefined;
-    for (const [name, expected] of Object.entries(this.#contract?.[part].headers ?? {})) {
+    for (const [name, expected] of Object.entries(this.#settings.contract?.[part].headers ?? {})) {
       const values = matched(expected, String(headers[name.toLowerCase()] ?? ''), '.*');
       if (values === null) return undefined;
       for (const placeholder of ['apiKey', 'accessToken'] as const) {

@@ -1,7 +1,5 @@
-import type { Random } from '../../base/clock.js';
-import type { Recorder } from './changes.js';
 import { drawFate, type Fate, statusOnAcceptance } from './deliveries.js';
-import { createFaultDraw, isSendFault, type SendFault } from './faults.js';
+import { drawFault, isSendFault, type SendFault } from './faults.js';
 import type { Inbound } from './inbound.js';
 import type { KeyState } from './key-ring.js';
 import type { Accepted, Answered, Ledger } from './ledger.js';
@@ -11,6 +9,7 @@ import { partsOf } from './parts.js';
 import { badRequest, correlatorOf, created, type Served, servedFault } from './replies.js';
 import { readSendBody, type SendBody } from './send-request.js';
 import { decodeSender, senderFault, withoutTel } from './sender.js';
+import type { Simulation } from './simulation.js';
 import type { Subscriptions } from './subscriptions.js';
 import { CORRELATOR_LIFETIME_MS, type Version } from './versions.js';
 import { type Answer, failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
@@ -30,32 +29,14 @@ export class Sends {
   readonly #ledger: Ledger;
   readonly #subscriptions: Subscriptions;
   readonly #inbound: Inbound;
-  readonly #random: Random;
-  readonly #record: Recorder;
+  readonly #simulation: Simulation;
   readonly #usedMagicNumbers = new Set<number>();
-  #settings: Settings;
-  #drawFault: () => SendFault | undefined;
 
-  constructor(
-    settings: Settings,
-    ledger: Ledger,
-    subscriptions: Subscriptions,
-    inbound: Inbound,
-    random: Random,
-    record: Recorder,
-  ) {
-    this.#record = record;
+  constructor(simulation: Simulation, ledger: Ledger, subscriptions: Subscriptions, inbound: Inbound) {
+    this.#simulation = simulation;
     this.#ledger = ledger;
     this.#subscriptions = subscriptions;
     this.#inbound = inbound;
-    this.#random = random;
-    this.#settings = settings;
-    this.#drawFault = createFaultDraw(settings.faults, random);
-  }
-
-  configure(settings: Settings): void {
-    this.#settings = settings;
-    this.#drawFault = createFaultDraw(settings.faults, this.#random);
   }
 
   /** Lets magic recipients that have been used take effect again. */
@@ -66,7 +47,7 @@ export class Sends {
   /** Serves a send request; `segment` is the sender as spelled in the path. */
   handle(request: Incoming, segment: string, key: KeyState, now: number, version: Version): Served {
     if (!isJson(request.headers)) return badRequest('Content-Type must be application/json');
-    const body = readSendBody(request.body, this.#settings.maxRecipients, version);
+    const body = readSendBody(request.body, this.#simulation.settings.maxRecipients, version);
     if (typeof body === 'string') return badRequest(body);
     const sender = decodeSender(segment);
     if (sender === undefined) return badRequest('senderAddress in the path is not URL-encoded');
@@ -74,20 +55,23 @@ export class Sends {
     if (fault !== undefined) return badRequest(fault);
     if (withoutTel(body.senderAddress) !== withoutTel(sender))
       return badRequest('senderAddress of path and body differ');
-    const magic = this.#settings.magicRecipients === 'off' ? [] : body.recipients.map(magicOf);
+    const magic = this.#simulation.settings.magicRecipients === 'off' ? [] : body.recipients.map(magicOf);
     if (magic.includes('badRequest')) return badRequest('address contains an invalid number');
     const send = { body, sender, magic, key, now, version };
-    return this.#repeated(send) ?? this.#finish(this.#magicFault(send) ?? this.#drawFault(), send);
+    const { settings, random } = this.#simulation;
+    return (
+      this.#repeated(send) ?? this.#finish(this.#magicFault(send) ?? drawFault(settings.faults, random), send)
+    );
   }
 
   /** The first reply again, or an error, if the service deduplicates and the correlator is known. */
   #repeated({ body, key, now, version }: Send): Served | undefined {
-    const isRemembered = version === 'v3' || this.#settings.deduplicates;
+    const isRemembered = version === 'v3' || this.#simulation.settings.deduplicates;
     if (!isRemembered || body.correlator === undefined) return undefined;
     const first = this.#ledger.findCorrelator(key.name, body.correlator);
     if (first === undefined) return undefined;
     if (version === 'v3' && now - first.at >= CORRELATOR_LIFETIME_MS) return undefined;
-    const { knownCorrelator } = this.#settings;
+    const { knownCorrelator } = this.#simulation.settings;
     if (knownCorrelator !== 'first')
       return { answer: KNOWN_CORRELATOR[knownCorrelator], outcome: 'repeated' };
     // Also if the first request was asynchronous, so that its reply came before the response of the hub.
@@ -100,7 +84,8 @@ export class Sends {
     for (const [index, name] of magic.entries()) {
       const number = body.recipients[index];
       if (number === undefined || name === undefined || !isSendFault(name)) continue;
-      if (this.#settings.magicRecipients === 'first' && this.#usedMagicNumbers.has(number)) continue;
+      if (this.#simulation.settings.magicRecipients === 'first' && this.#usedMagicNumbers.has(number))
+        continue;
       this.#usedMagicNumbers.add(number);
       return name;
     }
@@ -128,15 +113,15 @@ export class Sends {
       case 'resetBefore':
         return { answer: RESET, outcome: 'reset' };
       default:
-        return servedFault(fault, send.now, this.#settings.faultRetryAfterSeconds);
+        return servedFault(fault, send.now, this.#simulation.settings.faultRetryAfterSeconds);
     }
   }
 
   /** Records the request in the ledger and returns the 201 reply. */
   #accept({ body, sender, magic, key, now, version }: Send, answered: Answered): Answer {
-    const { deliveryTime, impossible } = this.#settings;
+    const { deliveryTime, impossible } = this.#simulation.settings;
     const fates = body.recipients.map((_, index) =>
-      drawFate(magic[index], deliveryTime, impossible, this.#random),
+      drawFate(magic[index], deliveryTime, impossible, this.#simulation.random),
     );
     const { addresses: _addresses, ...content } = body;
     const isBad = !body.asynchronous && isImpossible(version, fates);
@@ -151,7 +136,7 @@ export class Sends {
       fates,
       version,
     });
-    this.#record({ kind: 'accepted', request: accepted });
+    this.#simulation.record({ kind: 'accepted', request: accepted });
     for (const [index, number] of body.recipients.entries())
       this.#inbound.answer(magic[index], number, sender, key, fates[index]?.delayMs ?? 0);
     this.#subscriptions.announce(accepted);
@@ -160,7 +145,7 @@ export class Sends {
 
   /** The 201 of an accepted request, which contains nothing of a later one with its correlator. */
   #reply(request: Accepted): Answer {
-    const { correlatorInReply, resourceHost, requestIdIn } = this.#settings;
+    const { correlatorInReply, resourceHost, requestIdIn } = this.#simulation.settings;
     const { recipients, fates, requestId, answered } = request;
     const reply = {
       ...request,

@@ -4,13 +4,12 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, type Random, systemClock } from '../../base/clock.js';
 import { isLoopback, isTrustedHost } from '../../base/host-header.js';
 import { Accounts } from './accounts.js';
-import type { Activity } from './activity.js';
-import { type Arrival, ArrivalLog } from './arrivals.js';
+import { ArrivalLog } from './arrivals.js';
 import { type Change, madeAt } from './changes.js';
 import { Clients, TOKEN_PATH } from './clients.js';
 import { type Controls, control } from './control.js';
 import { sample } from './distribution.js';
-import { Inbound, type InboundText } from './inbound.js';
+import { Inbound } from './inbound.js';
 import { type Journal, openJournal } from './journal.js';
 import { KeyRing } from './key-ring.js';
 import { Ledger } from './ledger.js';
@@ -19,10 +18,10 @@ import { Notifications } from './notifications.js';
 import { mergeOptions, parseOptions, type Settings, type SimulatorOptions } from './options.js';
 import { Polls } from './polls.js';
 import { seededRandom } from './random.js';
-import { Records, type RecordsEntry } from './records.js';
+import { Records } from './records.js';
 import { Sends } from './sends.js';
 import { Subscriptions } from './subscriptions.js';
-import { type Summary, type SummarySources, summarise } from './summary.js';
+import { type SummarySources, summarise } from './summary.js';
 import { Timers } from './timers.js';
 import { TokenIssuer } from './tokens.js';
 import { BASE_PATHS, versionOf } from './versions.js';
@@ -32,7 +31,7 @@ import { type Answer, failure, type Incoming, readBody, sendAnswer } from './wir
 const BACKLOG = 4_096;
 
 /** A running simulator of the messaging service. */
-export interface Simulator {
+export interface Simulator extends Controls {
   /** The part before `/outbound`, such as `http://127.0.0.1:41234/smsmessaging/v1`. */
   readonly messagingBaseUrl: string;
   /** The part before `/api/login`: the origin. */
@@ -43,28 +42,6 @@ export interface Simulator {
   readonly ledger: Ledger;
   /** What the control interface requires as a bearer token; undefined on a loopback address. */
   readonly controlToken: string | undefined;
-  /** Every messaging request, oldest first. */
-  arrivals(): Iterable<Arrival>;
-  summary(): Summary;
-  /** Every accepted request for call records, oldest first. */
-  records(): Iterable<RecordsEntry>;
-  /** The most requests for call records of one credential that were in flight at the same time. */
-  recordsInFlight(): number;
-  /**
-   * Sends a message of a person to the inbound subscription of a key, by default to all of them. Returns how many there are. The service
-   * repeats it until it gets a success.
-   */
-  inbound(message: InboundText, key?: string): number;
-  /**
-   * Changes options at run time: tables of faults and other objects are merged; everything else (keys, accounts, …) is
-   * replaced. A change of `accounts` unblocks all accounts. Throws a `SimulatorOptionsError` without any change if the
-   * options are invalid.
-   */
-  configure(change: SimulatorOptions): void;
-  /** The activity log of an account, or of all; undefined for an unknown account. */
-  activity(account?: string): readonly Activity[] | undefined;
-  /** Clears the ledger, the arrivals, the activity logs, and the list of used magic recipients. Quotas keep their counts. */
-  clear(): void;
   /** Stops accepting requests, waits up to `drainMs` (default 0) for pending replies, then closes all connections. */
   close(drainMs?: number): Promise<void>;
 }
@@ -117,19 +94,12 @@ export async function startSimulator(
   const { port } = server.address() as AddressInfo;
   origin = `http://${hostToReach(settings.host)}:${port}`;
   return {
+    ...service.controls,
     messagingBaseUrl: `${origin}${BASE_PATHS.v1}`,
     accountBaseUrl: origin,
     v3: { messagingBaseUrl: `${origin}${BASE_PATHS.v3}`, tokenUrl: `${origin}${TOKEN_PATH}` },
     ledger: service.sources.ledger,
     controlToken: service.controlToken,
-    arrivals: service.arrivals,
-    activity: service.activity,
-    summary: service.summary,
-    records: service.records,
-    recordsInFlight: service.recordsInFlight,
-    inbound: service.inbound,
-    configure: service.configure,
-    clear: service.clear,
     close: async (drainMs = 0) => {
       await service.close(server, drainMs);
       journal.close();
@@ -138,7 +108,7 @@ export async function startSimulator(
 }
 
 /** Wires the parts together and handles each request from its last byte to its reply. */
-class Service implements Controls {
+class Service {
   readonly sources: SummarySources;
   readonly controlToken: string | undefined;
   readonly #clock: Clock;
@@ -152,7 +122,7 @@ class Service implements Controls {
   readonly #inbound: Inbound;
   readonly #origin: () => string;
   #options: SimulatorOptions;
-  #settings: Settings;
+  readonly #settings: Settings;
   #pending = 0;
   readonly #journal: Journal;
 
@@ -164,7 +134,6 @@ class Service implements Controls {
     journal: Journal,
     origin: () => string,
   ) {
-    const { record } = journal;
     this.#journal = journal;
     this.#origin = origin;
     this.#options = options;
@@ -174,8 +143,9 @@ class Service implements Controls {
       : (settings.controlToken ?? randomBytes(24).toString('base64url'));
     this.#clock = clock;
     this.#random = random;
-    const tokens = new TokenIssuer(settings.tokens, random, record);
-    this.#clients = new Clients(settings, tokens);
+    const simulation = { settings, random, record: journal.record, timers: this.#timers };
+    const tokens = new TokenIssuer(simulation);
+    this.#clients = new Clients(simulation, tokens);
     const keys = new KeyRing(
       (token, now) => tokens.accountOf(token, now),
       (account) => this.#clients.has(account),
@@ -183,58 +153,56 @@ class Service implements Controls {
     // Ids contain the start time, so that a simulator does not recognise the ids of another one.
     const ledger = new Ledger(Math.floor(clock()).toString(36));
     const arrivals = new ArrivalLog();
-    const notifications = new Notifications(settings, this.#timers, random);
-    this.#subscriptions = new Subscriptions(settings, ledger, notifications, this.#timers, record);
-    const accounts = new Accounts(settings, tokens, random, record);
-    this.#inbound = new Inbound(settings, this.#timers, random);
-    this.#sends = new Sends(settings, ledger, this.#subscriptions, this.#inbound, random, record);
-    const polls = new Polls(settings, ledger, random);
-    this.#messaging = new Messaging(settings, {
+    keys.configure(settings);
+    const notifications = new Notifications(simulation);
+    this.#subscriptions = new Subscriptions(simulation, ledger, notifications);
+    const accounts = new Accounts(simulation, tokens);
+    this.#inbound = new Inbound(simulation);
+    this.#sends = new Sends(simulation, ledger, this.#subscriptions, this.#inbound);
+    this.#messaging = new Messaging(simulation, {
       keys,
       sends: this.#sends,
-      polls,
+      polls: new Polls(simulation, ledger),
       subscriptions: this.#subscriptions,
       inbound: this.#inbound,
-      notifications,
       arrivals,
-      record,
     });
-    this.#records = new Records(settings, keys, random, record, clock());
+    this.#records = new Records(simulation, keys, clock());
     this.sources = { ledger, arrivals, keys, accounts, clients: this.#clients, tokens, notifications };
     for (const change of journal.changes) this.#restore(change);
   }
 
-  readonly entries = () => this.sources.ledger.entries();
-  readonly arrivals = () => this.sources.arrivals.entries();
-  readonly activity = (account?: string) => {
-    const { accounts } = this.sources;
-    return account === undefined || accounts.has(account) ? accounts.activity.entries(account) : undefined;
+  readonly controls: Controls = {
+    entries: () => this.sources.ledger.entries(),
+    arrivals: () => this.sources.arrivals.entries(),
+    activity: (account) => {
+      const { accounts } = this.sources;
+      return account === undefined || accounts.has(account) ? accounts.activity.entries(account) : undefined;
+    },
+    summary: () => summarise(this.sources),
+    records: () => this.#records.entries(this.#clock()),
+    recordsInFlight: () => this.#records.maxInFlight,
+    inbound: (message, key) => this.#inbound.send(message, key),
+    configure: (change) => {
+      const options = mergeOptions(this.#options, change);
+      Object.assign(this.#settings, parseOptions(options));
+      this.#options = options;
+      this.sources.keys.configure(this.#settings);
+      if (change.accounts !== undefined) this.sources.accounts.unblock();
+    },
+    clear: () => {
+      this.#clear();
+      this.#journal.record({ kind: 'cleared' });
+    },
   };
-  readonly summary = () => summarise(this.sources);
-  readonly records = () => this.#records.entries(this.#clock());
-  readonly inbound = (message: InboundText, key?: string) => this.#inbound.send(message, key);
-  readonly recordsInFlight = () => this.#records.maxInFlight;
 
-  readonly configure = (change: SimulatorOptions): void => {
-    const options = mergeOptions(this.#options, change);
-    const settings = parseOptions(options);
-    this.#records.configure(settings);
-    this.#options = options;
-    this.#settings = settings;
-    this.#messaging.configure(settings);
-    this.#clients.configure(settings);
-    this.sources.accounts.configure(settings);
-    if (change.accounts !== undefined) this.sources.accounts.unblock();
-  };
-
-  readonly clear = (): void => {
+  #clear(): void {
     this.sources.ledger.clear();
     this.sources.arrivals.clear();
     this.sources.accounts.activity.clear();
     this.#sends.resetMagicRecipients();
     this.#records.clear();
-    this.#journal.record({ kind: 'cleared' });
-  };
+  }
 
   #restore(change: Change): void {
     const { ledger, arrivals, keys, accounts, tokens } = this.sources;
@@ -273,11 +241,7 @@ class Service implements Controls {
         this.#records.restore(change.job);
         break;
       case 'cleared':
-        ledger.clear();
-        arrivals.clear();
-        accounts.activity.clear();
-        this.#sends.resetMagicRecipients();
-        this.#records.clear();
+        this.#clear();
         break;
       default:
         change satisfies never;
@@ -308,7 +272,7 @@ class Service implements Controls {
 
   #received(request: Incoming, response: ServerResponse): void {
     if (request.path.startsWith('/_simulator/')) {
-      control(request, response, this, this.controlToken);
+      control(request, response, this.controls, this.controlToken);
       return;
     }
     // The request arrives even if its client disconnects in the meantime.

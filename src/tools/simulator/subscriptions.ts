@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { isLoopback } from '../../base/host-header.js';
-import type { Recorder } from './changes.js';
 import type { KeyState } from './key-ring.js';
 import type { Accepted, Ledger } from './ledger.js';
 import type { Notifications } from './notifications.js';
-import type { Settings } from './options.js';
 import { badRequest, noSubscription, type Served } from './replies.js';
+import type { Simulation } from './simulation.js';
 import { Timers } from './timers.js';
 import type { Version } from './versions.js';
 import { type Answer, empty, failure, type Incoming, isJson, json } from './wire.js';
@@ -28,8 +27,6 @@ interface Callback {
 /** A process that restarts together with the simulator takes this long at most. */
 const RECEIVER_STARTS_WITHIN_MS = 5_000;
 
-type SubscriptionSettings = Pick<Settings, 'notAcceptableBody' | 'subscriptionPer'>;
-
 /** Holds the subscription of all keys. No key has this name. */
 const CLIENT = '';
 
@@ -40,32 +37,17 @@ export class Subscriptions {
   readonly #upcoming = new Map<string, Timers>();
   readonly #ledger: Pick<Ledger, 'changingAfter'>;
   readonly #notifications: Notifications;
-  /** Those of requests with an address of their own. */
-  readonly #timers: Timers;
-  readonly #record: Recorder;
-  #settings: SubscriptionSettings;
+  readonly #simulation: Simulation;
 
-  constructor(
-    settings: SubscriptionSettings,
-    ledger: Pick<Ledger, 'changingAfter'>,
-    notifications: Notifications,
-    timers: Timers,
-    record: Recorder,
-  ) {
-    this.#settings = settings;
+  constructor(simulation: Simulation, ledger: Pick<Ledger, 'changingAfter'>, notifications: Notifications) {
+    this.#simulation = simulation;
     this.#ledger = ledger;
     this.#notifications = notifications;
-    this.#timers = timers;
-    this.#record = record;
-  }
-
-  configure(settings: SubscriptionSettings): void {
-    this.#settings = settings;
   }
 
   /** Whose subscription a key has. */
   #holder(key: string): string {
-    return this.#settings.subscriptionPer === 'client' ? CLIENT : key;
+    return this.#simulation.settings.subscriptionPer === 'client' ? CLIENT : key;
   }
 
   /**
@@ -83,7 +65,7 @@ export class Subscriptions {
       case 'DELETE':
         if (existing === undefined) return noSubscription();
         this.#remove(this.#holder(key.name));
-        this.#record({ kind: 'unsubscribed', key: key.name });
+        this.#simulation.record({ kind: 'unsubscribed', key: key.name });
         return { answer: empty(204), outcome: 'done' };
       default:
         return { answer: failure(405, 'use POST, GET, or DELETE'), outcome: 'badRequest' };
@@ -120,7 +102,7 @@ export class Subscriptions {
     if (url !== undefined) {
       // Only a subscription has a security token.
       const receiver = { url, securityToken: undefined, finalDelivery: false };
-      this.#notifications.schedule(request, receiver, { ...when, timers: this.#timers });
+      this.#notifications.schedule(request, receiver, { ...when, timers: this.#simulation.timers });
       return;
     }
     const holder = this.#holder(request.key);
@@ -161,7 +143,7 @@ export class Subscriptions {
     }
     const holder = this.#holder(key.name);
     this.#callbacks.set(holder, callback);
-    this.#record({ kind: 'subscribed', key: key.name, ...callback.callback });
+    this.#simulation.record({ kind: 'subscribed', key: key.name, ...callback.callback });
     for (const accepted of this.#ledger.changingAfter(now)) {
       const isMine = this.#holder(accepted.key) === holder && accepted.notifyUrl === undefined;
       if (isMine) this.#schedule(accepted, { now, since: now });
@@ -171,7 +153,7 @@ export class Subscriptions {
 
   #notAcceptable(existing: Callback): Answer {
     const description = 'only one subscription can exist';
-    switch (this.#settings.notAcceptableBody) {
+    switch (this.#simulation.settings.notAcceptableBody) {
       case 'error':
         return failure(406, description);
       case 'code':
@@ -181,7 +163,7 @@ export class Subscriptions {
       case 'none':
         return empty(406);
       default:
-        return this.#settings.notAcceptableBody satisfies never;
+        return this.#simulation.settings.notAcceptableBody satisfies never;
     }
   }
 }

@@ -1,8 +1,7 @@
 import { createSecretKey } from 'node:crypto';
 import { SignJWT } from 'jose';
-import type { Random } from '../../base/clock.js';
-import type { Change, Recorder, Session } from './changes.js';
-import type { Settings } from './options.js';
+import type { Change, Session } from './changes.js';
+import type { Simulation } from './simulation.js';
 
 /** A token pair, with the field names of the interface. */
 export interface TokenPair {
@@ -32,21 +31,15 @@ export class TokenIssuer {
   readonly #access = new Map<string, Issued>();
   readonly #refresh = new Map<string, Issued>();
   readonly #revoked = new Set<number>();
-  readonly #record: Recorder;
-  #settings: Settings['tokens'];
+  readonly #simulation: Simulation;
   #issued = 0;
   #families = 0;
   reused = 0;
 
-  constructor(settings: Settings['tokens'], random: Random, record: Recorder) {
-    this.#record = record;
-    this.#settings = settings;
+  constructor(simulation: Simulation) {
+    this.#simulation = simulation;
+    const { random } = simulation;
     this.#key = createSecretKey(Uint8Array.from({ length: 32 }, () => Math.floor(random() * 256)));
-  }
-
-  /** Applies new settings to tokens issued from now on. */
-  configure(settings: Settings['tokens']): void {
-    this.#settings = settings;
   }
 
   openSession(username: string, accountId: string): Session {
@@ -57,7 +50,7 @@ export class TokenIssuer {
   /** Issues a token pair for the session. Its lifetimes start at `now` (ms). */
   async issue(session: Session, now: number): Promise<TokenPair> {
     this.#removeExpired(now);
-    const { accessLifetimeMs, refreshLifetimeMs } = this.#settings;
+    const { accessLifetimeMs, refreshLifetimeMs } = this.#simulation.settings.tokens;
     const [AccessToken, RefreshToken] = await Promise.all([
       this.#sign(session, 'access', now, accessLifetimeMs),
       this.#sign(session, 'refresh', now, refreshLifetimeMs),
@@ -70,7 +63,7 @@ export class TokenIssuer {
       refreshExpiresAt: now + refreshLifetimeMs,
     };
     this.#store(issued);
-    this.#record({ kind: 'tokens', ...issued });
+    this.#simulation.record({ kind: 'tokens', ...issued });
     return { AccessToken, RefreshToken };
   }
 
@@ -115,13 +108,13 @@ export class TokenIssuer {
     if (issued.used) {
       this.reused += 1;
       this.#revoked.add(issued.session.family);
-      this.#record({ kind: 'revoked', family: issued.session.family });
+      this.#simulation.record({ kind: 'revoked', family: issued.session.family });
       return { kind: 'reused' };
     }
     if (this.#revoked.has(issued.session.family)) return { kind: 'revoked' };
     if (now >= issued.expiresAt) return { kind: 'expired' };
     issued.used = true;
-    this.#record({ kind: 'redeemed', refresh: refreshToken });
+    this.#simulation.record({ kind: 'redeemed', refresh: refreshToken });
     return { kind: 'redeemed', session: issued.session };
   }
 
@@ -135,7 +128,7 @@ export class TokenIssuer {
       .setJti(String(this.#issued))
       .setIssuedAt(issuedAt);
     // A NumericDate may have a fraction, which short test lifetimes need.
-    if (this.#settings.withExp) token.setExpirationTime(issuedAt + lifetimeMs / 1000);
+    if (this.#simulation.settings.tokens.withExp) token.setExpirationTime(issuedAt + lifetimeMs / 1000);
     return token.sign(this.#key);
   }
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createFaultDraw, SEND_FAULTS } from '../../../src/tools/simulator/faults.js';
+import { drawFault, SEND_FAULTS } from '../../../src/tools/simulator/faults.js';
 import { SimulatorOptionsError, startSimulator } from '../../../src/tools/simulator/index.js';
 import { seededRandom } from '../../../src/tools/simulator/random.js';
 import { exchange } from './raw-http.js';
@@ -7,21 +7,21 @@ import { idOf, simulatorUnderTest, statusOf } from './simulator.js';
 
 it('Faults occur with their probabilities, at most one per request, and at the same requests for the same seed', () => {
   const probabilities = { throttle: 0.1, hang: 0.05, resetAfter: 0.2 };
-  const run = () => {
-    const draw = createFaultDraw(probabilities, seededRandom(7));
-    return Array.from({ length: 20_000 }, draw);
+  const run = (seed: number) => {
+    const random = seededRandom(seed);
+    return Array.from({ length: 20_000 }, () => drawFault(probabilities, random));
   };
-  const drawn = run();
+  const drawn = run(7);
   for (const [fault, probability] of Object.entries(probabilities)) {
     expect(drawn.filter((each) => each === fault).length / drawn.length).toBeCloseTo(probability, 2);
   }
-  expect(run()).toEqual(drawn);
-  expect(createFaultDraw(probabilities, seededRandom(8))).not.toEqual(drawn);
+  expect(run(7)).toEqual(drawn);
+  expect(run(8)).not.toEqual(drawn);
 });
 
 it('No random number is drawn while all fault probabilities are zero', () => {
-  const draw = createFaultDraw<string>({ throttle: 0 }, () => expect.fail('drew a random number'));
-  expect(draw()).toBeUndefined();
+  const random = () => expect.fail('drew a random number');
+  expect(drawFault<string>({ throttle: 0 }, random)).toBeUndefined();
 });
 
 it('Sends can meet every fault, and the ledger shows which of them were accepted', async () => {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { Inbound } from '../../../src/tools/simulator/inbound.js';
+import { parseOptions } from '../../../src/tools/simulator/options.js';
 import { Timers } from '../../../src/tools/simulator/timers.js';
 
 interface Part {
@@ -26,7 +27,12 @@ async function receiver(refused: number) {
     server.close();
   });
   await new Promise((listening) => server.once('listening', listening));
-  const inbound = new Inbound({ inbound: { repeats: 0, retryAfterMs: [0, 0, 0] } }, new Timers(), () => 0.5);
+  const inbound = new Inbound({
+    settings: parseOptions({ inbound: { repeats: 0, retryAfterMs: [1, 1, 1] } }),
+    random: () => 0.5,
+    record: () => {},
+    timers: new Timers(),
+  });
   onTestFinished(() => inbound.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   inbound.handle(

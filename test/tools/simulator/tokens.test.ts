@@ -1,15 +1,23 @@
 import { decodeJwt } from 'jose';
 import { expect, it } from 'vitest';
+import { parseOptions } from '../../../src/tools/simulator/options.js';
 import { seededRandom } from '../../../src/tools/simulator/random.js';
+import { Timers } from '../../../src/tools/simulator/timers.js';
 import { TokenIssuer } from '../../../src/tools/simulator/tokens.js';
 import { exchange } from './raw-http.js';
 import { simulatorUnderTest, statusOf } from './simulator.js';
 
 const NOW = 1_800_000_000_000;
-const SETTINGS = { accessLifetimeMs: 2_500, refreshLifetimeMs: 10_000, withExp: true, lockoutAfter: null };
+const officeWith = (withExp: boolean): TokenIssuer =>
+  new TokenIssuer({
+    settings: parseOptions({ tokens: { accessLifetimeMs: 2_500, refreshLifetimeMs: 10_000, withExp } }),
+    random: seededRandom(1),
+    record: () => {},
+    timers: new Timers(),
+  });
 
 it('Access tokens state exp with fractions of a second, for short test lifetimes', async () => {
-  const office = new TokenIssuer(SETTINGS, seededRandom(1), () => {});
+  const office = officeWith(true);
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW + 700);
   expect(decodeJwt(AccessToken)).toMatchObject({
     sub: 'acme',
@@ -20,7 +28,7 @@ it('Access tokens state exp with fractions of a second, for short test lifetimes
 });
 
 it('A token without exp expires too', async () => {
-  const office = new TokenIssuer({ ...SETTINGS, withExp: false }, seededRandom(1), () => {});
+  const office = officeWith(false);
   const { AccessToken } = await office.issue(office.openSession('acme', 'A-1'), NOW);
   expect(decodeJwt(AccessToken)).not.toHaveProperty('exp');
   expect(office.accountOf(AccessToken, NOW + 2_499)).toBe('A-1');

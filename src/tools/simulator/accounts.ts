@@ -2,11 +2,12 @@ import { z } from 'zod';
 import { AccountTree, idOf } from './account-tree.js';
 import { type Activity, ActivityLog } from './activity.js';
 import type { Change, Session } from './changes.js';
-import { type AccountFault, drawFault } from './faults.js';
+import { effectOf } from './fault-effects.js';
+import { drawFault } from './faults.js';
 import type { AccountSettings } from './options.js';
 import type { Simulation } from './simulation.js';
 import type { TokenIssuer } from './tokens.js';
-import { type Answer, failure, type Incoming, isJson, json, RESET, SILENCE, unreadable } from './wire.js';
+import { type Answer, failure, type Incoming, isJson, json } from './wire.js';
 
 const loginSchema = z.strictObject({
   username: z.string(),
@@ -71,36 +72,13 @@ export class Accounts {
       return failure(400, 'X-Requested-With must be XMLHttpRequest');
     const serve = () => (isLogin ? this.#login(request, now) : this.#refresh(request, now));
     const { settings, random } = this.#simulation;
-    return this.#withFault(drawFault(settings.accountFaults, random), isLogin, serve);
-  }
-
-  async #withFault(
-    fault: AccountFault | undefined,
-    isLogin: boolean,
-    serve: () => Promise<Answer>,
-  ): Promise<Answer> {
-    switch (fault) {
-      case undefined:
-        return serve();
-      case 'loginTimeout':
-        return isLogin
-          ? this.#result(BAD_CREDENTIAL, 'BadCredential: timeout while checking the credentials')
-          : serve();
-      case 'error500':
-        return failure(500, 'internal error');
-      case 'resetBefore':
-        return RESET;
-      case 'resetAfter':
-        await serve();
-        return RESET;
-      case 'hang':
-        return SILENCE;
-      case 'unreadable':
-        await serve();
-        return unreadable(200);
-      default:
-        return fault satisfies never;
-    }
+    const fault = drawFault(settings.accountFaults, random);
+    if (fault === undefined || (fault === 'loginTimeout' && !isLogin)) return serve();
+    if (fault === 'loginTimeout')
+      return this.#result(BAD_CREDENTIAL, 'BadCredential: timeout while checking the credentials');
+    const effect = effectOf(fault, { now, retryAfterSeconds: settings.faultRetryAfterSeconds });
+    if (effect.isProcessed) await serve();
+    return effect.answer;
   }
 
   async #login({ body }: Incoming, now: number): Promise<Answer> {

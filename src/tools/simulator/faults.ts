@@ -66,6 +66,10 @@ export type SendFault = (typeof SEND_FAULTS)[number];
 export type PollFault = (typeof POLL_FAULTS)[number];
 /** See {@link ACCOUNT_FAULTS}. */
 export type AccountFault = (typeof ACCOUNT_FAULTS)[number];
+/** See {@link RECORDS_FAULTS}. */
+export type RecordsFault = (typeof RECORDS_FAULTS)[number];
+/** See {@link RECORDS_READ_FAULTS}. */
+export type RecordsReadFault = (typeof RECORDS_READ_FAULTS)[number];
 
 const sendFaults: ReadonlySet<string> = new Set(SEND_FAULTS);
 

@@ -1,12 +1,13 @@
 import { statusAfter } from './deliveries.js';
+import { effectOf } from './fault-effects.js';
 import { drawFault } from './faults.js';
 import type { KeyState } from './key-ring.js';
 import type { Ledger } from './ledger.js';
-import { deliveryInfoList, noSuchMessage, resourceUrl, type Served, servedFault } from './replies.js';
+import { deliveryInfoList, noSuchMessage, resourceUrl, type Served } from './replies.js';
 import { decodeSender } from './sender.js';
 import type { Simulation } from './simulation.js';
 import type { Version } from './versions.js';
-import { json, RESET, unreadable } from './wire.js';
+import { json } from './wire.js';
 
 /** Answers polls (requests for delivery infos). */
 export class Polls {
@@ -22,18 +23,9 @@ export class Polls {
   handle(segment: string, requestId: string, key: KeyState, now: number, version: Version): Served {
     const { settings, random } = this.#simulation;
     const fault = drawFault(settings.pollFaults, random);
-    switch (fault) {
-      case undefined:
-        return this.#infos(segment, requestId, key, now, version);
-      case 'notFound':
-        return noSuchMessage();
-      case 'reset':
-        return { answer: RESET, outcome: 'reset' };
-      case 'unreadable':
-        return { answer: unreadable(200), outcome: 'error' };
-      default:
-        return servedFault(fault, now, settings.faultRetryAfterSeconds);
-    }
+    if (fault === undefined) return this.#infos(segment, requestId, key, now, version);
+    if (fault === 'notFound') return noSuchMessage();
+    return effectOf(fault, { now, retryAfterSeconds: settings.faultRetryAfterSeconds });
   }
 
   /** The decoded sender must equal that of the send request, including `tel:`. Another key gets a 404. */

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { RecordsJob } from './changes.js';
 import { sample } from './distribution.js';
-import { drawFault } from './faults.js';
+import { type Effect, effectOf } from './fault-effects.js';
+import { drawFault, type RecordsFault, type RecordsReadFault } from './faults.js';
 import type { KeyRing, KeyState } from './key-ring.js';
 import type { Settings } from './options.js';
 import type { Simulation } from './simulation.js';
-import { type Answer, failure, type Incoming, RESET, SILENCE } from './wire.js';
+import { type Answer, failure, type Incoming } from './wire.js';
 
 type Contract = NonNullable<Settings['records']['contract']>;
 type Part = 'request' | 'status' | 'download';
@@ -97,24 +98,8 @@ export class Records {
 
   #accept(contract: Contract, key: KeyState, values: Filled, now: number): Answer {
     const fault = drawFault(this.#settings.faults, this.#simulation.random);
-    switch (fault) {
-      case 'throttle':
-        return failure(429, 'too many requests', ['Retry-After', '1']);
-      case 'error500':
-        return failure(500, 'internal error');
-      case 'resetBefore':
-        return RESET;
-      case 'hang':
-        return SILENCE;
-      case 'error500After':
-      case 'resetAfter':
-      case 'acceptAndHang':
-      case 'withoutId':
-      case undefined:
-        break;
-      default:
-        return fault satisfies never;
-    }
+    const effect = fault === undefined || fault === 'withoutId' ? undefined : this.#effectOf(fault, now);
+    if (effect?.isProcessed === false) return effect.answer;
     const { failed, empty, pending } = this.#settings;
     const drawn = this.#simulation.random();
     const id = String(this.#nextId);
@@ -124,16 +109,18 @@ export class Records {
     const job: RecordsJob = { id, key: key.name, at: now, values, end, readyAt, secret, downloads: 0 };
     this.restore(job);
     this.#simulation.record({ kind: 'recordsAccepted', job });
-    if (fault === 'error500After') return failure(500, 'internal error');
-    if (fault === 'resetAfter') return RESET;
-    if (fault === 'acceptAndHang') return SILENCE;
+    if (effect !== undefined) return effect.answer;
     if (fault === 'withoutId') return answerWith([]);
     return answerWith([[contract.request.id, id]]);
   }
 
+  #effectOf(fault: Exclude<RecordsFault | RecordsReadFault, 'withoutId' | 'cut'>, now: number): Effect {
+    return effectOf(fault === 'throttle' ? 'throttleSeconds' : fault, { now, retryAfterSeconds: 1 });
+  }
+
   #status({ status, download }: Contract, job: RecordsJob, now: number, origin: string): Answer {
     const fault = drawFault(this.#settings.readFaults, this.#simulation.random);
-    if (fault !== undefined && fault !== 'cut') return broken(fault);
+    if (fault !== undefined && fault !== 'cut') return this.#effectOf(fault, now).answer;
     const state = this.#stateOf(job, now);
     const [word] = status[state];
     if (word === undefined) return failure(404, 'no such request');
@@ -148,7 +135,7 @@ export class Records {
   #download(job: RecordsJob, now: number): Answer {
     if (this.#stateOf(job, now) !== 'ready') return failure(404, 'there is no file');
     const fault = drawFault(this.#settings.readFaults, this.#simulation.random);
-    if (fault !== undefined && fault !== 'cut') return broken(fault);
+    if (fault !== undefined && fault !== 'cut') return this.#effectOf(fault, now).answer;
     const body = this.#fileOf(job);
     if (fault === 'cut')
       return { kind: 'cut', body, length: Math.floor(body.length * this.#simulation.random()) };
@@ -313,19 +300,4 @@ function answerWith(members: readonly (readonly [pointer: string, json: string])
     return [steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')), json] as const;
   });
   return { kind: 'reply', status: 200, headers, body: write(split) };
-}
-
-function broken(fault: 'throttle' | 'error500' | 'reset' | 'hang'): Answer {
-  switch (fault) {
-    case 'throttle':
-      return failure(429, 'too many requests', ['Retry-After', '1']);
-    case 'error500':
-      return failure(500, 'internal error');
-    case 'reset':
-      return RESET;
-    case 'hang':
-      return SILENCE;
-    default:
-      return fault satisfies never;
-  }
 }

@@ -11,44 +11,6 @@ export interface Served {
   readonly outcome: Outcome;
 }
 
-/** The faults that sends and polls share. */
-export type PlainFault =
-  | 'throttle'
-  | 'throttleSeconds'
-  | 'throttleDate'
-  | 'error500'
-  | 'error503'
-  | 'forbid'
-  | 'hang';
-
-/** The reply and outcome of a request with a shared fault. */
-export function servedFault(fault: PlainFault, now: number, retryAfterSeconds: number): Served {
-  switch (fault) {
-    case 'throttle':
-      return { answer: tooManyRequests([]), outcome: 'throttledByFault' };
-    case 'throttleSeconds':
-      return {
-        answer: tooManyRequests(retryAfter('seconds', now, retryAfterSeconds)),
-        outcome: 'throttledByFault',
-      };
-    case 'throttleDate':
-      return {
-        answer: tooManyRequests(retryAfter('date', now, retryAfterSeconds)),
-        outcome: 'throttledByFault',
-      };
-    case 'error500':
-      return { answer: failure(500, 'internal error'), outcome: 'error' };
-    case 'error503':
-      return { answer: failure(503, 'service unavailable'), outcome: 'error' };
-    case 'forbid':
-      return { answer: forbidden(), outcome: 'forbidden' };
-    case 'hang':
-      return { answer: { kind: 'silence' }, outcome: 'hang' };
-    default:
-      return fault satisfies never;
-  }
-}
-
 /** There is no subscription to return or to delete. */
 export function noSubscription(): Served {
   return { answer: failure(404, 'no subscription found'), outcome: 'notFound' };

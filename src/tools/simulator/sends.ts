@@ -1,4 +1,5 @@
 import { drawFate, type Fate, statusOnAcceptance } from './deliveries.js';
+import { effectOf } from './fault-effects.js';
 import { drawFault, isSendFault, type SendFault } from './faults.js';
 import type { Inbound } from './inbound.js';
 import type { KeyState } from './key-ring.js';
@@ -6,13 +7,13 @@ import type { Accepted, Answered, Ledger } from './ledger.js';
 import { type MagicName, magicOf } from './magic-recipients.js';
 import type { Settings } from './options.js';
 import { partsOf } from './parts.js';
-import { badRequest, correlatorOf, created, type Served, servedFault } from './replies.js';
+import { badRequest, correlatorOf, created, type Served } from './replies.js';
 import { readSendBody, type SendBody } from './send-request.js';
 import { decodeSender, senderFault, withoutTel } from './sender.js';
 import type { Simulation } from './simulation.js';
 import type { Subscriptions } from './subscriptions.js';
 import { CORRELATOR_LIFETIME_MS, type Version } from './versions.js';
-import { type Answer, failure, type Incoming, isJson, RESET, SILENCE, unreadable } from './wire.js';
+import { type Answer, failure, type Incoming, isJson } from './wire.js';
 
 /** A valid send request. */
 interface Send {
@@ -93,28 +94,13 @@ export class Sends {
   }
 
   #finish(fault: SendFault | undefined, send: Send): Served {
-    switch (fault) {
-      case undefined:
-        return { answer: this.#accept(send, 'answered'), outcome: 'accepted' };
-      case 'withoutRequestId':
-        return { answer: this.#accept(send, 'withoutRequestId'), outcome: 'accepted' };
-      case 'unreadable':
-        this.#accept(send, 'unreadable');
-        return { answer: unreadable(201), outcome: 'accepted' };
-      case 'error500After':
-        this.#accept(send, 'error500');
-        return { answer: failure(500, 'internal error'), outcome: 'accepted' };
-      case 'resetAfter':
-        this.#accept(send, 'reset');
-        return { answer: RESET, outcome: 'accepted' };
-      case 'acceptAndHang':
-        this.#accept(send, 'never');
-        return { answer: SILENCE, outcome: 'accepted' };
-      case 'resetBefore':
-        return { answer: RESET, outcome: 'reset' };
-      default:
-        return servedFault(fault, send.now, this.#simulation.settings.faultRetryAfterSeconds);
-    }
+    if (fault === undefined || fault === 'withoutRequestId')
+      return { answer: this.#accept(send, fault ?? 'answered'), outcome: 'accepted' };
+    const { faultRetryAfterSeconds: retryAfterSeconds } = this.#simulation.settings;
+    const effect = effectOf(fault, { now: send.now, retryAfterSeconds, status: 201 });
+    if (!effect.isProcessed) return effect;
+    this.#accept(send, ANSWERED[fault] ?? 'answered');
+    return { answer: effect.answer, outcome: 'accepted' };
   }
 
   /** Records the request in the ledger and returns the 201 reply. */
@@ -156,6 +142,14 @@ export class Sends {
     return created(reply, resourceHost, answered === 'withoutRequestId' ? 'none' : requestIdIn);
   }
 }
+
+/** How the ledger calls the answer of a request that was accepted with a fault. */
+const ANSWERED: Partial<Record<SendFault, Answered>> = {
+  unreadable: 'unreadable',
+  error500After: 'error500',
+  resetAfter: 'reset',
+  acceptAndHang: 'never',
+};
 
 /** The reply of version 3 if the first response of the hub was that a message cannot be delivered. The other messages are sent. */
 const IMPOSSIBLE = badRequest('the first response of the SMS hub was: delivery impossible');

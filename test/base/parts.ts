@@ -6,7 +6,7 @@
 /** Files whose processes are killed and started again, or that wait for servers which fail over; without `kill`, the path in `quick`. */
 const PROCESSES = [
   'test/end-to-end/!(kill).test.ts',
-  'test/simulate/**/*.test.ts',
+  'test/simulate/{jobs.property,wire}.test.ts',
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts,dead-import}.test.ts',
   'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',

@@ -17,7 +17,7 @@ import { WEBHOOK_WORLDS } from './webhooks.js';
 import { WINDOW_WORLDS } from './windows.js';
 
 /**
- * Every scripted world. `npm test` runs them, and so does each run of seeds.
+ * Every scripted world. `npm test` runs them, with and without their bugs, and so does each run of seeds without these.
  *
  * Three seeds that failed have none: 55171, 149675, and 210738 gave two traces each, in worlds with both an outbox and losses of data, which
  * no seed draws any more. No source records why; the test compares the traces of each scripted world instead.

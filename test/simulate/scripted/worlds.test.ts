@@ -1,5 +1,7 @@
 import { describe, expect, inject, it } from 'vitest';
+import { runMutant } from '../run-mutant.js';
 import { replay } from '../run-worlds.js';
+import { INVARIANTS } from '../violation.js';
 import { OPEN_WORLDS, SCRIPTED_WORLDS, scriptedWorld } from './index.js';
 
 const redisUrl = inject('redisUrl');
@@ -9,6 +11,12 @@ describe.each(SCRIPTED_WORLDS)('$name: $about', (world) => {
     const { violation, trace } = await replay(redisUrl, scriptedWorld(world));
     expect(violation).toBeUndefined();
     expect((await replay(redisUrl, scriptedWorld(world))).trace.digest).toBe(trace.digest);
+  });
+
+  it(`catches its planted bug: ${world.bug.name}`, async () => {
+    const { violations } = await runMutant(redisUrl, world.bug, [scriptedWorld(world)]);
+    const violated = violations.map(({ invariant }) => INVARIANTS[invariant]);
+    expect(violated).toEqual([INVARIANTS[world.bug.invariant]]);
   });
 });
 

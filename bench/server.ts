@@ -27,6 +27,8 @@ export async function startServer(settings: Readonly<Record<string, string>>): P
     env: { PATH: process.env['PATH'], HTTP_PORT: '0', ...settings },
     stdio: ['ignore', 'inherit', 'pipe'],
   });
+  // A bench that fails stops nothing.
+  process.once('exit', () => child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stderr });
   const origin = await new Promise<string>((resolve, reject) => {
     child.once('exit', () => reject(new Error('the server has ended')));

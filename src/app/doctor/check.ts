@@ -26,6 +26,13 @@ export const fail = (name: string, message: string, advice: string | null = null
   advice,
 });
 
+/** Items that are named for each problem. */
+const NAMED = 3;
+
+/** A finding for each of the first items that have a problem. */
+export const firstFew = <Item>(items: readonly Item[], finding: (item: Item) => Finding): Finding[] =>
+  items.slice(0, NAMED).map(finding);
+
 /** Findings with the code of their row. */
 export const coded = (code: CheckCode, findings: readonly Finding[]): Check[] =>
   findings.map((finding) => ({ code, ...finding }));

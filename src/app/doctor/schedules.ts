@@ -2,10 +2,8 @@ import { counted } from '../../base/counted.js';
 import { moment } from '../../base/moments.js';
 import { oneLine } from '../../campaign/visible-text.js';
 import type { Schedule } from '../../intake/schedules/schedules.js';
-import { type Finding, fail, ok, warn } from './check.js';
+import { type Finding, fail, firstFew, ok, warn } from './check.js';
 
-/** Schedules named for each problem. */
-const NAMED = 3;
 /** Workers look for due schedules every two seconds. */
 const LATE_MS = 5 * 60_000;
 
@@ -20,33 +18,27 @@ export function checkSchedules(schedules: readonly Schedule[], now: number): Fin
   const named = new Set([...failing, ...late, ...troubled]);
   const others = schedules.length - named.size;
   return [
-    ...troubled
-      .slice(0, NAMED)
-      .map(({ id, problem }) =>
-        fail(
-          name,
-          `${id} is failing: ${oneLine(problem ?? '')}`,
-          `Fix the cause. To see its latest occurrences: volley schedule show ${id}`,
-        ),
+    ...firstFew(troubled, ({ id, problem }) =>
+      fail(
+        name,
+        `${id} is failing: ${oneLine(problem ?? '')}`,
+        `Fix the cause. To see its latest occurrences: volley schedule show ${id}`,
       ),
-    ...failing
-      .slice(0, NAMED)
-      .map(({ id, reason }) =>
-        fail(
-          name,
-          `${id} is paused: ${oneLine(reason ?? '')}`,
-          `Fix the cause, then: volley schedule resume ${id}`,
-        ),
+    ),
+    ...firstFew(failing, ({ id, reason }) =>
+      fail(
+        name,
+        `${id} is paused: ${oneLine(reason ?? '')}`,
+        `Fix the cause, then: volley schedule resume ${id}`,
       ),
-    ...late
-      .slice(0, NAMED)
-      .map(({ id, next, zone }) =>
-        warn(
-          name,
-          `${id} has been due since ${moment(Date.parse(next ?? ''), now, zone)}, and no worker has run it`,
-          'Start a worker that serves its lane and, if code provides its list, provides it.',
-        ),
+    ),
+    ...firstFew(late, ({ id, next, zone }) =>
+      warn(
+        name,
+        `${id} has been due since ${moment(Date.parse(next ?? ''), now, zone)}, and no worker has run it`,
+        'Start a worker that serves its lane and, if code provides its list, provides it.',
       ),
+    ),
     ...(others > 0 ? [ok(name, `${counted(others, 'schedule')} without a problem`)] : []),
   ];
 }

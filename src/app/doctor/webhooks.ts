@@ -2,10 +2,8 @@ import { counted } from '../../base/counted.js';
 import { moment } from '../../base/moments.js';
 import { oneLine } from '../../campaign/visible-text.js';
 import type { Webhook } from '../../campaign/webhook-views.js';
-import { type Finding, fail, ok, warn } from './check.js';
+import { type Finding, fail, firstFew, ok, warn } from './check.js';
 
-/** Webhooks named for each problem. */
-const NAMED = 3;
 /** A few failures are normal: the retries begin after 5 s and 5 min. */
 const FAILING_FOR_MS = 10 * 60_000;
 
@@ -23,44 +21,36 @@ export function checkWebhooks(webhooks: readonly Webhook[], now: number): Findin
   const refused = webhooks.filter(({ failedCount }) => failedCount > 0);
   const others = webhooks.length - new Set([...disabled, ...failing, ...lossy, ...refused]).size;
   return [
-    ...disabled
-      .slice(0, NAMED)
-      .map(({ id, disabledBecause, lastError }) =>
-        fail(
-          name,
-          `${id} is disabled (${disabledBecause})${lastError === null ? '' : `: ${oneLine(lastError)}`}`,
-          disabledBecause?.startsWith('key')
-            ? `Add it again with another key, and then: volley webhook remove ${id}`
-            : `Fix the receiver, then: volley webhook enable ${id}`,
-        ),
+    ...firstFew(disabled, ({ id, disabledBecause, lastError }) =>
+      fail(
+        name,
+        `${id} is disabled (${disabledBecause})${lastError === null ? '' : `: ${oneLine(lastError)}`}`,
+        disabledBecause?.startsWith('key')
+          ? `Add it again with another key, and then: volley webhook remove ${id}`
+          : `Fix the receiver, then: volley webhook enable ${id}`,
       ),
-    ...failing
-      .slice(0, NAMED)
-      .map(({ id, failingSince, lastError }) =>
-        warn(
-          name,
-          `${id} has failed since ${moment(Date.parse(failingSince ?? ''), now)}: ${oneLine(lastError ?? '')}`,
-          `Fix the receiver, then: volley webhook test ${id}`,
-        ),
+    ),
+    ...firstFew(failing, ({ id, failingSince, lastError }) =>
+      warn(
+        name,
+        `${id} has failed since ${moment(Date.parse(failingSince ?? ''), now)}: ${oneLine(lastError ?? '')}`,
+        `Fix the receiver, then: volley webhook test ${id}`,
       ),
-    ...refused
-      .slice(0, NAMED)
-      .map(({ id, failedCount }) =>
-        warn(
-          name,
-          `${id} refused ${counted(failedCount, 'event')} while it accepted others`,
-          `To list them: volley webhook failed ${id}. To send them again: volley webhook replay ${id}`,
-        ),
+    ),
+    ...firstFew(refused, ({ id, failedCount }) =>
+      warn(
+        name,
+        `${id} refused ${counted(failedCount, 'event')} while it accepted others`,
+        `To list them: volley webhook failed ${id}. To send them again: volley webhook replay ${id}`,
       ),
-    ...lossy
-      .slice(0, NAMED)
-      .map(({ id, removedCount }) =>
-        warn(
-          name,
-          `${id} missed at least ${counted(removedCount, 'result')}, which RETENTION removed`,
-          'Keep campaigns for longer, or remove the webhook: volley webhook show says how far it lags.',
-        ),
+    ),
+    ...firstFew(lossy, ({ id, removedCount }) =>
+      warn(
+        name,
+        `${id} missed at least ${counted(removedCount, 'result')}, which RETENTION removed`,
+        'Keep campaigns for longer, or remove the webhook: volley webhook show says how far it lags.',
       ),
+    ),
     ...(others > 0 ? [ok(name, `${counted(others, 'webhook')} without a problem`)] : []),
   ];
 }

@@ -27,16 +27,13 @@ export type { RecordsResolution } from './call-records/resolve.js';
 export type { RecordsOptions } from './call-records/slots.js';
 export type { RecordsState } from './call-records/states.js';
 export type { RecordsRequest } from './call-records/view.js';
-export { type ActingFor, type Actor, describeActor } from './campaign/actor.js';
-export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/api-key.js';
-export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/audit.js';
-export { CAMPAIGN_STATES, type CampaignState } from './campaign/campaign.js';
-export type { ErrorCode, ErrorItem } from './campaign/error-codes.js';
-export * from './campaign/errors.js';
-export type { CampaignFields } from './campaign/fields.js';
-export type { CampaignCost, TimeRange } from './campaign/measures.js';
-export * from './campaign/outbox-views.js';
-export * from './campaign/preview-views.js';
+export type { ErrorCode, ErrorItem } from './campaign/errors/error-codes.js';
+export * from './campaign/errors/errors.js';
+export type { CampaignFields } from './campaign/fields/fields.js';
+export { type ActingFor, type Actor, describeActor } from './campaign/states/actor.js';
+export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/states/api-key.js';
+export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/states/audit.js';
+export { CAMPAIGN_STATES, type CampaignState } from './campaign/states/campaign.js';
 export {
   DELIVERY_STATUS,
   type DeliveryStatus,
@@ -46,15 +43,18 @@ export {
   type RecipientState,
   SETTLED_STATES,
   STATUS_LETTER,
-} from './campaign/recipient.js';
-export * from './campaign/recipient-views.js';
-export * from './campaign/views.js';
+} from './campaign/states/recipient.js';
+export type { CampaignCost, TimeRange } from './campaign/views/measures.js';
+export * from './campaign/views/outbox-views.js';
+export * from './campaign/views/preview-views.js';
+export * from './campaign/views/recipient-views.js';
+export * from './campaign/views/views.js';
 export type {
   FailedDelivery,
   Webhook,
   WebhookTest,
   WebhookWithSecret,
-} from './campaign/webhook-views.js';
+} from './campaign/views/webhook-views.js';
 export { LaneTakenError } from './engine/lane/stored-lanes.js';
 export type { NotificationService } from './engine/notifications/notification-service.js';
 export type {
@@ -68,22 +68,22 @@ export type { Role, WorkerProcess } from './engine/recovery/heartbeats.js';
 export type { CampaignInput, CsvStream, EnqueueOutcome } from './intake/import/campaign-input.js';
 export type { RecipientInput } from './intake/import/read-objects.js';
 export type { NumberOptions, SuppressionImport, SuppressionList } from './intake/import/suppression-list.js';
-export type { OutboxMessage } from './intake/outbox/check-message.js';
 export type { OutboxCommands } from './intake/outbox/command-outbox.js';
-export type { OutboxInput } from './intake/outbox/define-outbox.js';
-export type { OutboxDeleter } from './intake/outbox/delete-outbox.js';
+export type { OutboxMessage } from './intake/outbox/definition/check-message.js';
+export type { OutboxInput } from './intake/outbox/definition/define-outbox.js';
 export {
   MessagesUnfitError,
   OutboxClosedError,
   OutboxExistsError,
   OutboxNotEmptyError,
   RecoveringError,
-} from './intake/outbox/errors.js';
-export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/outbox/list-waiting.js';
+} from './intake/outbox/definition/errors.js';
+export type { OutboxDeleter } from './intake/outbox/delete-outbox.js';
+export type { CsvColumns } from './intake/outbox/messages/read-messages.js';
 export type { Outbox } from './intake/outbox/outbox-methods.js';
 export type { OutboxChoice, Outboxes } from './intake/outbox/outboxes.js';
-export type { CsvColumns } from './intake/outbox/read-messages.js';
 export type { OutboxSetter, OutboxSettingsInput, SetOptions } from './intake/outbox/set-outbox.js';
+export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/outbox/views/list-waiting.js';
 export type {
   Occurrence,
   ProvidedList,

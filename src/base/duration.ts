@@ -1,4 +1,4 @@
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DURATION = /^(?<amount>\d{1,12})(?<unit>ms|[smhd])$/;

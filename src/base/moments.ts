@@ -1,4 +1,4 @@
-import type { TimeRange } from '../campaign/measures.js';
+import type { TimeRange } from '../campaign/views/measures.js';
 import { formatDuration } from './duration.js';
 
 /*

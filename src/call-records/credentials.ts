@@ -1,4 +1,4 @@
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 import type { TokenOutcome } from '../service/auth/outcome.js';
 import { type Contract, PARTS } from './contract.js';
 import { templatesOf } from './contradictions.js';

@@ -1,6 +1,6 @@
 import { accountOf, type Config, type LocalConfig } from '../base/config/index.js';
-import { InputError } from '../campaign/errors.js';
-import { listed } from '../campaign/listed.js';
+import { InputError } from '../campaign/errors/errors.js';
+import { listed } from '../campaign/errors/listed.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import type { Account } from '../service/auth/outcome.js';
 import type { TokenCache } from '../service/auth/token-cache.js';

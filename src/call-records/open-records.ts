@@ -9,7 +9,7 @@ import {
 import type { Events } from '../base/events/events.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys } from '../base/redis/keys.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 import type { Contract, ContractClient } from './contract.js';
 import type { RecordsAccount, RecordsLanes } from './lanes.js';
 import type { RecordsService } from './records.js';

@@ -1,5 +1,5 @@
 import type { Machine } from '../base/clock.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 import { statusAsker } from './ask-status.js';
 import type { Contract } from './contract.js';
 import { templatesOf } from './contradictions.js';

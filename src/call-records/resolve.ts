@@ -1,5 +1,5 @@
-import { InputError } from '../campaign/errors.js';
-import { StateError } from '../campaign/state-error.js';
+import { InputError } from '../campaign/errors/errors.js';
+import { StateError } from '../campaign/errors/state-error.js';
 import type { RecordsLane } from './lanes.js';
 import type { RequestSender } from './send-request.js';
 import type { RecordsOptions } from './slots.js';

@@ -1,10 +1,10 @@
 import type { Volley } from '../app/volley.js';
 import type { RecordsRequest } from '../call-records/view.js';
-import { type ApiKey, allowsScope } from '../campaign/api-key.js';
-import { InputError, NoSuchLaneError, NotAllowedError, NotFoundError } from '../campaign/errors.js';
-import type { CampaignFields } from '../campaign/fields.js';
-import { listed } from '../campaign/listed.js';
-import { noSuchSource } from '../campaign/results-of.js';
+import { InputError, NoSuchLaneError, NotAllowedError, NotFoundError } from '../campaign/errors/errors.js';
+import { listed } from '../campaign/errors/listed.js';
+import type { CampaignFields } from '../campaign/fields/fields.js';
+import { noSuchSource } from '../campaign/fields/results-of.js';
+import { type ApiKey, allowsScope } from '../campaign/states/api-key.js';
 import type { ScheduleDetails } from '../intake/schedules/schedule.js';
 
 /*

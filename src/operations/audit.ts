@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auditEntry } from '../campaign/audit.js';
+import { auditEntry } from '../campaign/states/audit.js';
 import { byLanesOfKey } from './access.js';
 import { page } from './operation.js';
 import { LANE_FLAG, onlyOfLane } from './schemas.js';

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { CAMPAIGN_STATES } from '../campaign/campaign.js';
-import { InputError } from '../campaign/errors.js';
-import { progressSample } from '../campaign/live-views.js';
-import type { TimeRange } from '../campaign/measures.js';
-import { recipientPage, reportRow } from '../campaign/recipient-views.js';
+import { InputError } from '../campaign/errors/errors.js';
+import { CAMPAIGN_STATES } from '../campaign/states/campaign.js';
 import {
   parseWantedStatus,
   STATUS_FORM,
   STATUS_GROUPS,
   WANTED_STATUSES,
-} from '../campaign/reported-status.js';
-import { type CampaignStatus, campaignStatus, unknownRequest } from '../campaign/views.js';
-import { isZone } from '../campaign/zone.js';
+} from '../campaign/states/reported-status.js';
+import { isZone } from '../campaign/time/zone.js';
+import { progressSample } from '../campaign/views/live-views.js';
+import type { TimeRange } from '../campaign/views/measures.js';
+import { recipientPage, reportRow } from '../campaign/views/recipient-views.js';
+import { type CampaignStatus, campaignStatus, unknownRequest } from '../campaign/views/views.js';
 import { excelReport } from '../reporting/excel-report.js';
 import { formatReport } from '../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from './access.js';

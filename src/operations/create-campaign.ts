@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { errorItem } from '../campaign/error-item.js';
-import { differentTexts, plannedCost, preview, repeats } from '../campaign/preview-views.js';
-import { campaignStatus } from '../campaign/views.js';
+import { errorItem } from '../campaign/errors/error-item.js';
+import { differentTexts, plannedCost, preview, repeats } from '../campaign/views/preview-views.js';
+import { campaignStatus } from '../campaign/views/views.js';
 import { allowsCampaign, byLaneAndSource } from './access.js';
 import { Existing, upload } from './operation.js';
 import { refusedCampaign } from './refused-campaign.js';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { CATALOGUE } from '../base/events/catalogue.js';
 import type { FieldTable } from '../base/events/entry.js';
 import type { Field } from '../base/events/field.js';
-import { LIVE_ITEMS } from '../campaign/live-views.js';
-import { campaignStatus } from '../campaign/views.js';
+import { LIVE_ITEMS } from '../campaign/views/live-views.js';
+import { campaignStatus } from '../campaign/views/views.js';
 import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
 
 /*

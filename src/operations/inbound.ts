@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inboundMessage, MAX_PARTS } from '../campaign/inbound.js';
+import { inboundMessage, MAX_PARTS } from '../campaign/states/inbound.js';
 import { byCallingLane, byLanesOfKey } from './access.js';
 import { country } from './campaign-members.js';
 import { call, page } from './operation.js';

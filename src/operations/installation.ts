@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Check, check } from '../campaign/check-views.js';
-import { time } from '../campaign/measures.js';
+import { type Check, check } from '../campaign/views/check-views.js';
+import { time } from '../campaign/views/measures.js';
 import type { WorkerProcess } from '../engine/recovery/heartbeats.js';
 import { ROLES } from '../engine/recovery/roles.js';
 import { allLanes } from './access.js';

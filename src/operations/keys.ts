@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { RotatedApiKey, ShownApiKey, SignInLink } from '../app/access/api-keys.js';
-import { API_SCOPES, type ApiKey, type ApiKeyDetails, CONSOLE_SCOPES } from '../campaign/api-key.js';
-import { keyLimits, LIMITS } from '../campaign/limits.js';
-import { time } from '../campaign/measures.js';
+import { keyLimits, LIMITS } from '../campaign/limits/limits.js';
+import { API_SCOPES, type ApiKey, type ApiKeyDetails, CONSOLE_SCOPES } from '../campaign/states/api-key.js';
+import { time } from '../campaign/views/measures.js';
 import { allLanes, byApiKey } from './access.js';
 import { call } from './operation.js';
 import { count, laneName, ofLibrary } from './schemas.js';

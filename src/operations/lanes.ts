@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Volley } from '../app/volley.js';
-import { actor } from '../campaign/actor.js';
-import { NoSuchLaneError } from '../campaign/errors.js';
-import { laneLimits } from '../campaign/limits.js';
-import { ledger } from '../campaign/live-views.js';
-import { type LaneStatus, laneStatus } from '../campaign/views.js';
+import { NoSuchLaneError } from '../campaign/errors/errors.js';
+import { laneLimits } from '../campaign/limits/limits.js';
+import { actor } from '../campaign/states/actor.js';
+import { ledger } from '../campaign/views/live-views.js';
+import { type LaneStatus, laneStatus } from '../campaign/views/views.js';
 import { allLanes, byLanesOfKey, byNamedLane } from './access.js';
 import { call } from './operation.js';
 import { Refused } from './outcomes.js';

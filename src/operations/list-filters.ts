@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LIST_FILTERS, type ListFilter, type ListFilters } from '../campaign/list-filters.js';
+import { LIST_FILTERS, type ListFilter, type ListFilters } from '../campaign/fields/list-filters.js';
 import type { Flag } from './operation.js';
 import { several } from './schemas.js';
 

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { InputError } from '../campaign/errors.js';
-import { bulkResult, cancelResult, outboxMessage, putResult } from '../campaign/outbox-views.js';
-import type { OutboxMessage } from '../intake/outbox/check-message.js';
+import { InputError } from '../campaign/errors/errors.js';
+import { bulkResult, cancelResult, outboxMessage, putResult } from '../campaign/views/outbox-views.js';
+import type { OutboxMessage } from '../intake/outbox/definition/check-message.js';
 import { formatMessages } from '../reporting/messages-file.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 import { call, rows } from './operation.js';

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { PositionKind, Volley } from '../app/volley.js';
-import type { ApiKey, ApiScope } from '../campaign/api-key.js';
-import type { AuditAction } from '../campaign/audit.js';
-import type { ProblemCode } from '../campaign/error-codes.js';
+import type { ProblemCode } from '../campaign/errors/error-codes.js';
+import type { ApiKey, ApiScope } from '../campaign/states/api-key.js';
+import type { AuditAction } from '../campaign/states/audit.js';
 import type { CampaignInput } from '../intake/import/campaign-input.js';
 import type { BroadcastEvent } from '../reporting/event-feed.js';
 import type { LiveWanted } from '../reporting/live/item.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Outbox } from '../app/volley.js';
 import { DURATION_FORM, durationOf } from '../base/duration.js';
-import { outboxChange, outboxMessage, outboxStatus } from '../campaign/outbox-views.js';
+import { outboxChange, outboxMessage, outboxStatus } from '../campaign/views/outbox-views.js';
 import { byLane, byLanesOfKey } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';

@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../campaign/error-codes.js';
+import type { ProblemCode } from '../campaign/errors/error-codes.js';
 
 /** An operation that ran and did not do what was asked, although nothing failed: the library says so in its result. */
 export class Refused<Detail = unknown> {

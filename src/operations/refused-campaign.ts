@@ -1,5 +1,5 @@
-import { asSentence } from '../campaign/errors.js';
-import { remedyOf } from '../campaign/refusal.js';
+import { asSentence } from '../campaign/errors/errors.js';
+import { remedyOf } from '../campaign/limits/refusal.js';
 import type { EnqueueOutcome } from '../intake/import/campaign-input.js';
 import { Refused } from './outcomes.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resultPage } from '../campaign/recipient-views.js';
+import { resultPage } from '../campaign/views/recipient-views.js';
 import { MAX_CURSOR_LENGTH, MAX_LANES } from '../reporting/results-cursor.js';
 import { byLanesOfKey } from './access.js';
 import { call } from './operation.js';

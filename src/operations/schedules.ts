@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { DURATION_FORM, parseDuration } from '../base/duration.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../intake/schedules/schedule.js';
 import { type Access, byLanesOfKey, bySchedule } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { forgotten } from '../campaign/forgotten.js';
-import { type FoundRecipient, foundRecipient } from '../campaign/recipient-views.js';
-import { suppressionOperation } from '../campaign/suppression.js';
+import { forgotten } from '../campaign/states/forgotten.js';
+import { suppressionOperation } from '../campaign/states/suppression.js';
+import { type FoundRecipient, foundRecipient } from '../campaign/views/recipient-views.js';
 import { allLanes, byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
 import { COUNTRY_FLAG, country } from './campaign-members.js';
 import { call, page, rows } from './operation.js';

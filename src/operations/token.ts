@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { TokenCache, TokenState, Volley } from '../app/volley.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 import { byCallingLane } from './access.js';
 import { call } from './operation.js';
 import { LANE_FLAG, laneName, ofLibrary } from './schemas.js';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ApiKey } from '../campaign/api-key.js';
-import { allowsScope } from '../campaign/api-key.js';
-import { NotAllowedError } from '../campaign/errors.js';
-import { failedDelivery, webhook, webhookTest, webhookWithSecret } from '../campaign/webhook-views.js';
+import { NotAllowedError } from '../campaign/errors/errors.js';
+import type { ApiKey } from '../campaign/states/api-key.js';
+import { allowsScope } from '../campaign/states/api-key.js';
+import { failedDelivery, webhook, webhookTest, webhookWithSecret } from '../campaign/views/webhook-views.js';
 import { byLanesOfKey, byWebhook } from './access.js';
 import { call } from './operation.js';
 import { count, LANE_FLAG, laneName, onlyOfLane } from './schemas.js';

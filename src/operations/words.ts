@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { counted } from '../base/counted.js';
-import { RESOLVED } from '../campaign/resolutions.js';
+import { RESOLVED } from '../campaign/states/resolutions.js';
 import type { OperationName, OperationRow } from './index.js';
 
 /*

@@ -6,7 +6,7 @@ import { createMask } from '../base/events/mask.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { LaneId } from '../base/redis/keys.js';
 import { type RetryOptions, untilAnswered } from '../base/redis/until-answered.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { EVENT_ID, type EventLog, isAfter, type LoggedEvent } from './event-log.js';
 import { Follower, startTail, type Tail } from './feed-tail.js';

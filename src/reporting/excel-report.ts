@@ -1,9 +1,9 @@
-import { ownColumns } from '../campaign/own-files.js';
-import type { ReportRow } from '../campaign/recipient-views.js';
-import { SEPARATORS, type Separator } from '../campaign/separators.js';
-import { excelCell, spreadsheetSafe } from '../campaign/spreadsheet.js';
-import { stateLabel } from '../campaign/state-labels.js';
-import { localTime } from '../campaign/zone.js';
+import { ownColumns } from '../campaign/lists/own-files.js';
+import { stateLabel } from '../campaign/states/state-labels.js';
+import { SEPARATORS, type Separator } from '../campaign/text/separators.js';
+import { excelCell, spreadsheetSafe } from '../campaign/text/spreadsheet.js';
+import { localTime } from '../campaign/time/zone.js';
+import type { ReportRow } from '../campaign/views/recipient-views.js';
 import { firstOf } from './report-file.js';
 
 /*

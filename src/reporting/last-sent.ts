@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import type { LastMessage } from '../campaign/inbound.js';
-import { possibleFormsOf } from '../campaign/number-forms.js';
-import { NOT_SENT_STATES } from '../campaign/recipient.js';
+import { possibleFormsOf } from '../campaign/numbers/number-forms.js';
+import type { LastMessage } from '../campaign/states/inbound.js';
+import { NOT_SENT_STATES } from '../campaign/states/recipient.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { SLICE } from '../engine/recipients/slices.js';
 import { countSlices, numbersOf, readSlices } from '../engine/recipients/stored-slices.js';

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
-import type { OutboxMessageStatus } from '../campaign/outbox-views.js';
-import { spreadsheetSafe } from '../campaign/spreadsheet.js';
-import { jsonText } from '../campaign/visible-text.js';
+import { spreadsheetSafe } from '../campaign/text/spreadsheet.js';
+import { jsonText } from '../campaign/text/visible-text.js';
+import type { OutboxMessageStatus } from '../campaign/views/outbox-views.js';
 
 const COLUMNS = [
   'id',

@@ -8,7 +8,7 @@ import {
   RETURNED_LETTER,
   type RecipientState,
   type StatusWord,
-} from '../campaign/recipient.js';
+} from '../campaign/states/recipient.js';
 import {
   RECORDS_PER_HASH,
   recordsKey,

@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
-import type { ReportRow } from '../campaign/recipient-views.js';
-import { spreadsheetSafe } from '../campaign/spreadsheet.js';
-import { jsonText } from '../campaign/visible-text.js';
+import { spreadsheetSafe } from '../campaign/text/spreadsheet.js';
+import { jsonText } from '../campaign/text/visible-text.js';
+import type { ReportRow } from '../campaign/views/recipient-views.js';
 
 type LeftOut = NonNullable<ReportRow['leftOut']>;
 

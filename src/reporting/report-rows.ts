@@ -1,8 +1,8 @@
-import { requestReference } from '../campaign/campaign.js';
-import type { InvalidCode } from '../campaign/preview-views.js';
-import type { RecipientState } from '../campaign/recipient.js';
-import type { ReportedRecipient } from '../campaign/recipient-views.js';
-import type { ReportedStatus } from '../campaign/reported-status.js';
+import { requestReference } from '../campaign/states/campaign.js';
+import type { RecipientState } from '../campaign/states/recipient.js';
+import type { ReportedStatus } from '../campaign/states/reported-status.js';
+import type { InvalidCode } from '../campaign/views/preview-views.js';
+import type { ReportedRecipient } from '../campaign/views/recipient-views.js';
 import type { DuplicateRow, LeftOutRow } from '../engine/recipients/left-out.js';
 import type { CampaignMeta } from '../engine/store/campaign-meta.js';
 import type { Detail, NamedRecipient, OrdinalRecord, RecipientReader } from './recipient-reader.js';

@@ -1,17 +1,17 @@
 import type { LocalConfig } from '../base/config/index.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { InputError, NotFoundError } from '../campaign/errors.js';
-import { returnedOf } from '../campaign/field-sets.js';
-import { formsOf } from '../campaign/number-forms.js';
-import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/recipient-views.js';
+import { InputError, NotFoundError } from '../campaign/errors/errors.js';
+import { returnedOf } from '../campaign/fields/field-sets.js';
+import { formsOf } from '../campaign/numbers/number-forms.js';
 import {
   LEFT_OUT_STATUSES,
   parseWantedStatus,
   type ReportedStatus,
   STATUS_FORM,
   statusesOf,
-} from '../campaign/reported-status.js';
+} from '../campaign/states/reported-status.js';
+import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/views/recipient-views.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { storedLeftOut } from '../engine/recipients/left-out.js';
 import { readMeta } from '../engine/store/campaign-meta.js';
@@ -269,7 +269,7 @@ export async function* findRecipients(
   text: string,
   { country, lanes, signal }: FindOptions = {},
 ): AsyncGenerator<FoundRecipient> {
-  const { numberReader } = await import('../campaign/number.js');
+  const { numberReader } = await import('../campaign/numbers/number.js');
   const parsed = numberReader(country ?? config.defaultCountry)(text);
   if (!parsed.ok) throw new InputError(parsed.reason, { field: 'number' });
   const numbers = formsOf(parsed.number);

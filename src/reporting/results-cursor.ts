@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { LaneId } from '../base/redis/keys.js';
-import { InputError } from '../campaign/errors.js';
+import { InputError } from '../campaign/errors/errors.js';
 import { readVarint, writeVarint } from '../engine/recipients/varint.js';
 import type { Position } from './results-log.js';
 

@@ -1,7 +1,7 @@
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { InputError } from '../campaign/errors.js';
-import type { ResultPage } from '../campaign/recipient-views.js';
+import { InputError } from '../campaign/errors/errors.js';
+import type { ResultPage } from '../campaign/views/recipient-views.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { asyncOf, inBatches } from './in-batches.js';
 import { MAX_LANES, type ResultsCursor, readCursor } from './results-cursor.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { loadScript } from '../base/redis/script.js';
-import { GoneError } from '../campaign/errors.js';
+import { GoneError } from '../campaign/errors/errors.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 
 /*

@@ -1,8 +1,8 @@
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { returnedOf } from '../campaign/field-sets.js';
-import { RESULT_STATES } from '../campaign/recipient.js';
-import type { RecipientResult, ReportedRecipient, ResultPage } from '../campaign/recipient-views.js';
+import { returnedOf } from '../campaign/fields/field-sets.js';
+import { RESULT_STATES } from '../campaign/states/recipient.js';
+import type { RecipientResult, ReportedRecipient, ResultPage } from '../campaign/views/recipient-views.js';
 import type { LaneFinder } from '../engine/lane/lane-finder.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { type CampaignMeta, readMeta } from '../engine/store/campaign-meta.js';

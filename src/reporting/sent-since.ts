@@ -1,7 +1,7 @@
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
-import { possibleFormsOf } from '../campaign/number-forms.js';
-import { NOT_SENT_STATES } from '../campaign/recipient.js';
+import { possibleFormsOf } from '../campaign/numbers/number-forms.js';
+import { NOT_SENT_STATES } from '../campaign/states/recipient.js';
 import { messageEntry } from '../engine/inbound/in-flight.js';
 import { countCampaigns } from './fleet-snapshot.js';
 import { recipientReader } from './recipient-reader.js';

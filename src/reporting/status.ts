@@ -1,16 +1,22 @@
 import { exactDuration } from '../base/duration.js';
-import { describeBackoff } from '../campaign/backoff-reason.js';
-import { BLOCKS, type BlockCode, OLDER_DATA } from '../campaign/block-codes.js';
-import { requestReference } from '../campaign/campaign.js';
-import { type Estimate, estimate } from '../campaign/estimate.js';
-import { returnedOf } from '../campaign/field-sets.js';
-import type { LaneOutlook } from '../campaign/lane-outlook.js';
-import type { CampaignCost } from '../campaign/measures.js';
-import { formatAmount } from '../campaign/price.js';
-import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/recipient.js';
-import { requestsLeft } from '../campaign/request-count.js';
-import type { CampaignStatus, LaneStatus, TurnFailure, UnknownRequest } from '../campaign/views.js';
-import { describeWindow, nextCommonOpening, nextOpening, windowNow, zoneOf } from '../campaign/window.js';
+import { type Estimate, estimate } from '../campaign/estimate/estimate.js';
+import type { LaneOutlook } from '../campaign/estimate/lane-outlook.js';
+import {
+  describeWindow,
+  nextCommonOpening,
+  nextOpening,
+  windowNow,
+  zoneOf,
+} from '../campaign/estimate/window.js';
+import { returnedOf } from '../campaign/fields/field-sets.js';
+import { formatAmount } from '../campaign/limits/price.js';
+import { requestsLeft } from '../campaign/limits/request-count.js';
+import { describeBackoff } from '../campaign/states/backoff-reason.js';
+import { BLOCKS, type BlockCode, OLDER_DATA } from '../campaign/states/block-codes.js';
+import { requestReference } from '../campaign/states/campaign.js';
+import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/states/recipient.js';
+import type { CampaignCost } from '../campaign/views/measures.js';
+import type { CampaignStatus, LaneStatus, TurnFailure, UnknownRequest } from '../campaign/views/views.js';
 import { firstClosed } from '../engine/lane/closed.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';

@@ -1,8 +1,8 @@
 import { formatDuration } from '../base/duration.js';
 import { moment } from '../base/moments.js';
-import type { Waiting } from '../campaign/live-views.js';
-import type { CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views.js';
-import { oneLine } from '../campaign/visible-text.js';
+import { oneLine } from '../campaign/text/visible-text.js';
+import type { Waiting } from '../campaign/views/live-views.js';
+import type { CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views/views.js';
 
 /*
  * Why something waits, in one sentence with the number and the time, for the command line and the console. A time stands at the end of its

@@ -8,7 +8,7 @@ import { EXIT } from '../base/exit-codes.js';
 import { connect } from '../base/redis/connection.js';
 import { requireReplay } from '../base/redis/file-replay.js';
 import { version } from '../base/version.js';
-import { InputError, OtherFormatError } from '../campaign/errors.js';
+import { InputError, OtherFormatError } from '../campaign/errors/errors.js';
 import type { Role } from '../engine/recovery/heartbeats.js';
 
 /*

@@ -1,6 +1,6 @@
-import type { EstimateRules } from '../../src/campaign/estimate.js';
-import type { LaneOutlook, OutlookCampaign } from '../../src/campaign/lane-outlook.js';
-import { nextOpening } from '../../src/campaign/window.js';
+import type { EstimateRules } from '../../src/campaign/estimate/estimate.js';
+import type { LaneOutlook, OutlookCampaign } from '../../src/campaign/estimate/lane-outlook.js';
+import { nextOpening } from '../../src/campaign/estimate/window.js';
 
 /** A campaign of a simulated lane. It joins `at` a time, ms. */
 export interface SimulatedCampaign {

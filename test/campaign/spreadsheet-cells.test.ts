@@ -5,8 +5,8 @@ import {
   fromExcelCell,
   fromSpreadsheetSafe,
   spreadsheetSafe,
-} from '../../src/campaign/spreadsheet.js';
-import { printable } from '../../src/campaign/visible-text.js';
+} from '../../src/campaign/text/spreadsheet.js';
+import { printable } from '../../src/campaign/text/visible-text.js';
 
 /** What a terminal would run is written in another way, and not restored. */
 const isPrintable = (text: string): boolean => printable(text) === text;

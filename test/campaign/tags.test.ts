@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { storedForm } from '../../src/campaign/field-kinds.js';
-import { problemsOf } from '../../src/campaign/field-sets.js';
-import { FIELDS } from '../../src/campaign/fields.js';
-import { matchesFilters } from '../../src/campaign/list-filters.js';
+import { storedForm } from '../../src/campaign/fields/field-kinds.js';
+import { problemsOf } from '../../src/campaign/fields/field-sets.js';
+import { FIELDS } from '../../src/campaign/fields/fields.js';
+import { matchesFilters } from '../../src/campaign/fields/list-filters.js';
 
 const problem = (tags: unknown): string | null =>
   FIELDS.tags.problem(storedForm(FIELDS.tags, tags) as readonly string[]);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import type { CampaignStatus } from '../../src/campaign/views.js';
+import type { CampaignStatus } from '../../src/campaign/views/views.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import type { Fleet } from './fleet.js';
 import { recipients } from './recipients.js';

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import type { CampaignStatus } from '../../src/campaign/views.js';
+import type { CampaignStatus } from '../../src/campaign/views/views.js';
 import { magicNumber } from '../../src/tools/simulator/index.js';
 import type { ApiResponse } from '../scene/api.js';
 import { scene } from '../scene/scene.js';

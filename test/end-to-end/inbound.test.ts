@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createVolley, type Volley, type Workers } from '../../src/app/runtime.js';
 import { type Config, laneCallback, loadConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
-import type { InboundMessage } from '../../src/campaign/inbound.js';
+import type { InboundMessage } from '../../src/campaign/states/inbound.js';
 import { createHttp, type HttpApp } from '../../src/surfaces/http/index.js';
 import { magicNumber, type Simulator, startSimulator } from '../../src/tools/simulator/index.js';
 import { keysOf, testRedis } from '../base/redis/test-redis.js';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { Volley } from '../../src/app/runtime.js';
-import type { CampaignStatus } from '../../src/campaign/views.js';
+import type { CampaignStatus } from '../../src/campaign/views/views.js';
 import { type Fleet, type FleetOptions, startFleet } from './fleet.js';
 
 /** Starts a fleet for the current test, waits until it is ready, and closes it when the test ends. */

@@ -1,4 +1,4 @@
-import { perName, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { perName, RECIPIENT_STATES } from '../../src/campaign/states/recipient.js';
 import { type Cause, type Closed, parseClosed } from '../../src/engine/lane/closed.js';
 import { recordsKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 import { locateRequests } from '../../src/engine/recipients/request-index.js';

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Random } from '../../src/base/clock.js';
 import { keyNames } from '../../src/base/redis/keys.js';
-import { readWindow } from '../../src/campaign/window.js';
+import { readWindow } from '../../src/campaign/estimate/window.js';
 import { type Fleet, type Member, startFleet } from '../end-to-end/fleet.js';
 import { startFailingRedis } from './failing-redis.js';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.js';

@@ -1,6 +1,6 @@
 import type { Volley } from '../../src/app/runtime.js';
-import type { OutboxStatus } from '../../src/campaign/outbox-views.js';
-import type { CampaignStatus } from '../../src/campaign/views.js';
+import type { OutboxStatus } from '../../src/campaign/views/outbox-views.js';
+import type { CampaignStatus } from '../../src/campaign/views/views.js';
 
 /** What the id of a campaign in a history begins with if it stands for an outbox; the name of the outbox follows. */
 export const OUTBOX = 'outbox:';

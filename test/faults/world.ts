@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Random } from '../../src/base/clock.js';
 import { keyNames } from '../../src/base/redis/keys.js';
-import { type Opening, readWindow } from '../../src/campaign/window.js';
+import { type Opening, readWindow } from '../../src/campaign/estimate/window.js';
 import { IN_FLIGHT } from '../../src/engine/scripts/rules.js';
 import { seededRandom } from '../../src/tools/simulator/random.js';
 import { type Fleet, laneCredentials, type Member, startFleet } from '../end-to-end/fleet.js';

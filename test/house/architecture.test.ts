@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
-import { RECIPIENT_STATE } from '../../src/campaign/recipient.js';
+import { CAMPAIGN_STATE } from '../../src/campaign/states/campaign.js';
+import { RECIPIENT_STATE } from '../../src/campaign/states/recipient.js';
 
 const page = readFileSync('docs/architecture.md', 'utf8');
 const rows = [page, readFileSync('CONTRIBUTING.md', 'utf8')].flatMap((text) =>

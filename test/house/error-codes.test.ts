@@ -2,8 +2,13 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { EXIT } from '../../src/base/exit-codes.js';
-import { ERROR_CODES, type ErrorCode, isFailureCode, isProblemCode } from '../../src/campaign/error-codes.js';
-import { VolleyError } from '../../src/campaign/errors.js';
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  isFailureCode,
+  isProblemCode,
+} from '../../src/campaign/errors/error-codes.js';
+import { VolleyError } from '../../src/campaign/errors/errors.js';
 import * as library from '../../src/index.js';
 import { sourceFiles } from './sources.js';
 
@@ -12,7 +17,7 @@ import { sourceFiles } from './sources.js';
  * with what the code can produce, and with what the OpenAPI document and the pages name.
  */
 
-const TABLE = 'src/campaign/error-codes.ts';
+const TABLE = 'src/campaign/errors/error-codes.ts';
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 const sources = sourceFiles(['src'], ['.ts']).filter(
   ({ path }) => path !== TABLE && !path.includes('explorer'),

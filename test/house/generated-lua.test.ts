@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { CAMPAIGN_STATE } from '../../src/campaign/campaign.js';
-import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/recipient.js';
+import { CAMPAIGN_STATE } from '../../src/campaign/states/campaign.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/states/recipient.js';
 import { POLL_EFFECTS } from '../../src/engine/follow-up/effects.js';
 import { SEND_EFFECTS } from '../../src/engine/sending/effects.js';
 import { STATE_DEFAULTS } from '../../src/engine/store/campaigns.js';
@@ -40,11 +40,11 @@ const letters = RECIPIENT_STATES.flatMap((state) => {
   return letter === null ? [] : [[state, letter] as const];
 });
 
-test('The states of the scripts are those of campaign/campaign.ts and campaign/recipient.ts', async () => {
+test('The states of the scripts are those of campaign/states/campaign.ts and campaign/states/recipient.ts', async () => {
   const open = RECIPIENT_STATES.filter((state) => RECIPIENT_STATE[state].open);
   const text = file(
     'states',
-    'the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; what a campaign begins with, from store/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.',
+    'the states of a campaign, the allowed moves, and commands, from campaign/states/campaign.ts; what a campaign begins with, from store/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/states/recipient.ts.',
     table(
       'CAMPAIGN_MOVES',
       mapped(CAMPAIGN_STATE, ({ next }) => set(next)),

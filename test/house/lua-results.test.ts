@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { readHeader } from '../../src/base/redis/script.js';
-import { RESULT_STATES } from '../../src/campaign/recipient.js';
+import { RESULT_STATES } from '../../src/campaign/states/recipient.js';
 import { importsOf, sourceFiles } from './sources.js';
 
 const files = sourceFiles(['src'], ['.lua']);

@@ -8,7 +8,7 @@ import { laneSchema } from '../../src/base/config/lane.js';
 import { readLanesFile } from '../../src/base/config/lanes-file.js';
 import { SETTING_NAMES } from '../../src/base/config/settings.js';
 import { EXIT } from '../../src/base/exit-codes.js';
-import { RECIPIENT_STATES, SETTLED_STATES } from '../../src/campaign/recipient.js';
+import { RECIPIENT_STATES, SETTLED_STATES } from '../../src/campaign/states/recipient.js';
 import { MAGIC_RECIPIENTS, startSimulator } from '../../src/tools/simulator/index.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { blocks, printedCommands, unknownIn } from './commands.js';

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { numberReader } from '../../src/campaign/number.js';
+import { numberReader } from '../../src/campaign/numbers/number.js';
 import { createMessagingClient } from '../../src/service/client/messaging.js';
 import { startSimulator } from '../scene/closing.js';
 import { reply as replyOf } from '../tools/simulator/raw-http.js';

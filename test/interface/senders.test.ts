@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkSender, senderWarnings } from '../../src/campaign/sender.js';
+import { checkSender, senderWarnings } from '../../src/campaign/text/sender.js';
 import { createMessagingClient } from '../../src/service/client/messaging.js';
 import { startSimulator } from '../scene/closing.js';
 import { exchange, jsonOf, type RawReply, reply as rawReply } from '../tools/simulator/raw-http.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Volley } from '../../src/app/volley.js';
-import type { ApiKey } from '../../src/campaign/api-key.js';
-import { InputError, NoSuchLaneError, NotFoundError } from '../../src/campaign/errors.js';
+import { InputError, NoSuchLaneError, NotFoundError } from '../../src/campaign/errors/errors.js';
+import type { ApiKey } from '../../src/campaign/states/api-key.js';
 import {
   type Access,
   admit,

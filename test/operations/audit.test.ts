@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Volley } from '../../src/app/volley.js';
-import { NoSuchLaneError } from '../../src/campaign/errors.js';
+import { NoSuchLaneError } from '../../src/campaign/errors/errors.js';
 import { admit } from '../../src/operations/access.js';
 import type { Operation } from '../../src/operations/operation.js';
 import { operationsScene } from './setting.js';

@@ -1,5 +1,5 @@
-import type { ApiScope } from '../../src/campaign/api-key.js';
-import type { AuditAction } from '../../src/campaign/audit.js';
+import type { ApiScope } from '../../src/campaign/states/api-key.js';
+import type { AuditAction } from '../../src/campaign/states/audit.js';
 import { OPERATIONS, type OperationName } from '../../src/operations/index.js';
 import type { Operation } from '../../src/operations/operation.js';
 import * as the from './inputs.js';

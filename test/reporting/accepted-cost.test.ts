@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RECIPIENT_STATE, type RecipientState } from '../../src/campaign/recipient.js';
+import { RECIPIENT_STATE, type RecipientState } from '../../src/campaign/states/recipient.js';
 import { CostCollector } from '../../src/engine/recipients/costs.js';
 import { readMeta } from '../../src/engine/store/campaign-meta.js';
 import { readState } from '../../src/engine/store/campaigns.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tendDue } from '../../src/intake/outbox/tend-lane.js';
+import { tendDue } from '../../src/intake/outbox/waves/tend-lane.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
 import { scene } from '../scene/scene.js';
 

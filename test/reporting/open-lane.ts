@@ -1,4 +1,4 @@
-import type { LaneStatus } from '../../src/campaign/views.js';
+import type { LaneStatus } from '../../src/campaign/views/views.js';
 
 /** The status of a lane that may send, and has sent nothing. */
 export const OPEN_LANE: LaneStatus = {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { InputError, NotFoundError } from '../../src/campaign/errors.js';
-import type { FoundRecipient, ReportRow } from '../../src/campaign/recipient-views.js';
+import { InputError, NotFoundError } from '../../src/campaign/errors/errors.js';
+import type { FoundRecipient, ReportRow } from '../../src/campaign/views/recipient-views.js';
 import { openLanes } from '../../src/engine/lane/lane-finder.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { removeCampaign } from '../../src/engine/recovery/retention.js';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openPositions } from '../../src/app/access/positions.js';
 import { keyNames } from '../../src/base/redis/keys.js';
-import { InputError } from '../../src/campaign/errors.js';
+import { InputError } from '../../src/campaign/errors/errors.js';
 import { MAX_LANES, readCursor } from '../../src/reporting/results-cursor.js';
 import type { Position } from '../../src/reporting/results-log.js';
 import { testRedis } from '../base/redis/test-redis.js';

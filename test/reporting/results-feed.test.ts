@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findServer } from '../../src/base/redis/find-server.js';
-import { GoneError, InputError, NoSuchLaneError } from '../../src/campaign/errors.js';
-import type { RecipientResult } from '../../src/campaign/recipient-views.js';
+import { GoneError, InputError, NoSuchLaneError } from '../../src/campaign/errors/errors.js';
+import type { RecipientResult } from '../../src/campaign/views/recipient-views.js';
 import { removeCampaign } from '../../src/engine/recovery/retention.js';
 import { readCursor } from '../../src/reporting/results-cursor.js';
 import type { ResultsFeed } from '../../src/reporting/results-feed.js';

@@ -3,7 +3,7 @@ import { openLanes } from '../../src/engine/lane/lane-finder.js';
 import type { SendSettlement } from '../../src/engine/sending/send-claim.js';
 import type { CampaignInput } from '../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../src/intake/import/import-campaign.js';
-import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
+import { outboxResults } from '../../src/intake/outbox/views/outbox-results.js';
 import { createResultsFeed } from '../../src/reporting/results-feed.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
 import { importFixture, mobile } from '../intake/import/import-fixture.js';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { Volley } from '../../src/app/runtime.js';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
-import { GoneError, NotFoundError } from '../../src/campaign/errors.js';
+import { GoneError, NotFoundError } from '../../src/campaign/errors/errors.js';
 import { NIGHTLY } from '../base/parts.js';
 import { scene } from '../scene/scene.js';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/index.js';
-import { OLDER_DATA } from '../../src/campaign/block-codes.js';
-import type { LaneOutlook } from '../../src/campaign/lane-outlook.js';
-import { readWindow } from '../../src/campaign/window.js';
+import type { LaneOutlook } from '../../src/campaign/estimate/lane-outlook.js';
+import { readWindow } from '../../src/campaign/estimate/window.js';
+import { OLDER_DATA } from '../../src/campaign/states/block-codes.js';
 import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
 import type { LaneStatusRecord } from '../../src/engine/lane/lane-status.js';
 import type { CampaignMeta } from '../../src/engine/store/campaign-meta.js';

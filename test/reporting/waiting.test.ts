@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { BLOCK_CODES, BLOCKS } from '../../src/campaign/block-codes.js';
-import { WAITING_CODES } from '../../src/campaign/live-views.js';
-import type { CampaignStatus, LaneStatus } from '../../src/campaign/views.js';
+import { BLOCK_CODES, BLOCKS } from '../../src/campaign/states/block-codes.js';
+import { WAITING_CODES } from '../../src/campaign/views/live-views.js';
+import type { CampaignStatus, LaneStatus } from '../../src/campaign/views/views.js';
 import { campaignWaiting, laneWaiting } from '../../src/reporting/waiting.js';
 import { isoAt, NOON, statusWith } from '../surfaces/cli/campaign-status.js';
 

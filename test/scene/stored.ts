@@ -1,6 +1,6 @@
 import type { Redis } from '../../src/base/redis/connection.js';
 import { keyNames } from '../../src/base/redis/keys.js';
-import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/recipient.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../src/campaign/states/recipient.js';
 import { recordsKey, slicesKey, statusesKey } from '../../src/engine/recipients/campaign-keys.js';
 import { readState, STATE_DEFAULTS, type StoredState } from '../../src/engine/store/campaigns.js';
 

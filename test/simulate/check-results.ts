@@ -1,12 +1,12 @@
 import type { Redis } from '../../src/base/redis/connection.js';
-import { GoneError } from '../../src/campaign/errors.js';
+import { GoneError } from '../../src/campaign/errors/errors.js';
 import {
   RECIPIENT_STATE,
   RETURNED_LETTER,
   type RecipientState,
   SETTLED_STATES,
-} from '../../src/campaign/recipient.js';
-import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
+} from '../../src/campaign/states/recipient.js';
+import { outboxResults } from '../../src/intake/outbox/views/outbox-results.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
 import type { LaneState } from './lane-state.js';
 import { Violation } from './violation.js';

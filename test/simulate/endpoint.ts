@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Redis } from '../../src/base/redis/connection.js';
-import { RECIPIENT_STATE, RETURNED_LETTER } from '../../src/campaign/recipient.js';
+import { RECIPIENT_STATE, RETURNED_LETTER } from '../../src/campaign/states/recipient.js';
 import type { Endpoint as StoredEndpoint } from '../../src/reporting/webhooks/endpoint.js';
 import type { Poster } from '../../src/reporting/webhooks/post.js';
 import { webhookStore } from '../../src/reporting/webhooks/store.js';

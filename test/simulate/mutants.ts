@@ -424,7 +424,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the message is sent all the same',
     lua: [
       {
-        file: 'intake/outbox/cancel-messages.lua',
+        file: 'intake/outbox/messages/cancel-messages.lua',
         from: "if version >= 0 and version < versionBefore then return 'stale', '' end",
         to: "if kind == 'W' then return 'cancelled', '' end",
       },
@@ -436,7 +436,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the platform never learns what became of it',
     lua: [
       {
-        file: 'intake/outbox/ended.lua',
+        file: 'intake/outbox/messages/ended.lua',
         from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
         to: 'list.number = list.number or 0',
       },
@@ -448,7 +448,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'it can still be changed and cancelled, and is sent all the same',
     lua: [
       {
-        file: 'intake/outbox/plan.lua',
+        file: 'intake/outbox/messages/plan.lua',
         from: "redis.call('HSET', keys.messages, unpack(stored))",
         to: '',
       },
@@ -460,7 +460,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'it is in no count of its outbox',
     lua: [
       {
-        file: 'intake/outbox/ended.lua',
+        file: 'intake/outbox/messages/ended.lua',
         from: "redis.call('HINCRBY', keys.outbox, kind == 'C' and 'cancelled' or 'lapsed', #ids)",
         to: "if kind == 'C' then redis.call('HINCRBY', keys.outbox, 'cancelled', #ids) end",
       },

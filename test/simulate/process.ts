@@ -35,13 +35,13 @@ import { type RecentClaims, recentClaims } from '../../src/engine/sending/recent
 import { sendTurn } from '../../src/engine/sending/send.js';
 import type { SendClaims } from '../../src/engine/sending/send-claim.js';
 import { suppression } from '../../src/engine/suppression/suppression.js';
-import { messageChecker } from '../../src/intake/outbox/check-message.js';
+import { messageChecker } from '../../src/intake/outbox/definition/check-message.js';
 import { outboxOpener } from '../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../src/intake/outbox/outbox.js';
 import type { Outbox } from '../../src/intake/outbox/outbox-methods.js';
-import { outboxResults } from '../../src/intake/outbox/outbox-results.js';
-import { tendDue } from '../../src/intake/outbox/tend-lane.js';
-import { forgetWave } from '../../src/intake/outbox/wave.js';
+import { outboxResults } from '../../src/intake/outbox/views/outbox-results.js';
+import { tendDue } from '../../src/intake/outbox/waves/tend-lane.js';
+import { forgetWave } from '../../src/intake/outbox/waves/wave.js';
 import { resultsLogs } from '../../src/reporting/results-log.js';
 import { resultsReader } from '../../src/reporting/results-reader.js';
 import { deliver } from '../../src/reporting/webhooks/deliver.js';

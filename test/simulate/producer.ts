@@ -1,11 +1,11 @@
 import { loadScript } from '../../src/base/redis/script.js';
-import { InputError, NotFoundError } from '../../src/campaign/errors.js';
+import { InputError, NotFoundError } from '../../src/campaign/errors/errors.js';
 import { computeWindows } from '../../src/engine/recovery/windows.js';
-import { RecoveringError } from '../../src/intake/outbox/errors.js';
-import { indexOutbox } from '../../src/intake/outbox/outbox-index.js';
-import { outboxKeys } from '../../src/intake/outbox/outbox-keys.js';
+import { RecoveringError } from '../../src/intake/outbox/definition/errors.js';
+import { indexOutbox } from '../../src/intake/outbox/definition/outbox-index.js';
+import { outboxKeys } from '../../src/intake/outbox/definition/outbox-keys.js';
+import { editionOf, type OutboxSettings, UNCHANGED } from '../../src/intake/outbox/definition/settings.js';
 import type { Outbox } from '../../src/intake/outbox/outbox-methods.js';
-import { editionOf, type OutboxSettings, UNCHANGED } from '../../src/intake/outbox/settings.js';
 import type { OutboxChecker, Put } from './check-outbox.js';
 import type { SimulatedConnection } from './connection.js';
 import type { Process } from './process.js';

@@ -1,6 +1,6 @@
 import type { Clocks } from '../../src/base/clock.js';
 import { type Config, type LaneSettings, loadConfig } from '../../src/base/config/index.js';
-import type { Opening } from '../../src/campaign/window.js';
+import type { Opening } from '../../src/campaign/estimate/window.js';
 import type { QuotaModelName } from '../../src/tools/simulator/quota-models.js';
 
 /** The kinds of faults. Each world draws some of them. */

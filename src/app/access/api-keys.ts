@@ -1,6 +1,6 @@
-import type { ApiKey, ApiKeyDetails, ApiScope } from '../../campaign/api-key.js';
-import type { SomeLimits } from '../../campaign/limit-values.js';
-import type { Webhook } from '../../campaign/webhook-views.js';
+import type { ApiKey, ApiKeyDetails, ApiScope } from '../../campaign/states/api-key.js';
+import type { SomeLimits } from '../../campaign/states/limit-values.js';
+import type { Webhook } from '../../campaign/views/webhook-views.js';
 
 /** What a new key may do. */
 export interface NewApiKey extends SomeLimits {

@@ -5,15 +5,15 @@ import type { Redis } from '../../base/redis/connection.js';
 import { joinCalls } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { type ActingFor, actor } from '../../campaign/actor.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { type ActingFor, actor } from '../../campaign/states/actor.js';
 import {
   AUDIT_ACTIONS,
   type AuditEntry,
   type AuditedOperation,
   type Operator,
   STOPPING_ACTIONS,
-} from '../../campaign/audit.js';
-import { InputError } from '../../campaign/errors.js';
+} from '../../campaign/states/audit.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { readOrNull } from '../../engine/recipients/damaged.js';
 import { payerOf, trailFull } from '../../engine/recipients/key-bytes.js';

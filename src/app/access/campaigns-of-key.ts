@@ -1,6 +1,6 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { listCampaigns, readState } from '../../engine/store/campaigns.js';

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
-import { type Actor, describeActor } from '../../campaign/actor.js';
-import type { Operator } from '../../campaign/audit.js';
-import { InputError, NoSuchLaneError } from '../../campaign/errors.js';
+import { InputError, NoSuchLaneError } from '../../campaign/errors/errors.js';
+import { type Actor, describeActor } from '../../campaign/states/actor.js';
+import type { Operator } from '../../campaign/states/audit.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { LaneSet } from '../../engine/lane/lane-set.js';

@@ -1,5 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import type { Actor } from '../../campaign/actor.js';
+import type { Actor } from '../../campaign/states/actor.js';
 
 /** The user and host of this process as an actor, `anna@mail-1`. */
 export function localActor(kind: 'cli' | 'library'): Actor {

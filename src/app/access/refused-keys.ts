@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
-import type { ApiKey } from '../../campaign/api-key.js';
-import type { AuditedOperation } from '../../campaign/audit.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
+import type { AuditedOperation } from '../../campaign/states/audit.js';
 import type { AuditTrail } from './audit-trail.js';
 
 /** Addresses that are named per minute; requests from further ones are counted together. */

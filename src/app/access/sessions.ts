@@ -4,8 +4,8 @@ import type { Clock } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
-import { actor } from '../../campaign/actor.js';
-import { API_SCOPES } from '../../campaign/api-key.js';
+import { actor } from '../../campaign/states/actor.js';
+import { API_SCOPES } from '../../campaign/states/api-key.js';
 import { createDigests } from '../../service/auth/seal.js';
 import { storedJson } from './stored-json.js';
 

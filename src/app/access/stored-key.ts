@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { keyLimits, limitsAmong } from '../../campaign/limits.js';
+import { keyLimits, limitsAmong } from '../../campaign/limits/limits.js';
 
 /** What Redis stores about a key, in a hash by id: never the key itself. Times in ms since the epoch. */
 const unsigned = z.object({

@@ -1,5 +1,5 @@
-import { LimitError } from '../../campaign/check-limits.js';
-import type { SomeLimits } from '../../campaign/limit-values.js';
+import { LimitError } from '../../campaign/limits/check-limits.js';
+import type { SomeLimits } from '../../campaign/states/limit-values.js';
 
 /** The lanes that this process knows. */
 interface Known {

@@ -1,7 +1,7 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import { moment } from '../../base/moments.js';
-import type { ApiKey } from '../../campaign/api-key.js';
-import { oneLine } from '../../campaign/visible-text.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
 import { type Finding, ok, warn } from './check.js';
 
 /** A key that expires within this time is named. */

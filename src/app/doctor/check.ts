@@ -1,9 +1,9 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import type { ApiKey } from '../../campaign/api-key.js';
-import type { Check, CheckCode } from '../../campaign/check-views.js';
-import type { LaneStatus } from '../../campaign/views.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
+import type { Check, CheckCode } from '../../campaign/views/check-views.js';
+import type { LaneStatus } from '../../campaign/views/views.js';
 import type { ExamineOptions, Volley } from '../volley.js';
 
 /** What a check found; its row adds the code. */

@@ -1,10 +1,10 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { VolleyError } from '../../campaign/errors.js';
+import { VolleyError } from '../../campaign/errors/errors.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { listCampaigns, readState } from '../../engine/store/campaigns.js';
-import { indexedOutboxes } from '../../intake/outbox/outbox-index.js';
-import { readOutboxSettings } from '../../intake/outbox/settings.js';
+import { indexedOutboxes } from '../../intake/outbox/definition/outbox-index.js';
+import { readOutboxSettings } from '../../intake/outbox/definition/settings.js';
 import { scheduleStore } from '../../intake/schedules/store.js';
 import { inBatches } from '../../reporting/in-batches.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';

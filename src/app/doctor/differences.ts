@@ -1,5 +1,5 @@
-import { listed } from '../../campaign/listed.js';
-import { oneLine } from '../../campaign/visible-text.js';
+import { listed } from '../../campaign/errors/listed.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
 import type { LaneDifference } from '../../engine/recovery/lane-settings.js';
 
 /** Workers named for a lane; the rest are counted. */

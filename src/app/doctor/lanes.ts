@@ -1,8 +1,8 @@
 import { counted, grouped } from '../../base/counted.js';
 import { until } from '../../base/moments.js';
-import type { OutboxStatus } from '../../campaign/outbox-views.js';
-import type { LaneStatus } from '../../campaign/views.js';
-import { oneLine } from '../../campaign/visible-text.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
+import type { OutboxStatus } from '../../campaign/views/outbox-views.js';
+import type { LaneStatus } from '../../campaign/views/views.js';
 import type { UnconfiguredLane } from '../../reporting/fleet-snapshot.js';
 import { failureText } from '../../reporting/waiting.js';
 import type { StoredLaneDetails } from '../access/lane-admin.js';

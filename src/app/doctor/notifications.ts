@@ -1,7 +1,7 @@
 import type { Config } from '../../base/config/index.js';
 import { formatDuration } from '../../base/duration.js';
 import { PROFILES } from '../../base/profiles/index.js';
-import type { LaneStatus } from '../../campaign/views.js';
+import type { LaneStatus } from '../../campaign/views/views.js';
 import type { SubscriptionStatus } from '../../engine/notifications/subscription-status.js';
 import type { Volley } from '../volley.js';
 import { type Finding, fail, ok, warn } from './check.js';

@@ -1,6 +1,6 @@
 import { counted } from '../../base/counted.js';
 import { moment } from '../../base/moments.js';
-import { oneLine } from '../../campaign/visible-text.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
 import type { Volley } from '../volley.js';
 import { type Examined, type Finding, ok, warn } from './check.js';
 

@@ -1,5 +1,5 @@
 import { fileReplay } from '../../base/redis/file-replay.js';
-import type { Check } from '../../campaign/check-views.js';
+import type { Check } from '../../campaign/views/check-views.js';
 import { otherFormat } from '../../engine/recovery/data-format.js';
 import { fileRemains } from '../../engine/recovery/rewrite-file.js';
 import { checkCountries, checkKeys, checkRestoredKeys } from './api-keys.js';

@@ -1,7 +1,7 @@
 import { counted } from '../../base/counted.js';
 import { moment } from '../../base/moments.js';
-import { oneLine } from '../../campaign/visible-text.js';
-import type { Webhook } from '../../campaign/webhook-views.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
+import type { Webhook } from '../../campaign/views/webhook-views.js';
 import { type Finding, fail, firstFew, ok, warn } from './check.js';
 
 /** A few failures are normal: the retries begin after 5 s and 5 min. */

@@ -1,5 +1,5 @@
 import { counted } from '../../base/counted.js';
-import { oneLine } from '../../campaign/visible-text.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
 import { DATA_FORMAT, type WorkerProcess } from '../../engine/recovery/heartbeats.js';
 import type { LaneDifference } from '../../engine/recovery/lane-settings.js';
 import { ROLES } from '../../engine/recovery/roles.js';

@@ -15,7 +15,7 @@
   ARGV+ entries   their ordinals, at most 1000
   Returns  1; 0 if the campaign must be looked at again, because it is being imported, or its lane recovers; events
 ]]
--- @include ../../intake/outbox/released.lua
+-- @include ../../intake/outbox/messages/released.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)

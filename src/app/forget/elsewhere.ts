@@ -9,9 +9,9 @@ import { parseClosed } from '../../engine/lane/closed.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { packRecipient } from '../../engine/recipients/packed-recipient.js';
 import type { Suppression } from '../../engine/suppression/suppression.js';
-import { indexedOutboxes } from '../../intake/outbox/outbox-index.js';
-import { OutboxGoneError, outboxStore } from '../../intake/outbox/store.js';
-import { endedOffset, unpackMessage } from '../../intake/outbox/stored-message.js';
+import { indexedOutboxes } from '../../intake/outbox/definition/outbox-index.js';
+import { endedOffset, unpackMessage } from '../../intake/outbox/definition/stored-message.js';
+import { OutboxGoneError, outboxStore } from '../../intake/outbox/messages/store.js';
 import type { ScheduleStore } from '../../intake/schedules/store.js';
 import { replaceIn, withoutNumber } from './places.js';
 

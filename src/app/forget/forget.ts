@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { Operator } from '../../campaign/audit.js';
-import { InputError } from '../../campaign/errors.js';
-import type { ForgottenNumber } from '../../campaign/forgotten.js';
-import { formsOf, subscriberOf } from '../../campaign/number-forms.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { formsOf, subscriberOf } from '../../campaign/numbers/number-forms.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import type { ForgottenNumber } from '../../campaign/states/forgotten.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { noteRemoval } from '../../engine/recipients/removals.js';
 import { listCampaigns } from '../../engine/store/campaigns.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { RECIPIENT_STATE } from '../../campaign/recipient.js';
+import { RECIPIENT_STATE } from '../../campaign/states/recipient.js';
 import {
   metaKey,
   RECORDS_PER_HASH,
@@ -17,7 +17,7 @@ import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/s
 import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
-import { hiddenValues } from '../../intake/outbox/wave.js';
+import { hiddenValues } from '../../intake/outbox/waves/wave.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { Intent } from './elsewhere.js';
 import { replaceIn, withoutNumber } from './places.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import { loadScript } from '../../base/redis/script.js';
-import { callingCodeOf } from '../../campaign/numbering-plan.js';
+import { callingCodeOf } from '../../campaign/numbers/numbering-plan.js';
 
 const replaceScript = loadScript(import.meta.url, './replace.lua', (reply) => z.number().parse(reply) === 1);
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { API_SCOPES } from '../../campaign/api-key.js';
-import { durationText, optional, strict } from '../../campaign/input.js';
-import type { LimitName, SomeLimits } from '../../campaign/limit-values.js';
-import { LIMIT_NAMES, LIMITS } from '../../campaign/limits.js';
+import { durationText, optional, strict } from '../../campaign/fields/input.js';
+import { LIMIT_NAMES, LIMITS } from '../../campaign/limits/limits.js';
+import { API_SCOPES } from '../../campaign/states/api-key.js';
+import type { LimitName, SomeLimits } from '../../campaign/states/limit-values.js';
 import type { Webhooks } from '../../reporting/webhooks/webhooks.js';
 import type { ApiKeys } from '../access/api-keys.js';
 import type { LaneAdmin } from '../access/lane-admin.js';

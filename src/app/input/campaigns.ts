@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
-import { inputFields } from '../../campaign/field-schemas.js';
-import { optional, strict, timeInput, withMethod } from '../../campaign/input.js';
+import { inputFields } from '../../campaign/fields/field-schemas.js';
+import { optional, strict, timeInput, withMethod } from '../../campaign/fields/input.js';
+import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
 import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
 import type { Volley } from '../volley.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { callback, durationText, optional, parseInput, strict } from '../../campaign/input.js';
+import { callback, durationText, optional, parseInput, strict } from '../../campaign/fields/input.js';
 
 /*
  * The methods of the library check their arguments here, by a table of schemas: one for each argument of each method. The compiler names a

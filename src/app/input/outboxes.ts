@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { inputFields } from '../../campaign/field-schemas.js';
-import { durationText, optional, strict, timeInput, withMethod } from '../../campaign/input.js';
-import type { OutboxInput } from '../../intake/outbox/define-outbox.js';
+import { inputFields } from '../../campaign/fields/field-schemas.js';
+import { durationText, optional, strict, timeInput, withMethod } from '../../campaign/fields/input.js';
+import type { OutboxInput } from '../../intake/outbox/definition/define-outbox.js';
 import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { OutboxChoice, Outboxes } from '../../intake/outbox/outboxes.js';
 import type { OutboxSettingsInput, SetOptions } from '../../intake/outbox/set-outbox.js';

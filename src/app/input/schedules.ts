@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { inputFields } from '../../campaign/field-schemas.js';
-import { callback, optional, strict } from '../../campaign/input.js';
+import { inputFields } from '../../campaign/fields/field-schemas.js';
+import { callback, optional, strict } from '../../campaign/fields/input.js';
 import type { ScheduleInput } from '../../intake/schedules/input.js';
 import { OVERLAPS } from '../../intake/schedules/schedule.js';
 import type { Schedules } from '../../intake/schedules/schedules.js';

@@ -7,7 +7,7 @@ import type { Instance } from './instance.js';
 export async function openForgettingOf(instance: Instance): Promise<Forgetting> {
   const [{ openForgetting }, { numberReader }] = await Promise.all([
     import('../forget/forget.js'),
-    import('../../campaign/number.js'),
+    import('../../campaign/numbers/number.js'),
   ]);
   const { redis, keys, config, finder, scheduled, suppression, positions } = instance;
   const readers = new Map<string | undefined, ReturnType<typeof numberReader>>();
@@ -37,7 +37,7 @@ export async function removeCampaignOf(
 ): Promise<void> {
   const [{ removeCampaign }, { forgetWave }] = await Promise.all([
     import('../../engine/recovery/retention.js'),
-    import('../../intake/outbox/wave.js'),
+    import('../../intake/outbox/waves/wave.js'),
   ]);
   await forgetWave(await finder.withId(laneId), id);
   const recipientCount = await removeCampaign(redis, keys, laneId, id);

@@ -1,5 +1,5 @@
 import { systemClock } from '../../base/clock.js';
-import type { Operator } from '../../campaign/audit.js';
+import type { Operator } from '../../campaign/states/audit.js';
 import type { ImportDeps } from '../../intake/import/import-campaign.js';
 import { type Instance, lazily } from './instance.js';
 

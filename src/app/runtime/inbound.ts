@@ -1,9 +1,9 @@
 import { monotonicClock, systemClock } from '../../base/clock.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { withUnavailableErrors } from '../../base/redis/unavailable.js';
-import type { Operator } from '../../campaign/audit.js';
-import { InputError } from '../../campaign/errors.js';
-import { MAX_PARTS } from '../../campaign/inbound.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import { MAX_PARTS } from '../../campaign/states/inbound.js';
 import { type InboundReceiver, openInboundReceiver } from '../../engine/inbound/inbound-receiver.js';
 import {
   type Confirmed,
@@ -124,7 +124,7 @@ export function inboundFor(
         });
       if (part !== undefined && !(part.number >= 1 && part.number <= part.total))
         throw new InputError(`part ${part.number} of ${part.total} does not exist`, { field: 'part/number' });
-      const { senderNumbers } = await import('../../campaign/reply-sender.js');
+      const { senderNumbers } = await import('../../campaign/numbers/reply-sender.js');
       const numbers = senderNumbers(from, country ?? config.defaultCountry);
       await format.check();
       await by.authorise();

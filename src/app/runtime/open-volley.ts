@@ -1,8 +1,8 @@
 import { secretsOf } from '../../base/config/index.js';
 import { createEvents } from '../../base/events/events.js';
 import { closedError } from '../../base/redis/unavailable.js';
-import { InputError } from '../../campaign/errors.js';
-import { parseInput } from '../../campaign/input.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { parseInput } from '../../campaign/fields/input.js';
 import { localActor } from '../access/local-actor.js';
 import { VOLLEY_OPTIONS } from '../input/volley.js';
 import type { Volley, VolleyOptions } from '../volley.js';

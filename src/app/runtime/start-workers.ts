@@ -5,13 +5,13 @@ import type { LaneId } from '../../base/redis/keys.js';
 import type { MayLose } from '../../base/redis/may-lose.js';
 import { evictionOf } from '../../base/redis/memory.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
-import { OLDER_DATA } from '../../campaign/block-codes.js';
-import { InputError } from '../../campaign/errors.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { OLDER_DATA } from '../../campaign/states/block-codes.js';
 import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { followLanes } from '../../engine/lane/lane-set.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
-import { outboxResults } from '../../intake/outbox/outbox-results.js';
+import { outboxResults } from '../../intake/outbox/views/outbox-results.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { resultsReader } from '../../reporting/results-reader.js';
 import { laneReader } from '../../reporting/webhooks/lane-reader.js';
@@ -41,7 +41,7 @@ export function workStarter(
   const { connectMore, seal, apiKeysFor } = instance;
   const running = new Set<Workers>();
   // Loads the modules that only a working process needs.
-  const tendModule = () => import('../../intake/outbox/tend-lane.js');
+  const tendModule = () => import('../../intake/outbox/waves/tend-lane.js');
   const tending = { random, clock: systemClock, retentionMs: config.retentionMs };
   const sweep = {
     redis,

@@ -1,6 +1,6 @@
 import { createHash, createHmac, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { PriceList } from '../../campaign/price.js';
+import type { PriceList } from '../../campaign/limits/price.js';
 import { formatDuration } from '../duration.js';
 import type { LaneId } from '../redis/keys.js';
 import { version } from '../version.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'dotenv';
-import { VolleyError } from '../../campaign/errors.js';
+import { VolleyError } from '../../campaign/errors/errors.js';
 import { readProblem, systemCode } from './file-problem.js';
 
 /** Environment variables by name, as in `process.env`. */

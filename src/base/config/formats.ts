@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
-import { laneLimits } from '../../campaign/limits.js';
-import { planOfCountry } from '../../campaign/numbering-plan.js';
-import { parsePrice } from '../../campaign/price.js';
-import { checkSender } from '../../campaign/sender.js';
+import { laneLimits } from '../../campaign/limits/limits.js';
+import { parsePrice } from '../../campaign/limits/price.js';
+import { planOfCountry } from '../../campaign/numbers/numbering-plan.js';
+import { checkSender } from '../../campaign/text/sender.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 

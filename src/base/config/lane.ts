@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type LaneLimits, laneLimits } from '../../campaign/limits.js';
-import { readWindow } from '../../campaign/window.js';
+import { readWindow } from '../../campaign/estimate/window.js';
+import { type LaneLimits, laneLimits } from '../../campaign/limits/limits.js';
 import { parseDuration } from '../duration.js';
 import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { CREDENTIAL_SOURCES, type Credentials } from './credentials.js';
@@ -121,7 +121,7 @@ export const laneSchema = (hourlyQuota: number | 'auto', maxRecipientsPerRequest
         .strictObject({ hours: z.string(), except: z.array(z.string(), DATES).optional() }, WINDOW)
         .optional(),
       zone: z.string().optional(),
-      /** What everyone may send on the lane (campaign/limits.ts). */
+      /** What everyone may send on the lane (campaign/limits/limits.ts). */
       limits: laneLimits.optional(),
     },
     'must be an object with a name and credentials',
@@ -134,7 +134,7 @@ export type LaneRules = Omit<
 > & {
   readonly limits?: LaneLimits;
   readonly clientCorrelator: ClientCorrelator;
-  /** The rule of its window (campaign/window.ts), if it has one. */
+  /** The rule of its window (campaign/estimate/window.ts), if it has one. */
   readonly sendWindow?: string;
   /** The child organisation that the lane's account acts for, if it does. */
   readonly targetAccountId?: string;

@@ -1,7 +1,7 @@
 import { findNodeAtLocation, getNodeValue } from 'jsonc-parser';
 import type { z } from 'zod';
-import { LANE_LIMIT_NAMES } from '../../campaign/limits.js';
-import { nearest } from '../../campaign/nearest.js';
+import { nearest } from '../../campaign/errors/nearest.js';
+import { LANE_LIMIT_NAMES } from '../../campaign/limits/limits.js';
 import { PROFILES, type ProfileName } from '../profiles/index.js';
 import { ACCOUNT, CLIENT, CREDENTIAL_SOURCES, type Credentials, combineCredentials } from './credentials.js';
 import type { Environment } from './environment.js';

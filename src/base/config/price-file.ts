@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { CsvReader, type CsvRecord, dialectOf } from '../../campaign/csv-records.js';
-import { type PriceList, parsePrice } from '../../campaign/price.js';
+import { type PriceList, parsePrice } from '../../campaign/limits/price.js';
+import { CsvReader, type CsvRecord, dialectOf } from '../../campaign/lists/csv-records.js';
 import type { ConfigOptions } from './environment.js';
 import { readProblem } from './file-problem.js';
 import type { Reading } from './read-settings.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { callback, optional, parseInput, strict } from '../../campaign/input.js';
-import { editsBetween } from '../../campaign/nearest.js';
+import { editsBetween } from '../../campaign/errors/nearest.js';
+import { callback, optional, parseInput, strict } from '../../campaign/fields/input.js';
 import { formatDuration } from '../duration.js';
 import type { ConfigOptions, Environment, SimulatorAddress } from './environment.js';
 import type { SecretFiles } from './secret-files.js';

@@ -1,4 +1,4 @@
-import { NoSuchLaneError } from '../../campaign/errors.js';
+import { NoSuchLaneError } from '../../campaign/errors/errors.js';
 
 /** The settings of the lane that a request names, or of the first one. Throws a NoSuchLaneError that lists the configured lanes. */
 export function requestedLane<Settings extends { readonly name: string }>(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { InputError } from '../../campaign/errors.js';
-import { callback, optional, parseInput, strict, withMethod } from '../../campaign/input.js';
-import { nearest } from '../../campaign/nearest.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { nearest } from '../../campaign/errors/nearest.js';
+import { callback, optional, parseInput, strict, withMethod } from '../../campaign/fields/input.js';
 import { type Alarm, backgroundAlarm, type Clock, systemClock } from '../clock.js';
 import { type LogLevel, SETTINGS } from '../config/settings.js';
 import { CATALOGUE, type EventOf, type EventType, type VolleyEvent } from './catalogue.js';

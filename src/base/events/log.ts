@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { styleText } from 'node:util';
 import type { Logger, pino } from 'pino';
-import { asSentence } from '../../campaign/errors.js';
-import { printable } from '../../campaign/visible-text.js';
+import { asSentence } from '../../campaign/errors/errors.js';
+import { printable } from '../../campaign/text/visible-text.js';
 import type { Alarm, Clock } from '../clock.js';
 import type { LogLevel } from '../config/settings.js';
 import { wrapped } from '../wrapped-text.js';

@@ -1,4 +1,4 @@
-import type { DeliveryStatus } from '../../campaign/recipient.js';
+import type { DeliveryStatus } from '../../campaign/states/recipient.js';
 
 /**
  * What one version of the service documents, as data. A lane has one profile. A profile changes only what its documents state:

@@ -1,4 +1,4 @@
-import { InputError } from '../../campaign/errors.js';
+import { InputError } from '../../campaign/errors/errors.js';
 import type { Redis } from './connection.js';
 import { type Node, refusal } from './durability.js';
 import { type RetryOptions, untilAnswered } from './until-answered.js';

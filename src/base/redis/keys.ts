@@ -42,7 +42,7 @@ export type LaneName = string & { readonly lane?: 'name' };
  * - `outbox:NAME`, hash: settings, state, and counts of an outbox; `writer:KIND:ID`: who has stored messages in it; `log:S`: the number
  *   of the list `ended:S` in the log of results
  * - `outbox:NAME:messages`, hash: id → message, a waiting one whole, a planned one as its place in its wave
- *   (intake/outbox/stored-message.ts)
+ *   (intake/outbox/definition/stored-message.ts)
  * - `outbox:NAME:due`, sorted set: id → when the message is sent, s; or, as a negative number, when a cancelled or lapsed one is
  *   forgotten
  * - `outbox:NAME:ended:S`, list: ids of messages that ended while they waited, and are forgotten in the second S, for the log of results

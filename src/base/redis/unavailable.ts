@@ -1,4 +1,4 @@
-import { VolleyError } from '../../campaign/errors.js';
+import { VolleyError } from '../../campaign/errors/errors.js';
 
 /** Replies of a server that is starting, full, or changing its role. It has not run the command. */
 const TRANSIENT =

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { type DailyLimit, LimitError } from '../../campaign/check-limits.js';
-import { formatAmount } from '../../campaign/price.js';
+import { type DailyLimit, LimitError } from '../../campaign/limits/check-limits.js';
+import { formatAmount } from '../../campaign/limits/price.js';
 
 /*
  * What may be stored in a UTC day, by an API key on all of its lanes, and by everyone on a lane. The counters are in daily.lua, beside what the

@@ -1,5 +1,5 @@
 import type { Events } from '../../base/events/events.js';
-import { requestReference } from '../../campaign/campaign.js';
+import { requestReference } from '../../campaign/states/campaign.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import type { MatchStore } from '../notifications/match-store.js';
 import type { ScriptEvent } from '../scripts/script-events.js';

@@ -1,4 +1,4 @@
-import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/recipient.js';
+import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/states/recipient.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { DamagedError } from '../recipients/damaged.js';

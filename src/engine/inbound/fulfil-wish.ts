@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { LaneId } from '../../base/redis/keys.js';
-import type { Operator } from '../../campaign/audit.js';
-import type { Wish } from '../../campaign/stop-words.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import type { Wish } from '../../campaign/text/stop-words.js';
 import type { FoundOperation, Suppression } from '../suppression/suppression.js';
 import type { InFlight } from './in-flight.js';
 import type { LoggedMessage, PendingMessage } from './inbound-store.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { possibleFormsOf } from '../../campaign/number-forms.js';
+import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { ordinalNumbers, SLICE } from '../recipients/slices.js';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { lastSent } from '../../campaign/inbound.js';
+import { lastSent } from '../../campaign/states/inbound.js';
 import { readOrNull } from '../recipients/damaged.js';
 import { keyFull, NO_KEY, type Payer } from '../recipients/key-bytes.js';
 

@@ -9,7 +9,7 @@ import {
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
-import { InputError, NoSuchLaneError, NotFoundError } from '../../campaign/errors.js';
+import { InputError, NoSuchLaneError, NotFoundError } from '../../campaign/errors/errors.js';
 import { findLane } from '../store/campaigns.js';
 import { type Lane, laneNamed, openLane } from './lane.js';
 import { type LaneSet, laneSet } from './lane-set.js';

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
-import { type LaneOutlook, laneFacts, type OutlookCampaign } from '../../campaign/lane-outlook.js';
-import { requestsLeft } from '../../campaign/request-count.js';
+import { type LaneOutlook, laneFacts, type OutlookCampaign } from '../../campaign/estimate/lane-outlook.js';
+import { requestsLeft } from '../../campaign/limits/request-count.js';
 import { readOrNull } from '../recipients/damaged.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { RELEASED, stateMembers } from '../store/campaigns.js';

@@ -6,7 +6,7 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
-import { NoSuchLaneError } from '../../campaign/errors.js';
+import { NoSuchLaneError } from '../../campaign/errors/errors.js';
 import { toEvents } from '../scripts/announced-events.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { scriptRules } from '../scripts/rules.js';

@@ -1,9 +1,9 @@
 import type { Events } from '../../base/events/events.js';
-import { describeActor } from '../../campaign/actor.js';
-import type { Operator } from '../../campaign/audit.js';
-import { CAMPAIGN_STATE, type CampaignState } from '../../campaign/campaign.js';
-import { NotAllowedError, NotFoundError } from '../../campaign/errors.js';
-import { StateError } from '../../campaign/state-error.js';
+import { NotAllowedError, NotFoundError } from '../../campaign/errors/errors.js';
+import { StateError } from '../../campaign/errors/state-error.js';
+import { describeActor } from '../../campaign/states/actor.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import { CAMPAIGN_STATE, type CampaignState } from '../../campaign/states/campaign.js';
 import { activate, bySweep, type Wakers, wakeLane } from '../jobs/wake.js';
 import { inFlightOf, readState, type StoredState } from '../store/campaigns.js';
 import { firstClosed } from './closed.js';

@@ -10,8 +10,8 @@ import {
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { InputError, NotFoundError } from '../../campaign/errors.js';
-import { listed } from '../../campaign/listed.js';
+import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
+import { listed } from '../../campaign/errors/listed.js';
 
 /*
  * A lane's id is the hash tag of its keys, and never changes. Its name is an alias, which is what people and programs use. The

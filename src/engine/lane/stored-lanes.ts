@@ -12,8 +12,8 @@ import {
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { actor } from '../../campaign/actor.js';
-import { InputError, throwInputErrors } from '../../campaign/errors.js';
+import { InputError, throwInputErrors } from '../../campaign/errors/errors.js';
+import { actor } from '../../campaign/states/actor.js';
 import { createSeal } from '../../service/auth/seal.js';
 import { readOrNull, readRecord } from '../recipients/damaged.js';
 import { credentialDigest, registrySecret, reservedMs } from './registry.js';

@@ -1,6 +1,6 @@
 import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
-import { requestReference } from '../../campaign/campaign.js';
+import { requestReference } from '../../campaign/states/campaign.js';
 import { plainSender } from '../../service/client/notification.js';
 import { activate, bySweep } from '../jobs/wake.js';
 import type { Located } from '../recipients/request-index.js';

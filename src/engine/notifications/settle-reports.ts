@@ -1,4 +1,4 @@
-import { STATUS_LETTER } from '../../campaign/recipient.js';
+import { STATUS_LETTER } from '../../campaign/states/recipient.js';
 import type { DeliveryReport } from '../../service/client/notification.js';
 import { activate, bySweep } from '../jobs/wake.js';
 import type { Located } from '../recipients/request-index.js';

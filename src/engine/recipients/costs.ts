@@ -1,6 +1,6 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { RECIPIENT_STATE, type RecipientState } from '../../campaign/recipient.js';
+import { RECIPIENT_STATE, type RecipientState } from '../../campaign/states/recipient.js';
 import { costsKey, statusesKey } from './campaign-keys.js';
 
 /*

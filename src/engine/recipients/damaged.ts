@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { VolleyError } from '../../campaign/errors.js';
+import { VolleyError } from '../../campaign/errors/errors.js';
 
 /**
  * Stored data is damaged: a part of it was deleted, for example because Redis is configured to evict keys, or has a form that no version writes.

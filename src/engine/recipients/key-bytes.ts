@@ -1,7 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
-import type { Actor } from '../../campaign/actor.js';
-import { KeyFullError } from '../../campaign/errors.js';
+import { KeyFullError } from '../../campaign/errors/errors.js';
+import type { Actor } from '../../campaign/states/actor.js';
 
 /*
  * What an API key may store on a lane. The counters, and the rules of who pays for what, are in key-bytes.lua: the scripts that store

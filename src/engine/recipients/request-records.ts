@@ -1,6 +1,6 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { StatusWord } from '../../campaign/recipient.js';
+import type { StatusWord } from '../../campaign/states/recipient.js';
 import { recordsKey } from './campaign-keys.js';
 import { parseStatusWord } from './status-words.js';
 

@@ -1,4 +1,4 @@
-import type { StatusWord } from '../../campaign/recipient.js';
+import type { StatusWord } from '../../campaign/states/recipient.js';
 
 /** The service's own word for the status of a recipient as the scripts take it: the place in its batch, from 0, and `code,word`. */
 export type PlacedWord = readonly [place: number, stored: string];

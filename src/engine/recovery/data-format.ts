@@ -3,7 +3,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { isUnavailable } from '../../base/redis/unavailable.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
-import { OtherFormatError } from '../../campaign/errors.js';
+import { OtherFormatError } from '../../campaign/errors/errors.js';
 import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.js';
 
 /** How long the result of a check counts. */

@@ -1,7 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { isFull } from '../../base/redis/unavailable.js';
-import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import { orNull } from '../recipients/damaged.js';
 import { recordProgress } from '../recipients/progress.js';
 import { parseState, type StoredState } from '../store/campaigns.js';

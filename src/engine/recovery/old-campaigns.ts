@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Events } from '../../base/events/events.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { campaignIdTime } from '../../campaign/campaign.js';
+import { campaignIdTime } from '../../campaign/states/campaign.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { orNull } from '../recipients/damaged.js';

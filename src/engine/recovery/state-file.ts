@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { z } from 'zod';
 import { readProblem, systemCode } from '../../base/config/index.js';
-import { InputError } from '../../campaign/errors.js';
+import { InputError } from '../../campaign/errors/errors.js';
 
 /** What a worker remembers of the data in Redis, outside of Redis. */
 export interface RememberedData {

@@ -1,4 +1,4 @@
-import { type Opening, openingsFrom } from '../../campaign/window.js';
+import { type Opening, openingsFrom } from '../../campaign/estimate/window.js';
 import type { LaneStore } from '../scripts/lane-script.js';
 
 /*

@@ -1,6 +1,6 @@
 import { exactDuration } from '../../base/duration.js';
 import type { VolleyEvent } from '../../base/events/events.js';
-import { requestReference } from '../../campaign/campaign.js';
+import { requestReference } from '../../campaign/states/campaign.js';
 import type { ScriptEvent } from './script-events.js';
 
 /** The events of the catalogue for an event of a script. Pure. */

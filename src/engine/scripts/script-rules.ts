@@ -28,7 +28,7 @@ export interface ScriptRules {
   readonly repeatFor: number;
   /** With `repeatFor`: the profile under whose rules a batch is sent again. Default, for tests: v1. */
   readonly profile?: string;
-  /** The rule of the lane's window (campaign/window.ts). Without one, it is always open. */
+  /** The rule of the lane's window (campaign/estimate/window.ts). Without one, it is always open. */
   readonly sendWindow?: string;
   /** Age at which the lane's policy resolves a request with an unknown outcome; 0: never. */
   readonly resolveAfter: number;

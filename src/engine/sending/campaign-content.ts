@@ -1,4 +1,4 @@
-import { compileTemplate, type Template } from '../../campaign/template.js';
+import { compileTemplate, type Template } from '../../campaign/text/template.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { createReadCache, sliceReader } from '../recipients/slices.js';
 import type { LaneStore } from '../scripts/lane-script.js';

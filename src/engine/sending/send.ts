@@ -1,5 +1,5 @@
 import type { Stopwatch } from '../../base/clock.js';
-import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/recipient.js';
+import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/states/recipient.js';
 import type { MessagingClient } from '../../service/client/messaging-client.js';
 import type { SendOutcome } from '../../service/client/outcome.js';
 import { confirmPermit, type GrantedPermit, limitPermit, type PermitTiming } from '../claim/permit.js';

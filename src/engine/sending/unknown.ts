@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Events } from '../../base/events/events.js';
-import { describeActor } from '../../campaign/actor.js';
-import type { Operator } from '../../campaign/audit.js';
-import { requestReference } from '../../campaign/campaign.js';
-import { NotFoundError } from '../../campaign/errors.js';
-import { StateError } from '../../campaign/state-error.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
+import { StateError } from '../../campaign/errors/state-error.js';
+import { describeActor } from '../../campaign/states/actor.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import { requestReference } from '../../campaign/states/campaign.js';
 import { activate, type Wakers, wakeLane } from '../jobs/wake.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';

@@ -2,12 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { type Actor, actor } from '../../campaign/actor.js';
-import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../../campaign/campaign.js';
-import { storedFields } from '../../campaign/field-schemas.js';
-import type { StoredFields } from '../../campaign/field-sets.js';
-import { FIELDS } from '../../campaign/fields.js';
-import type { Preview } from '../../campaign/preview-views.js';
+import { storedFields } from '../../campaign/fields/field-schemas.js';
+import type { StoredFields } from '../../campaign/fields/field-sets.js';
+import { FIELDS } from '../../campaign/fields/fields.js';
+import { type Actor, actor } from '../../campaign/states/actor.js';
+import { CAMPAIGN_ID, timeOfCampaignId, usualCampaignName } from '../../campaign/states/campaign.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import { readableMembers, readRecord } from '../recipients/damaged.js';
 

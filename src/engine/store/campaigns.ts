@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { luaList } from '../../base/redis/script.js';
-import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../../campaign/campaign.js';
-import { RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../../campaign/states/campaign.js';
+import { RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import { readableMembers, readRecord } from '../recipients/damaged.js';
 import { SLICE } from '../recipients/slice-blob.js';
 

@@ -14,7 +14,7 @@
                is removed leaves an empty id
     w<number>  chunks that are kept at least as long as that campaign: those whose last kept campaign it is
     <number>   a chunk
-  A list of messages that ended while they waited in an outbox is numbered like a campaign (outbox/ended.lua).
+  A list of messages that ended while they waited in an outbox is numbered like a campaign (outbox/messages/ended.lua).
   Another server may lack the last entries, which a reader may have seen: chunks of another server begin at a number that none before
   it can have used.
 ]]

@@ -1,5 +1,5 @@
 --[[
-  states: the states of a campaign, the allowed moves, and commands, from campaign/campaign.ts; what a campaign begins with, from store/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/recipient.ts.
+  states: the states of a campaign, the allowed moves, and commands, from campaign/states/campaign.ts; what a campaign begins with, from store/campaigns.ts; the states of a recipient, their letters, and the allowed moves, from campaign/states/recipient.ts.
   Generated: change the table in TypeScript and run `npm run generate:lua`.
 ]]
 local CAMPAIGN_MOVES = {

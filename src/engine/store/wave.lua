@@ -12,7 +12,7 @@
   What was claimed carries its own `notAfter`: it must not be sent again after that time.
 ]]
 local WAVE = {
-  -- The letter of an ordinal whose message has returned to its outbox, which is no recipient of the wave any more. Also in campaign/recipient.ts.
+  -- The letter of an ordinal whose message has returned to its outbox, which is no recipient of the wave any more. Also in campaign/states/recipient.ts.
   RETURNED = 'W',
 }
 

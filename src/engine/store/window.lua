@@ -1,5 +1,5 @@
 --[[
-  window: when messages of a campaign or lane may be sent. The zones are known only to TypeScript (campaign/window.ts), which computes
+  window: when messages of a campaign or lane may be sent. The zones are known only to TypeScript (campaign/estimate/window.ts), which computes
   the openings of each rule ahead (windows.ts). A rule that a script does not find opens at no known time: it is noted, so that the next
   sweep computes its openings.
   A window closes MARGIN_MS early, so that what leaves last arrives in time.

@@ -4,9 +4,9 @@ import type { Redis } from '../../base/redis/connection.js';
 import { joinCalls } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { type Actor, actor } from '../../campaign/actor.js';
-import { NotAllowedError } from '../../campaign/errors.js';
-import { possibleFormsOf } from '../../campaign/number-forms.js';
+import { NotAllowedError } from '../../campaign/errors/errors.js';
+import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
+import { type Actor, actor } from '../../campaign/states/actor.js';
 import { readOrNull } from '../recipients/damaged.js';
 import { openNumberDigests } from './number-digests.js';
 

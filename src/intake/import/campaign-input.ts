@@ -5,20 +5,26 @@ import type { LaneRules, LocalConfig } from '../../base/config/index.js';
 import { requestedLane } from '../../base/config/requested-lane.js';
 import { DURATION_FORM, durationOf, formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
-import type { Operator } from '../../campaign/audit.js';
-import { newCampaignId, usualCampaignName } from '../../campaign/campaign.js';
-import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
-import type { ErrorItem } from '../../campaign/error-codes.js';
-import { InputError, throwInputErrors } from '../../campaign/errors.js';
-import { storedForm, WINDOW_ADVICE } from '../../campaign/field-kinds.js';
-import { type FieldOf, fieldNamed, fieldsOf, problemsOf, storedFieldsOf } from '../../campaign/field-sets.js';
-import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields.js';
-import { readTime } from '../../campaign/moment.js';
-import { problemOfCountry } from '../../campaign/number.js';
-import type { InvalidRow, Preview } from '../../campaign/preview-views.js';
-import { parseLimit } from '../../campaign/price.js';
-import { describeWindow, nextCommonOpening, readWindow, zoneOf } from '../../campaign/window.js';
-import { formatInZone, isZone } from '../../campaign/zone.js';
+import type { ErrorItem } from '../../campaign/errors/error-codes.js';
+import { InputError, throwInputErrors } from '../../campaign/errors/errors.js';
+import { describeWindow, nextCommonOpening, readWindow, zoneOf } from '../../campaign/estimate/window.js';
+import { storedForm, WINDOW_ADVICE } from '../../campaign/fields/field-kinds.js';
+import {
+  type FieldOf,
+  fieldNamed,
+  fieldsOf,
+  problemsOf,
+  storedFieldsOf,
+} from '../../campaign/fields/field-sets.js';
+import { type CampaignFields, FIELDS, type FieldName, type Taker } from '../../campaign/fields/fields.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
+import { parseLimit } from '../../campaign/limits/price.js';
+import { problemOfCountry } from '../../campaign/numbers/number.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import { newCampaignId, usualCampaignName } from '../../campaign/states/campaign.js';
+import { readTime } from '../../campaign/time/moment.js';
+import { formatInZone, isZone } from '../../campaign/time/zone.js';
+import type { InvalidRow, Preview } from '../../campaign/views/preview-views.js';
 import { idempotencyDigest } from '../../engine/recipients/reservation.js';
 import type { CampaignMeta } from '../../engine/store/campaign-meta.js';
 import type { RecipientInput } from './read-objects.js';

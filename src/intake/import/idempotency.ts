@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { LaneRules } from '../../base/config/index.js';
 import { type Redis, runsInOrder } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { COMPARED_MEMBERS } from '../../campaign/field-sets.js';
-import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/recipient.js';
-import { conflictIn } from '../../campaign/refusal.js';
+import { COMPARED_MEMBERS } from '../../campaign/fields/field-sets.js';
+import { conflictIn } from '../../campaign/limits/refusal.js';
+import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import {
   contentKey,
   type Holder,

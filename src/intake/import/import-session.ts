@@ -5,7 +5,7 @@ import { joinCalls, perConnection } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
-import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
+import { PRIORITY_WEIGHT } from '../../campaign/states/campaign.js';
 import { type Counted, type DayOf, reserveDay } from '../../engine/day-limits/daily.js';
 import { markDue } from '../../engine/jobs/due.js';
 import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../../engine/recipients/campaign-keys.js';

@@ -1,11 +1,11 @@
-import type { ErrorItem } from '../../campaign/error-codes.js';
-import { likelyCountry } from '../../campaign/likely-country.js';
+import type { ErrorItem } from '../../campaign/errors/error-codes.js';
+import { likelyCountry } from '../../campaign/numbers/likely-country.js';
 import {
   type InvalidGroup,
   type InvalidRow,
   type Preview,
   UNIFORM_CODES,
-} from '../../campaign/preview-views.js';
+} from '../../campaign/views/preview-views.js';
 
 const MAX_LISTED = 20;
 /** Rows that a group names. */

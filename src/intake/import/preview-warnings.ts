@@ -1,8 +1,8 @@
 import { formatDuration } from '../../base/duration.js';
-import type { Preview, RepeatedRow } from '../../campaign/preview-views.js';
-import { senderWarnings } from '../../campaign/sender.js';
-import { likelyPlaceholders } from '../../campaign/template.js';
-import type { Duplicates } from './check-rows.js';
+import { senderWarnings } from '../../campaign/text/sender.js';
+import { likelyPlaceholders } from '../../campaign/text/template.js';
+import type { Preview, RepeatedRow } from '../../campaign/views/preview-views.js';
+import type { Duplicates } from './rows/check-rows.js';
 
 /** Messages with more segments get a warning. */
 export const MANY_SEGMENTS = 6;

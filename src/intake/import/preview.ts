@@ -1,20 +1,20 @@
 import { exactDuration } from '../../base/duration.js';
-import { PRIORITY_WEIGHT } from '../../campaign/campaign.js';
-import { type Estimate, type EstimatedCampaign, estimate } from '../../campaign/estimate.js';
-import type { LaneOutlook } from '../../campaign/lane-outlook.js';
-import { nationalSender } from '../../campaign/likely-country.js';
-import type { PlannedCost, Preview, RepeatedRow, Sample } from '../../campaign/preview-views.js';
-import { costMeter, formatAmount, type PriceList } from '../../campaign/price.js';
-import { requestsNeeded } from '../../campaign/request-count.js';
-import { charactersForcingUcs2, segmentsOf } from '../../campaign/segments.js';
-import type { Template } from '../../campaign/template.js';
-import { windowNow, zoneOf } from '../../campaign/window.js';
+import { type Estimate, type EstimatedCampaign, estimate } from '../../campaign/estimate/estimate.js';
+import type { LaneOutlook } from '../../campaign/estimate/lane-outlook.js';
+import { windowNow, zoneOf } from '../../campaign/estimate/window.js';
+import { costMeter, formatAmount, type PriceList } from '../../campaign/limits/price.js';
+import { requestsNeeded } from '../../campaign/limits/request-count.js';
+import { nationalSender } from '../../campaign/numbers/likely-country.js';
+import { PRIORITY_WEIGHT } from '../../campaign/states/campaign.js';
+import { charactersForcingUcs2, segmentsOf } from '../../campaign/text/segments.js';
+import type { Template } from '../../campaign/text/template.js';
+import type { PlannedCost, Preview, RepeatedRow, Sample } from '../../campaign/views/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slices.js';
 import type { CheckedCampaign } from './campaign-input.js';
-import type { CheckedRow, CheckedRows, Duplicates } from './check-rows.js';
 import { invalidRows } from './invalid-groups.js';
 import { MANY_SEGMENTS, MAX_LINES_NAMED, previewWarnings } from './preview-warnings.js';
+import type { CheckedRow, CheckedRows, Duplicates } from './rows/check-rows.js';
 
 /**
  * Polls per send request until all its recipients are final: most phones are reached before the first poll, 15 s after sending by

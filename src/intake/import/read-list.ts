@@ -1,29 +1,35 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { LimitError, refusedText } from '../../campaign/check-limits.js';
-import type { ListKind } from '../../campaign/error-item.js';
-import { InputError } from '../../campaign/errors.js';
-import { COMPARED_MEMBERS, storedFieldsOf } from '../../campaign/field-sets.js';
-import type { LaneOutlook } from '../../campaign/lane-outlook.js';
-import type { InvalidRow, Preview, RepeatedRow } from '../../campaign/preview-views.js';
-import type { PriceList } from '../../campaign/price.js';
-import type { ResultsOf } from '../../campaign/results-of.js';
-import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/template.js';
+import type { ListKind } from '../../campaign/errors/error-item.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import type { LaneOutlook } from '../../campaign/estimate/lane-outlook.js';
+import { COMPARED_MEMBERS, storedFieldsOf } from '../../campaign/fields/field-sets.js';
+import type { ResultsOf } from '../../campaign/fields/results-of.js';
+import { LimitError, refusedText } from '../../campaign/limits/check-limits.js';
+import type { PriceList } from '../../campaign/limits/price.js';
+import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/text/template.js';
+import type { InvalidRow, Preview, RepeatedRow } from '../../campaign/views/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LeftOutRow } from '../../engine/recipients/left-out.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';
 import type { Suppression } from '../../engine/suppression/suppression.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
-import { type CheckedRow, type CheckedRows, checkRows, type Duplicates, invalidRowOf } from './check-rows.js';
-import { campaignDigest, contentDigest } from './content-digest.js';
 import { readCsv } from './csv/read-csv.js';
 import { previewBuilder } from './preview.js';
 import { rowsOfObjects } from './read-objects.js';
 import { rowsOfResults } from './read-results-of.js';
-import { mapRows, type Row, type Rows } from './rows.js';
+import {
+  type CheckedRow,
+  type CheckedRows,
+  checkRows,
+  type Duplicates,
+  invalidRowOf,
+} from './rows/check-rows.js';
+import { campaignDigest, contentDigest } from './rows/content-digest.js';
+import { mapRows, type Row, type Rows } from './rows/rows.js';
+import { unusedMembers, unusedTimes } from './rows/unused-members.js';
 import type { SentComparison } from './sent-before.js';
-import { unusedMembers, unusedTimes } from './unused-members.js';
 
 /** A list with known columns and the message compiled for them. It can be read once. */
 export interface OpenList {

@@ -1,5 +1,5 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/lone-surrogate.js';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/text/lone-surrogate.js';
 import {
   BATCH_BYTES,
   ListError,
@@ -9,7 +9,7 @@ import {
   type Rows,
   rowBytes,
   tooLong,
-} from './rows.js';
+} from './rows/rows.js';
 
 /** A recipient passed by code: the number in `to`, and a value for each placeholder of the message. */
 export interface RecipientInput {

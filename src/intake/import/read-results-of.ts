@@ -1,13 +1,13 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { InputError } from '../../campaign/errors.js';
-import type { RecipientState } from '../../campaign/recipient.js';
-import { noSuchSource, type ResultsOf } from '../../campaign/results-of.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { noSuchSource, type ResultsOf } from '../../campaign/fields/results-of.js';
+import type { RecipientState } from '../../campaign/states/recipient.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { findLane, readState } from '../../engine/store/campaigns.js';
 import { reportRows } from '../../reporting/report.js';
-import { referenceColumn } from './check-rows.js';
-import { BATCH_BYTES, ROWS_PER_BATCH, type Row, type Rows, rowBytes } from './rows.js';
+import { referenceColumn } from './rows/check-rows.js';
+import { BATCH_BYTES, ROWS_PER_BATCH, type Row, type Rows, rowBytes } from './rows/rows.js';
 
 /**
  * The recipients of a campaign with some final states, as a list. It is read once, a few thousand recipients at a time, each with its state at

@@ -1,12 +1,12 @@
-import type { ErrorItem } from '../../campaign/error-codes.js';
-import { type ListKind, rowError } from '../../campaign/error-item.js';
-import { InputError } from '../../campaign/errors.js';
-import type { Preview, Refusal } from '../../campaign/preview-views.js';
-import { parseAmount } from '../../campaign/price.js';
-import { refusalOfList } from '../../campaign/refusal.js';
+import type { ErrorItem } from '../../campaign/errors/error-codes.js';
+import { type ListKind, rowError } from '../../campaign/errors/error-item.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { parseAmount } from '../../campaign/limits/price.js';
+import { refusalOfList } from '../../campaign/limits/refusal.js';
+import type { Preview, Refusal } from '../../campaign/views/preview-views.js';
 import type { CampaignInput, CheckedCampaign, EnqueueOutcome } from './campaign-input.js';
-import type { Duplicates } from './check-rows.js';
 import { listKind, type OpenList } from './read-list.js';
+import type { Duplicates } from './rows/check-rows.js';
 
 /** Why a list is refused, whatever the lane has sent before; null if it is not. */
 export function refusedList(

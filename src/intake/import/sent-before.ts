@@ -1,10 +1,10 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { campaignIdTime } from '../../campaign/campaign.js';
-import { InputError, SentMeanwhileError } from '../../campaign/errors.js';
-import { subscriberOf } from '../../campaign/number-forms.js';
-import type { SentBefore } from '../../campaign/preview-views.js';
-import { NOT_SENT_STATES, RECIPIENT_STATES, type RecipientState } from '../../campaign/recipient.js';
+import { InputError, SentMeanwhileError } from '../../campaign/errors/errors.js';
+import { subscriberOf } from '../../campaign/numbers/number-forms.js';
+import { campaignIdTime } from '../../campaign/states/campaign.js';
+import { NOT_SENT_STATES, RECIPIENT_STATES, type RecipientState } from '../../campaign/states/recipient.js';
+import type { SentBefore } from '../../campaign/views/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { orNull } from '../../engine/recipients/damaged.js';
@@ -13,9 +13,9 @@ import { listCampaigns, readState, type StoredState } from '../../engine/store/c
 import { inBatches } from '../../reporting/in-batches.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { CampaignInput, CheckedCampaign } from './campaign-input.js';
-import type { CheckedRow, CheckedRows } from './check-rows.js';
 import { comparingKey } from './import-session.js';
-import { SeenRecipients } from './seen-recipients.js';
+import type { CheckedRow, CheckedRows } from './rows/check-rows.js';
+import { SeenRecipients } from './rows/seen-recipients.js';
 
 /*
  * Which numbers of a list get its text from an earlier campaign: someone corrects a few rows of a list and sends the whole list again. Texts

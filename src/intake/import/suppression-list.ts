@@ -4,11 +4,11 @@ import type { Clock } from '../../base/clock.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
-import { describeActor } from '../../campaign/actor.js';
-import type { Operator } from '../../campaign/audit.js';
-import { InputError, NotFoundError } from '../../campaign/errors.js';
-import type { InvalidGroup, InvalidRow, NumbersOfCountry } from '../../campaign/preview-views.js';
-import type { SuppressionOperation } from '../../campaign/suppression.js';
+import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
+import { describeActor } from '../../campaign/states/actor.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import type { SuppressionOperation } from '../../campaign/states/suppression.js';
+import type { InvalidGroup, InvalidRow, NumbersOfCountry } from '../../campaign/views/preview-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import {
   type FoundOperation,
@@ -16,7 +16,7 @@ import {
   type Suppression,
 } from '../../engine/suppression/suppression.js';
 import type { CsvStream } from './campaign-input.js';
-import { SeenRecipients } from './seen-recipients.js';
+import { SeenRecipients } from './rows/seen-recipients.js';
 
 /** Which list, and how numbers are read. */
 export interface NumberOptions {
@@ -161,7 +161,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     spellings: Iterable<string>,
     country = config.defaultCountry,
   ): Promise<SeenRecipients> => {
-    const { numberReader } = await import('../../campaign/number.js');
+    const { numberReader } = await import('../../campaign/numbers/number.js');
     const read = numberReader(country);
     const numbers = new SeenRecipients({ hasDigests: false });
     let position = 0;
@@ -262,10 +262,10 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     async import(input, { toColumn, countryColumn, country, ...options } = {}) {
       const [{ checkRows, invalidRowOf }, { readCsv }, { invalidRows }, { withOptionalHeader }] =
         await Promise.all([
-          import('./check-rows.js'),
+          import('./rows/check-rows.js'),
           import('./csv/read-csv.js'),
           import('./invalid-groups.js'),
-          import('./number-column.js'),
+          import('./rows/number-column.js'),
         ]);
       const list = await checkRows(
         withOptionalHeader(await readCsv(typeof input === 'string' ? input : input.csv)),

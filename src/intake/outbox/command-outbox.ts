@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { describeActor } from '../../campaign/actor.js';
-import type { Operator } from '../../campaign/audit.js';
+import { describeActor } from '../../campaign/states/actor.js';
+import type { Operator } from '../../campaign/states/audit.js';
 import { activate, bySweep, wakeLane } from '../../engine/jobs/wake.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { laneScript } from '../../engine/scripts/lane-script.js';
 import { scriptEvents } from '../../engine/scripts/script-events.js';
 import { inFlightOf, readState } from '../../engine/store/campaigns.js';
+import { outboxKeys } from './definition/outbox-keys.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
-import { outboxKeys } from './outbox-keys.js';
 
 /** Stops an outbox, and starts it again. */
 export interface OutboxCommands {

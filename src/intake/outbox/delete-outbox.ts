@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Operator } from '../../campaign/audit.js';
+import type { Operator } from '../../campaign/states/audit.js';
 import { laneScript } from '../../engine/scripts/lane-script.js';
-import { OutboxNotEmptyError } from './errors.js';
+import { OutboxNotEmptyError } from './definition/errors.js';
+import { unindexOutbox } from './definition/outbox-index.js';
+import { outboxKeys } from './definition/outbox-keys.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
-import { unindexOutbox } from './outbox-index.js';
-import { outboxKeys } from './outbox-keys.js';
 
 /** Deletes an outbox. */
 export interface OutboxDeleter {

@@ -4,18 +4,24 @@ import type { LocalConfig } from '../../base/config/index.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
-import type { Actor } from '../../campaign/actor.js';
-import { AmbiguousNameError, NotFoundError } from '../../campaign/errors.js';
+import { AmbiguousNameError, NotFoundError } from '../../campaign/errors/errors.js';
+import type { Actor } from '../../campaign/states/actor.js';
 import { activate, type Wakers } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
-import { messageChecker } from './check-message.js';
-import { OutboxClosedError } from './errors.js';
-import { lanesWithOutbox } from './outbox-index.js';
-import { editionOf, type OutboxSettings, readOutboxSettings } from './settings.js';
-import { type Entry, OutboxGoneError, type OutboxStore, outboxStore, type PutReply } from './store.js';
-import { unusedValues } from './unused-values.js';
-import { writerNotes } from './writers.js';
+import { messageChecker } from './definition/check-message.js';
+import { OutboxClosedError } from './definition/errors.js';
+import { lanesWithOutbox } from './definition/outbox-index.js';
+import { editionOf, type OutboxSettings, readOutboxSettings } from './definition/settings.js';
+import { unusedValues } from './definition/unused-values.js';
+import { writerNotes } from './definition/writers.js';
+import {
+  type Entry,
+  OutboxGoneError,
+  type OutboxStore,
+  outboxStore,
+  type PutReply,
+} from './messages/store.js';
 
 /** Why nothing is sent on a lane that has left the configuration; null if it is configured. */
 export async function whyUnserved(

@@ -1,19 +1,19 @@
 import type { Readable } from 'node:stream';
-import type { InputError } from '../../campaign/errors.js';
+import type { InputError } from '../../campaign/errors/errors.js';
 import type {
   BulkResult,
   CancelResult,
   OutboxMessageStatus,
   OutboxStatus,
   PutResult,
-} from '../../campaign/outbox-views.js';
-import type { CancelledAll } from './cancel-all.js';
-import type { OutboxMessage } from './check-message.js';
+} from '../../campaign/views/outbox-views.js';
 import type { OutboxCommands } from './command-outbox.js';
+import type { OutboxMessage } from './definition/check-message.js';
 import type { OutboxDeleter } from './delete-outbox.js';
-import type { WaitingPage, WaitingPageOptions } from './list-waiting.js';
-import type { CsvColumns } from './read-messages.js';
+import type { CancelledAll } from './messages/cancel-all.js';
+import type { CsvColumns } from './messages/read-messages.js';
 import type { OutboxSetter } from './set-outbox.js';
+import type { WaitingPage, WaitingPageOptions } from './views/list-waiting.js';
 
 /*
  * What programs can do with an outbox (outbox.ts).

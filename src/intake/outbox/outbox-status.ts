@@ -1,16 +1,16 @@
 import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
 import { loadScript } from '../../base/redis/script.js';
-import { returnedOfOutbox } from '../../campaign/field-sets.js';
-import type { OutboxStatus } from '../../campaign/outbox-views.js';
-import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
-import { nextCommonOpening, windowNow } from '../../campaign/window.js';
+import { nextCommonOpening, windowNow } from '../../campaign/estimate/window.js';
+import { returnedOfOutbox } from '../../campaign/fields/field-sets.js';
+import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
+import type { OutboxStatus } from '../../campaign/views/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { parseState } from '../../engine/store/campaigns.js';
-import { pageOfOutboxes } from './outbox-index.js';
-import { outboxKeys } from './outbox-keys.js';
-import { type OutboxSettings, readOutboxSettings } from './settings.js';
+import { pageOfOutboxes } from './definition/outbox-index.js';
+import { outboxKeys } from './definition/outbox-keys.js';
+import { type OutboxSettings, readOutboxSettings } from './definition/settings.js';
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 

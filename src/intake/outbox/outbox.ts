@@ -1,18 +1,18 @@
 import type { Readable } from 'node:stream';
-import { describeActor } from '../../campaign/actor.js';
-import type { Operator } from '../../campaign/audit.js';
-import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
-import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors.js';
-import { timeIn } from '../../campaign/moment.js';
-import { numberReader } from '../../campaign/number.js';
-import type { BulkResult, PutResult } from '../../campaign/outbox-views.js';
+import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors/errors.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
+import { numberReader } from '../../campaign/numbers/number.js';
+import { describeActor } from '../../campaign/states/actor.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import { timeIn } from '../../campaign/time/moment.js';
+import type { BulkResult, PutResult } from '../../campaign/views/outbox-views.js';
 import { overDay } from '../../engine/day-limits/daily.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { SLICE } from '../../engine/recipients/slice-blob.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
-import { BATCH_BYTES } from '../import/rows.js';
-import { cancelAllWaiting } from './cancel-all.js';
+import { BATCH_BYTES } from '../import/rows/rows.js';
+import { outboxCommands } from './command-outbox.js';
 import {
   type CheckedMessage,
   errorsOf,
@@ -21,16 +21,12 @@ import {
   readVersion,
   sentenceOf,
   VERSION_REASON,
-} from './check-message.js';
-import { outboxCommands } from './command-outbox.js';
+} from './definition/check-message.js';
+import { OpensTooLateError, RecoveringError } from './definition/errors.js';
+import { packMessage } from './definition/stored-message.js';
 import { outboxDeleter } from './delete-outbox.js';
-import { OpensTooLateError, RecoveringError } from './errors.js';
-import { pageOfWaiting } from './list-waiting.js';
-import { readMessage, reportMessages } from './message-views.js';
-import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
-import type { ImportOptions, Outbox } from './outbox-methods.js';
-import { readOutboxStatus, whenSent } from './outbox-status.js';
-import { done, invalid, lateError, messageError, type PutDone, refused } from './put-results.js';
+import { cancelAllWaiting } from './messages/cancel-all.js';
+import { done, invalid, lateError, messageError, type PutDone, refused } from './messages/put-results.js';
 import {
   type CsvColumns,
   type MessageLine,
@@ -38,13 +34,17 @@ import {
   messagesOfCsv,
   messagesOfJson,
   messagesOfNdjson,
-} from './read-messages.js';
-import { repliesWhenFull } from './repeated-puts.js';
-import { SeenIds } from './seen-ids.js';
+} from './messages/read-messages.js';
+import { repliesWhenFull } from './messages/repeated-puts.js';
+import { SeenIds } from './messages/seen-ids.js';
+import { type Entry, OutboxGoneError, type Place, type PutReply } from './messages/store.js';
+import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
+import type { ImportOptions, Outbox } from './outbox-methods.js';
+import { readOutboxStatus, whenSent } from './outbox-status.js';
 import { outboxSetter } from './set-outbox.js';
-import { type Entry, OutboxGoneError, type Place, type PutReply } from './store.js';
-import { packMessage } from './stored-message.js';
-import { sliceOf } from './wave.js';
+import { pageOfWaiting } from './views/list-waiting.js';
+import { readMessage, reportMessages } from './views/message-views.js';
+import { sliceOf } from './waves/wave.js';
 
 /** Each time, another writer has changed the message between two steps of a put. */
 const PUT_TRIES = 20;

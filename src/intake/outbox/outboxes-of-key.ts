@@ -1,9 +1,9 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
-import type { CancelledAll } from './cancel-all.js';
-import { indexedOutboxes } from './outbox-index.js';
-import { isWriter } from './writers.js';
+import { indexedOutboxes } from './definition/outbox-index.js';
+import { isWriter } from './definition/writers.js';
+import type { CancelledAll } from './messages/cancel-all.js';
 
 /** The outboxes of a revoked API key. `lane`: its name. */
 export interface OutboxesOfKey {

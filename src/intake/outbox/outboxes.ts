@@ -3,16 +3,27 @@ import { requestedLane } from '../../base/config/requested-lane.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
-import type { Operator } from '../../campaign/audit.js';
-import { limitsFor, refusedSender } from '../../campaign/check-limits.js';
-import { InputError, NotFoundError } from '../../campaign/errors.js';
-import type { OutboxChange, OutboxStatus } from '../../campaign/outbox-views.js';
+import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
+import { limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import type { OutboxChange, OutboxStatus } from '../../campaign/views/outbox-views.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { registerWindow } from '../../engine/recovery/windows.js';
-import { messageChecker } from './check-message.js';
-import { defineOutbox, type OutboxInput } from './define-outbox.js';
-import { OutboxExistsError } from './errors.js';
+import { messageChecker } from './definition/check-message.js';
+import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
+import { OutboxExistsError } from './definition/errors.js';
+import { indexOutbox, pageOfOutboxes } from './definition/outbox-index.js';
+import { outboxKeys } from './definition/outbox-keys.js';
+import {
+  differencesOf,
+  editionOf,
+  makeOutboxReadable,
+  type OutboxSettings,
+  readOutboxSettings,
+  UNCHANGED,
+} from './definition/settings.js';
+import { usedColumns } from './definition/used-columns.js';
 import {
   noSuchOutbox,
   type Opened,
@@ -21,20 +32,9 @@ import {
   whyUnserved,
 } from './open-outbox.js';
 import { operatedOutbox } from './outbox.js';
-import { indexOutbox, pageOfOutboxes } from './outbox-index.js';
-import { outboxKeys } from './outbox-keys.js';
 import type { Outbox } from './outbox-methods.js';
 import { readOutboxStatus } from './outbox-status.js';
 import { OUTBOX_BYTES, type SetOptions, settingsReplacer } from './set-outbox.js';
-import {
-  differencesOf,
-  editionOf,
-  makeOutboxReadable,
-  type OutboxSettings,
-  readOutboxSettings,
-  UNCHANGED,
-} from './settings.js';
-import { usedColumns } from './used-columns.js';
 
 /** Which outbox a name means. A name is unique within its lane. */
 export interface OutboxChoice {

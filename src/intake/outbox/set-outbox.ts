@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import { mustHaveRoom } from '../../base/redis/memory.js';
-import type { Operator } from '../../campaign/audit.js';
-import { type Limits, limitsFor, refusedSender } from '../../campaign/check-limits.js';
-import { InputError } from '../../campaign/errors.js';
-import type { OutboxChange } from '../../campaign/outbox-views.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { type Limits, limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import type { OutboxChange } from '../../campaign/views/outbox-views.js';
 import { activate, wakeLane } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { keyFull, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { registerWindow } from '../../engine/recovery/windows.js';
 import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
-import { changedSettings, inputOf, waitingReader } from './change-outbox.js';
-import { defineOutbox, type OutboxInput } from './define-outbox.js';
-import { MessagesUnfitError } from './errors.js';
+import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
+import { MessagesUnfitError } from './definition/errors.js';
+import { outboxKeys } from './definition/outbox-keys.js';
+import { editionOf, type OutboxDefinition, type OutboxSettings } from './definition/settings.js';
+import { unpackMessage, type WaitingMessage } from './definition/stored-message.js';
+import { changedSettings, inputOf, waitingReader } from './messages/change-outbox.js';
+import { REWRITE_LEASE_MS, rewriteAll } from './messages/rewrite-messages.js';
+import { outboxStore } from './messages/store.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
-import { outboxKeys } from './outbox-keys.js';
-import { plannedMessages } from './planned-messages.js';
-import { REWRITE_LEASE_MS, rewriteAll } from './rewrite-messages.js';
-import { editionOf, type OutboxDefinition, type OutboxSettings } from './settings.js';
-import { outboxStore } from './store.js';
-import { unpackMessage, type WaitingMessage } from './stored-message.js';
-import { lapseOutbox } from './tend-outbox.js';
+import { plannedMessages } from './waves/planned-messages.js';
+import { lapseOutbox } from './waves/tend-outbox.js';
 
 /** Settings to change; null: back to the default. Those that are left out stay, also the hours or the dates of a window. */
 export type OutboxSettingsInput = {
@@ -68,7 +68,7 @@ type Replaces = (
   options: SetOptions & { readonly isPreview?: boolean },
 ) => Promise<OutboxChange>;
 
-const changeScript = laneScript(import.meta.url, './change-outbox.lua', (reply) =>
+const changeScript = laneScript(import.meta.url, './messages/change-outbox.lua', (reply) =>
   z.enum(['changed', 'other', 'missing', 'full']).parse(reply),
 );
 

@@ -3,7 +3,7 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { isUnavailable } from '../../base/redis/unavailable.js';
-import { nextCommonOpening } from '../../campaign/window.js';
+import { nextCommonOpening } from '../../campaign/estimate/window.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import { readState } from '../../engine/store/campaigns.js';
 import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
-import { actor } from '../../campaign/actor.js';
-import type { LimitedActor } from '../../campaign/check-limits.js';
-import type { SomeLimits } from '../../campaign/limit-values.js';
-import { scheduledFields, shownScheduledFields } from '../../campaign/scheduled-fields.js';
+import { scheduledFields, shownScheduledFields } from '../../campaign/fields/scheduled-fields.js';
+import type { LimitedActor } from '../../campaign/limits/check-limits.js';
+import { actor } from '../../campaign/states/actor.js';
+import type { SomeLimits } from '../../campaign/states/limit-values.js';
 
 /*
  *                     ┌──────────────── due, and then the next time ────────────────┐

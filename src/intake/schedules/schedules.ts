@@ -1,10 +1,10 @@
 import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
-import { describeActor } from '../../campaign/actor.js';
-import type { Operator } from '../../campaign/audit.js';
-import { AmbiguousNameError, InputError, NotFoundError } from '../../campaign/errors.js';
-import { limitsAmong } from '../../campaign/limits.js';
-import type { Preview } from '../../campaign/preview-views.js';
+import { AmbiguousNameError, InputError, NotFoundError } from '../../campaign/errors/errors.js';
+import { limitsAmong } from '../../campaign/limits/limits.js';
+import { describeActor } from '../../campaign/states/actor.js';
+import type { Operator } from '../../campaign/states/audit.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { InputError } from '../../campaign/errors.js';
+import { InputError } from '../../campaign/errors/errors.js';
 import {
   changeBetween,
   firstMoment,
@@ -8,7 +8,7 @@ import {
   momentsOf,
   noSuchZone,
   offsetAt,
-} from '../../campaign/zone.js';
+} from '../../campaign/time/zone.js';
 
 /** When a schedule is due: a cron expression of five fields, in the local time of an IANA zone. */
 export interface Timetable {

@@ -1,7 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { NotFoundError } from '../../campaign/errors.js';
-import { sentOf } from '../../campaign/recipient.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
+import { sentOf } from '../../campaign/states/recipient.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';

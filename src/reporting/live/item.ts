@@ -1,4 +1,4 @@
-import type { LiveItem } from '../../campaign/live-views.js';
+import type { LiveItem } from '../../campaign/views/live-views.js';
 
 /** What a watcher wants to see. */
 export interface LiveWanted {

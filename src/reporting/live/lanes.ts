@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import type { LiveLane } from '../../campaign/live-views.js';
-import type { LaneStatus } from '../../campaign/views.js';
+import type { LiveLane } from '../../campaign/views/live-views.js';
+import type { LaneStatus } from '../../campaign/views/views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneStatusRecord } from '../../engine/lane/lane-status.js';
 import { orNull } from '../../engine/recipients/damaged.js';

@@ -1,5 +1,5 @@
 import { exactDuration } from '../../base/duration.js';
-import type { Ledger } from '../../campaign/live-views.js';
+import type { Ledger } from '../../campaign/views/live-views.js';
 import type { LaneStatusRecord } from '../../engine/lane/lane-status.js';
 
 const iso = (ms: number): string => new Date(ms).toISOString();

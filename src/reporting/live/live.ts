@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import type { Ledger } from '../../campaign/live-views.js';
+import type { Ledger } from '../../campaign/views/live-views.js';
 import { laneNamed } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { Heartbeats, WorkerProcess } from '../../engine/recovery/heartbeats.js';

@@ -1,6 +1,6 @@
-import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
-import type { Attention, Overview } from '../../campaign/live-views.js';
-import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
+import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
+import type { Attention, Overview } from '../../campaign/views/live-views.js';
 import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';
 import { isoOrNull } from '../status.js';
 import { laneWaiting, pausedText, sinceText, unknownText } from '../waiting.js';

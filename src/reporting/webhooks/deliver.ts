@@ -1,7 +1,7 @@
 import type { Clock, Random } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { DisabledBecause } from '../../campaign/webhook-views.js';
+import type { DisabledBecause } from '../../campaign/views/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { type Delivery, halvesOf, nextDelivery, sizeOf } from './delivery.js';
 import { type Endpoint, hostOf, openSecrets, sealSecret } from './endpoint.js';

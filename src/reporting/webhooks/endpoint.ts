@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isThisMachine } from '../../base/config/cleartext.js';
-import { actor } from '../../campaign/actor.js';
-import { InputError } from '../../campaign/errors.js';
-import { DISABLED_BECAUSE } from '../../campaign/webhook-views.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { actor } from '../../campaign/states/actor.js';
+import { DISABLED_BECAUSE } from '../../campaign/views/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
 
 /** What Redis stores of an endpoint. Times in ms. */

@@ -1,6 +1,6 @@
 import type { Events } from '../../base/events/events.js';
-import type { KeyLife } from '../../campaign/api-key.js';
-import type { DisabledBecause } from '../../campaign/webhook-views.js';
+import type { KeyLife } from '../../campaign/states/api-key.js';
+import type { DisabledBecause } from '../../campaign/views/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { type Endpoint, hostOf, keyOf } from './endpoint.js';
 import type { WebhookStore } from './store.js';

@@ -1,7 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { returnedOf } from '../../campaign/field-sets.js';
-import { perName, RECIPIENT_STATES } from '../../campaign/recipient.js';
+import { returnedOf } from '../../campaign/fields/field-sets.js';
+import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import { inboundView } from '../../engine/inbound/inbound-service.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { parseClosed } from '../../engine/lane/closed.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
-import { perName } from '../../campaign/recipient.js';
+import { perName } from '../../campaign/states/recipient.js';
 import { readOrNull } from '../../engine/recipients/damaged.js';
 import type { WebhookTotals } from '../fleet-snapshot.js';
 import { type Delivery, packDelivery, unpackDelivery } from './delivery.js';

@@ -4,16 +4,16 @@ import { durationOption, exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { describeActor } from '../../campaign/actor.js';
-import type { AuditAction, AuditedOperation, Operator } from '../../campaign/audit.js';
-import { InputError, NotFoundError } from '../../campaign/errors.js';
+import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
+import { describeActor } from '../../campaign/states/actor.js';
+import type { AuditAction, AuditedOperation, Operator } from '../../campaign/states/audit.js';
 import type {
   DisabledBecause,
   FailedDelivery,
   Webhook,
   WebhookTest,
   WebhookWithSecret,
-} from '../../campaign/webhook-views.js';
+} from '../../campaign/views/webhook-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { sizeOf, testId } from './delivery.js';

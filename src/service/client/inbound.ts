@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
-import { MAX_PARTS } from '../../campaign/inbound.js';
+import { MAX_PARTS } from '../../campaign/states/inbound.js';
 import { numberOf } from './address.js';
 import { carriesToken } from './notification-token.js';
 

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../base/clock.js';
 import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { PROFILES, type ServiceProfile } from '../../base/profiles/index.js';
-import { checkSender } from '../../campaign/sender.js';
+import { checkSender } from '../../campaign/text/sender.js';
 import { senderSegment, telAddress } from './address.js';
 import { bearerHeaders, bearerSecrets } from './bearer.js';
 import type { TransportSettings } from './got-transport.js';

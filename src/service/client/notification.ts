@@ -1,5 +1,5 @@
 import { PROFILES, type ServiceProfile } from '../../base/profiles/index.js';
-import type { DeliveryStatus, StatusWord } from '../../campaign/recipient.js';
+import type { DeliveryStatus, StatusWord } from '../../campaign/states/recipient.js';
 import { decoded, numberOf, requestIdOf } from './address.js';
 import { statusOf } from './outcome.js';
 import { statusWord } from './status-word.js';

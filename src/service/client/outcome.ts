@@ -1,5 +1,5 @@
 import { PROFILES, type ServiceProfile } from '../../base/profiles/index.js';
-import type { DeliveryStatus, StatusWord } from '../../campaign/recipient.js';
+import type { DeliveryStatus, StatusWord } from '../../campaign/states/recipient.js';
 import { createdIdOf, numberOf, requestIdOf } from './address.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
 import {

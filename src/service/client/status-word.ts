@@ -1,4 +1,4 @@
-import type { DeliveryStatus, StatusWord } from '../../campaign/recipient.js';
+import type { DeliveryStatus, StatusWord } from '../../campaign/states/recipient.js';
 import { quoteOf } from './reason.js';
 
 /** Longer than any documented word. */

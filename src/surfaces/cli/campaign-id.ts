@@ -1,7 +1,7 @@
 import type { Volley } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
-import { CAMPAIGN_ID_LENGTH } from '../../campaign/campaign.js';
-import { NotFoundError } from '../../campaign/errors.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
+import { CAMPAIGN_ID_LENGTH } from '../../campaign/states/campaign.js';
 import { HOW_TO_CREATE } from './commands/action.js';
 import type { CliIo } from './context.js';
 import { CliError } from './errors.js';

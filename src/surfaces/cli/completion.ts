@@ -1,9 +1,9 @@
 import type { Command, Option } from 'commander';
 import { within } from '../../base/clock.js';
 import { loadDotEnv, loadLocalConfig } from '../../base/config/index.js';
-import { API_SCOPES } from '../../campaign/api-key.js';
-import { CAMPAIGN_STATES } from '../../campaign/campaign.js';
-import { WANTED_STATUSES } from '../../campaign/reported-status.js';
+import { API_SCOPES } from '../../campaign/states/api-key.js';
+import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
+import { WANTED_STATUSES } from '../../campaign/states/reported-status.js';
 import { ROLES } from '../../engine/recovery/roles.js';
 import { LAST } from './campaign-id.js';
 import type { Answer, Context } from './context.js';

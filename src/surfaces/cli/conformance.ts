@@ -1,7 +1,7 @@
 import type { Config } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
 import type { ProfileName } from '../../base/profiles/index.js';
-import { numberReader } from '../../campaign/number.js';
+import { numberReader } from '../../campaign/numbers/number.js';
 import {
   type ConformanceCheck,
   type ConformanceOptions,

@@ -1,6 +1,6 @@
 import { localActor } from '../../app/access/local-actor.js';
 import { isThisMachine, type LocalConfig } from '../../base/config/index.js';
-import { CONSOLE_SCOPES } from '../../campaign/api-key.js';
+import { CONSOLE_SCOPES } from '../../campaign/states/api-key.js';
 import { type Greeting, servingHttp, servingHttpAs } from '../lifecycle.js';
 import { badInput, CliError } from './errors.js';
 

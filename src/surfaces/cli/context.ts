@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { EXIT, type ExitCode } from '../../base/exit-codes.js';
-import { asSentence } from '../../campaign/errors.js';
-import { jsonText, printable } from '../../campaign/visible-text.js';
+import { asSentence } from '../../campaign/errors/errors.js';
+import { jsonText, printable } from '../../campaign/text/visible-text.js';
 import { pasteable } from './command-name.js';
 import { failureOf, inOurWords, interrupted } from './errors.js';
 import { columnsOf, overEcho, type Paint, paintFor } from './terminal.js';

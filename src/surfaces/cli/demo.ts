@@ -12,8 +12,8 @@ import { EXIT } from '../../base/exit-codes.js';
 import { connect } from '../../base/redis/connection.js';
 import { deleteKeys } from '../../base/redis/keys-with-prefix.js';
 import { provideRedis } from '../../base/redis/provide.js';
-import { numberReader } from '../../campaign/number.js';
-import { LEFT_OUT_STATUSES } from '../../campaign/reported-status.js';
+import { numberReader } from '../../campaign/numbers/number.js';
+import { LEFT_OUT_STATUSES } from '../../campaign/states/reported-status.js';
 import {
   type CampaignStatus,
   createEvents,

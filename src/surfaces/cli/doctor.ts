@@ -1,7 +1,7 @@
 import { coded, fail, ok } from '../../app/doctor/check.js';
 import { isSecretSet, type LocalConfig, loadDotEnv } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
-import type { Check } from '../../campaign/check-views.js';
+import type { Check } from '../../campaign/views/check-views.js';
 import { pasteable } from './command-name.js';
 import type { Answer, Context } from './context.js';
 import { settingsOf } from './differences.js';

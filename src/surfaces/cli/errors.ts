@@ -2,8 +2,8 @@ import { CommanderError } from 'commander';
 import { ConfigError } from '../../base/config/environment.js';
 import { readProblem } from '../../base/config/file-problem.js';
 import { EXIT, type ExitCode } from '../../base/exit-codes.js';
-import { ERROR_CODES, type FailureCode, isFailureCode } from '../../campaign/error-codes.js';
-import { AmbiguousNameError, asSentence, InputError, VolleyError } from '../../campaign/errors.js';
+import { ERROR_CODES, type FailureCode, isFailureCode } from '../../campaign/errors/error-codes.js';
+import { AmbiguousNameError, asSentence, InputError, VolleyError } from '../../campaign/errors/errors.js';
 import { pasteable } from './command-name.js';
 import { withOptions } from './option-names.js';
 

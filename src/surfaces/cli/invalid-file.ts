@@ -1,9 +1,9 @@
 import { closeSync, openSync, unlinkSync, writeSync } from 'node:fs';
 import { stringify } from 'csv-stringify/sync';
 import { systemCode } from '../../base/config/file-problem.js';
-import { ownColumns } from '../../campaign/own-files.js';
-import type { InvalidRow } from '../../campaign/preview-views.js';
-import { spreadsheetSafe } from '../../campaign/spreadsheet.js';
+import { ownColumns } from '../../campaign/lists/own-files.js';
+import { spreadsheetSafe } from '../../campaign/text/spreadsheet.js';
+import type { InvalidRow } from '../../campaign/views/preview-views.js';
 import { withOptions } from './option-names.js';
 import { fileProblem, PRIVATE } from './output-file.js';
 

@@ -1,6 +1,6 @@
 import { until } from '../../base/moments.js';
-import { type Actor, describeActor } from '../../campaign/actor.js';
-import type { LaneStatus } from '../../campaign/views.js';
+import { type Actor, describeActor } from '../../campaign/states/actor.js';
+import type { LaneStatus } from '../../campaign/views/views.js';
 import { failureText, sinceText } from '../../reporting/waiting.js';
 import { bar, quotaUse } from './progress.js';
 import type { Paint } from './terminal.js';

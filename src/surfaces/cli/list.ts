@@ -1,6 +1,6 @@
 import type { Volley } from '../../app/volley.js';
 import { minute, moment, shortMoment } from '../../base/moments.js';
-import type { CampaignStatus } from '../../campaign/views.js';
+import type { CampaignStatus } from '../../campaign/views/views.js';
 import { percentOf, settledOf, wantedOf } from './progress.js';
 import { compact, counted, cut, grouped, money, oneLine, type Table, table } from './text.js';
 

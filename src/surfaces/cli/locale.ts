@@ -1,4 +1,4 @@
-import { type Separator, separatorIn } from '../../campaign/separators.js';
+import { type Separator, separatorIn } from '../../campaign/text/separators.js';
 
 /** The separator that Excel expects in the locale of the environment, or, where that names none, as on Windows, of the system. */
 export function separatorOf(env: Readonly<Record<string, string | undefined>>): Separator {

@@ -1,7 +1,7 @@
-import type { ReportRow } from '../../campaign/recipient-views.js';
-import { checkRows } from '../../intake/import/check-rows.js';
+import type { ReportRow } from '../../campaign/views/recipient-views.js';
 import { readCsv } from '../../intake/import/csv/read-csv.js';
-import type { Row } from '../../intake/import/rows.js';
+import { checkRows } from '../../intake/import/rows/check-rows.js';
+import type { Row } from '../../intake/import/rows/rows.js';
 import type { OtherColumns } from '../../reporting/excel-report.js';
 import type { Context } from './context.js';
 import { openListFile } from './input.js';

@@ -1,8 +1,8 @@
 import { moment, until } from '../../base/moments.js';
-import type { CampaignCost } from '../../campaign/measures.js';
-import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../campaign/recipient.js';
-import { STATE_LABELS } from '../../campaign/state-labels.js';
-import type { CampaignStatus } from '../../campaign/views.js';
+import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../campaign/states/recipient.js';
+import { STATE_LABELS } from '../../campaign/states/state-labels.js';
+import type { CampaignCost } from '../../campaign/views/measures.js';
+import type { CampaignStatus } from '../../campaign/views/views.js';
 import { pasteable } from './command-name.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';

@@ -4,7 +4,7 @@ import { EXIT } from '../../base/exit-codes.js';
 import type { NoRecords } from '../../call-records/fetch.js';
 import type { RecordsDownload } from '../../call-records/open-file.js';
 import type { RecordsRequest } from '../../call-records/view.js';
-import { asSentence } from '../../campaign/errors.js';
+import { asSentence } from '../../campaign/errors/errors.js';
 import { lastDayWarning, type RequestOptions, requested, stateText } from './answers/records.js';
 import { LAST, recordsId } from './campaign-id.js';
 import type { Answer, Context } from './context.js';

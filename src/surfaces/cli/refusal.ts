@@ -1,5 +1,5 @@
-import type { PlannedCost } from '../../campaign/preview-views.js';
-import { type RefusalCode, remedyOf } from '../../campaign/refusal.js';
+import { type RefusalCode, remedyOf } from '../../campaign/limits/refusal.js';
+import type { PlannedCost } from '../../campaign/views/preview-views.js';
 import { withOptions } from './option-names.js';
 import { grouped } from './text.js';
 

@@ -1,6 +1,6 @@
 import { machineZone } from '../../base/moments.js';
-import type { ReportRow } from '../../campaign/recipient-views.js';
-import type { Separator } from '../../campaign/separators.js';
+import type { Separator } from '../../campaign/text/separators.js';
+import type { ReportRow } from '../../campaign/views/recipient-views.js';
 import { excelReport } from '../../reporting/excel-report.js';
 import type { Scene } from './answers/answer.js';
 import { OPERATION_COMMANDS } from './commands/operation-commands.js';

@@ -1,9 +1,9 @@
 import type { Resolution, ResolveOutcome, Volley } from '../../app/volley.js';
 import { formatDuration } from '../../base/duration.js';
 import { moment } from '../../base/moments.js';
-import type { ReportRow } from '../../campaign/recipient-views.js';
-import { RESEND_POSSIBLE, RESOLUTIONS } from '../../campaign/resolutions.js';
-import type { CampaignStatus } from '../../campaign/views.js';
+import { RESEND_POSSIBLE, RESOLUTIONS } from '../../campaign/states/resolutions.js';
+import type { ReportRow } from '../../campaign/views/recipient-views.js';
+import type { CampaignStatus } from '../../campaign/views/views.js';
 import { ask } from './ask.js';
 import type { Context } from './context.js';
 import { via } from './destination.js';

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import type { Volley } from '../../app/volley.js';
 import type { LocalConfig } from '../../base/config/index.js';
 import { EXIT } from '../../base/exit-codes.js';
-import { ERROR_CODES } from '../../campaign/error-codes.js';
-import { jsonText } from '../../campaign/visible-text.js';
+import { ERROR_CODES } from '../../campaign/errors/error-codes.js';
+import { jsonText } from '../../campaign/text/visible-text.js';
 import { admit } from '../../operations/access.js';
 import type { OperationCommand } from '../../operations/command-table.js';
 import {

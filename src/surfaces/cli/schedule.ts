@@ -1,5 +1,5 @@
 import { basename, extname, resolve } from 'node:path';
-import { fieldsFrom } from '../../campaign/field-sets.js';
+import { fieldsFrom } from '../../campaign/fields/field-sets.js';
 import { pausedLine, timesIn } from './answers/schedules.js';
 import type { CampaignFlags } from './commands/campaign-flags.js';
 import type { Answer, Context } from './context.js';

@@ -1,5 +1,5 @@
-import { asSentence, InputError } from '../../campaign/errors.js';
-import type { Preview, SentBefore } from '../../campaign/preview-views.js';
+import { asSentence, InputError } from '../../campaign/errors/errors.js';
+import type { Preview, SentBefore } from '../../campaign/views/preview-views.js';
 import type { CampaignInput } from '../../intake/import/campaign-input.js';
 import { CliError } from './errors.js';
 import { counted, grouped, oneLine } from './text.js';

@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.js';
 import { between } from '../../base/moments.js';
-import type { Waiting } from '../../campaign/live-views.js';
-import type { CampaignStatus } from '../../campaign/views.js';
+import type { Waiting } from '../../campaign/views/live-views.js';
+import type { CampaignStatus } from '../../campaign/views/views.js';
 import { campaignWaiting } from '../../reporting/waiting.js';
 import { pasteable } from './command-name.js';
 import type { Ink } from './terminal.js';

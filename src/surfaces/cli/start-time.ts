@@ -1,8 +1,8 @@
 import type { LocalConfig } from '../../base/config/index.js';
 import { machineZone, moment } from '../../base/moments.js';
-import type { CampaignFields } from '../../campaign/fields.js';
-import { readMoment, spelledOut, timeIn } from '../../campaign/moment.js';
-import { isZone, noSuchZone } from '../../campaign/zone.js';
+import type { CampaignFields } from '../../campaign/fields/fields.js';
+import { readMoment, spelledOut, timeIn } from '../../campaign/time/moment.js';
+import { isZone, noSuchZone } from '../../campaign/time/zone.js';
 import { localZone, startOf } from '../../intake/import/campaign-input.js';
 import { badInput } from './errors.js';
 

@@ -1,5 +1,5 @@
 import type { Volley } from '../../app/volley.js';
-import { NotFoundError } from '../../campaign/errors.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
 import { LAST } from './campaign-id.js';
 
 /** The id of a change of the suppression lists. Ids are numbers that get longer, so the beginning of one names no other. */

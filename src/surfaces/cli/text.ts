@@ -1,7 +1,7 @@
 import { counted, grouped } from '../../base/counted.js';
 import { brokenCommand, graphemesOf, widthOf, wrapped } from '../../base/wrapped-text.js';
-import type { ReportRow } from '../../campaign/recipient-views.js';
-import { oneLine } from '../../campaign/visible-text.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
+import type { ReportRow } from '../../campaign/views/recipient-views.js';
 
 export { counted, grouped, oneLine, widthOf, wrapped };
 

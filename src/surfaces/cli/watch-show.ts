@@ -1,7 +1,7 @@
 import { formatDuration } from '../../base/duration.js';
 import { moment } from '../../base/moments.js';
-import { asSentence } from '../../campaign/errors.js';
-import type { CampaignStatus } from '../../campaign/views.js';
+import { asSentence } from '../../campaign/errors/errors.js';
+import type { CampaignStatus } from '../../campaign/views/views.js';
 import type { Context } from './context.js';
 import { campaignLine, renderCampaign } from './progress.js';
 import { createLivePicture } from './terminal.js';

@@ -3,7 +3,7 @@ import type { Volley } from '../../app/volley.js';
 import { unlessAborted } from '../../base/clock.js';
 import { EXIT, type ExitCode } from '../../base/exit-codes.js';
 import { RedisUnavailableError } from '../../base/redis/unavailable.js';
-import type { CampaignStatus } from '../../campaign/views.js';
+import type { CampaignStatus } from '../../campaign/views/views.js';
 import { listenForStop } from '../lifecycle.js';
 import type { Context } from './context.js';
 import { howToStartWorkers } from './how-to-start.js';

@@ -1,5 +1,5 @@
 import { until } from '../../base/moments.js';
-import type { SendWindow } from '../../campaign/views.js';
+import type { SendWindow } from '../../campaign/views/views.js';
 
 /** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 CET (in 2h)` */
 export function windowText(

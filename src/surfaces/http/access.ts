@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSession } from '../../app/access/sessions.js';
 import type { Volley } from '../../app/volley.js';
-import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/api-key.js';
-import { limitsAmong } from '../../campaign/limits.js';
+import { limitsAmong } from '../../campaign/limits/limits.js';
+import { type ApiKey, type ApiScope, allowsScope } from '../../campaign/states/api-key.js';
 import type { Caller } from '../../operations/access.js';
 import { invalidKeyLimit, isWithin } from './address-limits.js';
 import { requestEnder } from './end-revoked.js';

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { systemClock } from '../../base/clock.js';
-import type { ErrorItem } from '../../campaign/error-codes.js';
-import { InputError, NoSuchLaneError } from '../../campaign/errors.js';
-import { FIELDS } from '../../campaign/fields.js';
-import { MISSING, plainMessage } from '../../campaign/input.js';
+import type { ErrorItem } from '../../campaign/errors/error-codes.js';
+import { InputError, NoSuchLaneError } from '../../campaign/errors/errors.js';
+import { FIELDS } from '../../campaign/fields/fields.js';
+import { MISSING, plainMessage } from '../../campaign/fields/input.js';
 import { type CampaignInput, checkCampaign, localZone, startOf } from '../../intake/import/campaign-input.js';
 import { laneMeant } from '../../operations/access.js';
 import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import { systemClock, within } from '../../base/clock.js';
-import type { Preview } from '../../campaign/preview-views.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import type { CampaignInput } from '../../intake/import/campaign-input.js';
 import type { Upload } from '../../operations/operation.js';
 import { requireActiveKey } from './access.js';

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { isFull, isUnavailable, RedisFullError } from '../../base/redis/unavailable.js';
 import { RecordsBusyError } from '../../call-records/errors.js';
-import type { ApiKey } from '../../campaign/api-key.js';
-import { LimitError } from '../../campaign/check-limits.js';
-import { type ErrorCode, type ErrorItem, isProblemCode } from '../../campaign/error-codes.js';
+import { type ErrorCode, type ErrorItem, isProblemCode } from '../../campaign/errors/error-codes.js';
 import {
   AmbiguousNameError,
   asSentence,
@@ -12,10 +10,12 @@ import {
   NoSuchLaneError,
   OtherFormatError,
   VolleyError,
-} from '../../campaign/errors.js';
-import { MISSING } from '../../campaign/input.js';
-import { listed } from '../../campaign/listed.js';
-import { RecoveringError } from '../../intake/outbox/errors.js';
+} from '../../campaign/errors/errors.js';
+import { listed } from '../../campaign/errors/listed.js';
+import { MISSING } from '../../campaign/fields/input.js';
+import { LimitError } from '../../campaign/limits/check-limits.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
+import { RecoveringError } from '../../intake/outbox/definition/errors.js';
 import { invalidParts, itemOf, moreErrors, Problem } from './problem.js';
 import { type BodyFormat, expectedBody } from './request-body.js';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Volley } from '../../app/volley.js';
-import { NotFoundError } from '../../campaign/errors.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
 import type { Followed } from '../../operations/operation.js';
 import type { FeedItem } from '../../reporting/event-feed.js';
 import type { LiveText } from '../../reporting/live/item.js';

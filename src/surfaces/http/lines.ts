@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ListError } from '../../intake/import/rows.js';
+import { ListError } from '../../intake/import/rows/rows.js';
 import { Problem } from './problem.js';
 import { acceptedBody, expectedBody } from './request-body.js';
 

@@ -4,7 +4,7 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-pro
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { z } from 'zod';
 import { version } from '../../base/version.js';
-import { MISSING } from '../../campaign/input.js';
+import { MISSING } from '../../campaign/fields/input.js';
 import { campaignDetails, campaignRequest } from './campaign-request.js';
 import { itemOf, PROBLEMS, problemBody } from './problem.js';
 import { problemResponses } from './routes.js';

@@ -1,6 +1,6 @@
 import type { FastifySchema, RouteOptions } from 'fastify';
 import { z } from 'zod';
-import type { ProblemCode } from '../../campaign/error-codes.js';
+import type { ProblemCode } from '../../campaign/errors/error-codes.js';
 import type { Cost, Operation, Page } from '../../operations/operation.js';
 import { wholeNumber } from '../../operations/schemas.js';
 import { cursor, nextCursor } from './cursor.js';

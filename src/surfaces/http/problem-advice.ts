@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../../campaign/error-codes.js';
+import type { ProblemCode } from '../../campaign/errors/error-codes.js';
 
 /** When each problem occurs, and what a client can do about it; `/docs` shows it. */
 export const ADVICE: Readonly<Record<ProblemCode, string>> = {

@@ -5,10 +5,10 @@ import {
   type ErrorItem,
   isProblemCode,
   type ProblemCode,
-} from '../../campaign/error-codes.js';
-import { errorItem } from '../../campaign/error-item.js';
-import { asSentence } from '../../campaign/errors.js';
-import { oneLine } from '../../campaign/visible-text.js';
+} from '../../campaign/errors/error-codes.js';
+import { errorItem } from '../../campaign/errors/error-item.js';
+import { asSentence } from '../../campaign/errors/errors.js';
+import { oneLine } from '../../campaign/text/visible-text.js';
 import { ADVICE } from './problem-advice.js';
 
 /*

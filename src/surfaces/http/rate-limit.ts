@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { LocalConfig } from '../../base/config/index.js';
-import type { ApiKey } from '../../campaign/api-key.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
 import { onClose } from './connections.js';
 import { Problem } from './problem.js';
 import { TokenBucket } from './token-bucket.js';

@@ -1,8 +1,8 @@
 import { createMask } from '../../base/events/mask.js';
-import type { ApiKey } from '../../campaign/api-key.js';
-import { allowsScope } from '../../campaign/api-key.js';
-import { emptyOf } from '../../campaign/field-kinds.js';
-import { FIELD_NAMES, fieldNamed } from '../../campaign/field-sets.js';
+import { emptyOf } from '../../campaign/fields/field-kinds.js';
+import { FIELD_NAMES, fieldNamed } from '../../campaign/fields/field-sets.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
+import { allowsScope } from '../../campaign/states/api-key.js';
 
 const mask = createMask();
 

@@ -5,7 +5,7 @@ import type { Volley } from '../../app/volley.js';
 import type { Clock } from '../../base/clock.js';
 import type { Config, LocalConfig } from '../../base/config/index.js';
 import { durationOption } from '../../base/duration.js';
-import type { ProblemCode } from '../../campaign/error-codes.js';
+import type { ProblemCode } from '../../campaign/errors/error-codes.js';
 import type { BodyRate } from './body-rate.js';
 import type { ListMemory } from './list-memory.js';
 import { PROBLEMS, problemBody } from './problem.js';

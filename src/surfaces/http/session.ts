@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isSession } from '../../app/access/sessions.js';
 import { serviceUrlOf } from '../../base/config/index.js';
-import type { ApiKey } from '../../campaign/api-key.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
 import { allowsLane } from '../../operations/access.js';
 import type { KeyCheck } from './access.js';
 import { requireOwnHost, requireOwnPage } from './own-site.js';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
-import { plainMessage } from '../../campaign/input.js';
+import { plainMessage } from '../../campaign/fields/input.js';
 import { JsonList } from './json-slices.js';
 
 /** A validation error takes a hundred times the memory of the value that it is about. */

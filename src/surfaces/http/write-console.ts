@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { COUNTRIES } from '../../campaign/numbering-plan.js';
+import { COUNTRIES } from '../../campaign/numbers/numbering-plan.js';
 import { consoleCommands } from './console-commands.js';
 
 /*

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { members, text } from '../../app/input/checked.js';
 import type { Events } from '../../base/events/events.js';
 import { version } from '../../base/version.js';
-import { parseInput, withMethod } from '../../campaign/input.js';
+import { parseInput, withMethod } from '../../campaign/fields/input.js';
 import type { FleetReader } from '../../reporting/fleet-snapshot.js';
 import { countEvents, type MeasuredLane } from './event-counters.js';
 import { fleetMetrics } from './fleet-metrics.js';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 import { maybeTexts, members, text } from '../../app/input/checked.js';
 import { isTrustedHost } from '../../base/host-header.js';
-import { parseInput, withMethod } from '../../campaign/input.js';
+import { parseInput, withMethod } from '../../campaign/fields/input.js';
 import { createMetrics, type Metrics, type MetricsSource } from './metrics.js';
 
 /** Options of {@link serveMetrics}. */

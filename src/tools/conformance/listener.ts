@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import { InputError } from '../../campaign/errors.js';
+import { InputError } from '../../campaign/errors/errors.js';
 
 /** A request that arrived at the listener. */
 export interface Recorded {

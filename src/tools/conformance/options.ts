@@ -1,6 +1,6 @@
 import { type Config, cleartextProblems, type LaneSettings } from '../../base/config/index.js';
-import { InputError } from '../../campaign/errors.js';
-import { checkSender } from '../../campaign/sender.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { checkSender } from '../../campaign/text/sender.js';
 import { type ConformanceOptions, recipientsOf } from './report.js';
 
 /** The lane that an option names, or the only one. Throws an InputError that lists the lanes. */

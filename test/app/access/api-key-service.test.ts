@@ -3,7 +3,7 @@ import { apiKeyService, type WebhooksOfKey } from '../../../src/app/access/api-k
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { Operator } from '../../../src/campaign/audit.js';
+import type { Operator } from '../../../src/campaign/states/audit.js';
 import { openLanes } from '../../../src/engine/lane/lane-finder.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 

@@ -3,7 +3,7 @@ import { auditTrail } from '../../../src/app/access/audit-trail.js';
 import { refusedKeys } from '../../../src/app/access/refused-keys.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { Actor } from '../../../src/campaign/actor.js';
+import type { Actor } from '../../../src/campaign/states/actor.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { SOON } from '../../base/soon.js';
 

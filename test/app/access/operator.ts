@@ -1,4 +1,4 @@
-import type { Operator } from '../../../src/campaign/audit.js';
+import type { Operator } from '../../../src/campaign/states/audit.js';
 import type { NewOperation } from '../../../src/engine/suppression/suppression.js';
 
 /** An operator whose operations are not recorded. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkOff, checkSubscription } from '../../../src/app/doctor/notifications.js';
-import type { LaneStatus } from '../../../src/campaign/views.js';
+import type { LaneStatus } from '../../../src/campaign/views/views.js';
 
 function laneOf(sent: number, awaitingReports: number): Pick<LaneStatus, 'quota' | 'awaitingReports'> {
   const quota = {

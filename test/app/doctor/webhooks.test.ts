@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkWebhooks } from '../../../src/app/doctor/webhooks.js';
-import type { Webhook } from '../../../src/campaign/webhook-views.js';
+import type { Webhook } from '../../../src/campaign/views/webhook-views.js';
 
 const WEBHOOK: Webhook = {
   id: 'w1',

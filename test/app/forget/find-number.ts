@@ -2,7 +2,7 @@ import type { Redis } from '../../../src/base/redis/connection.js';
 import { keysOf } from '../../../src/base/redis/keys-with-prefix.js';
 import { unpackRecipient } from '../../../src/engine/recipients/packed-recipient.js';
 import { unpackSlice } from '../../../src/engine/recipients/slice-blob.js';
-import { unpackMessage } from '../../../src/intake/outbox/stored-message.js';
+import { unpackMessage } from '../../../src/intake/outbox/definition/stored-message.js';
 
 /*
  * Finds a person in Redis, whatever the form: in texts, in packed numbers, in slices, and in messages of outboxes.

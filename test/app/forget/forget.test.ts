@@ -6,7 +6,7 @@ import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
-import { tendDue } from '../../../src/intake/outbox/tend-lane.js';
+import { tendDue } from '../../../src/intake/outbox/waves/tend-lane.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { storedLane } from '../../scene/stored.js';

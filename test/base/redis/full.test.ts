@@ -3,7 +3,7 @@ import { createVolley, type Volley } from '../../../src/app/runtime.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { connect } from '../../../src/base/redis/connection.js';
-import type { Actor } from '../../../src/campaign/actor.js';
+import type { Actor } from '../../../src/campaign/states/actor.js';
 import { markDue } from '../../../src/engine/jobs/due.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { laneFixture, START } from '../../engine/lane/lane-fixture.js';

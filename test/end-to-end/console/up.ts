@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePort } from '../../../src/base/redis/private-server.js';
-import { API_SCOPES, type ApiScope } from '../../../src/campaign/api-key.js';
+import { API_SCOPES, type ApiScope } from '../../../src/campaign/states/api-key.js';
 
 /** A lane of the simulator. */
 export interface LaneSettings {

@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { loadScript } from '../../../src/base/redis/script.js';
-import { LimitError } from '../../../src/campaign/check-limits.js';
+import { LimitError } from '../../../src/campaign/limits/check-limits.js';
 import { reserveDay } from '../../../src/engine/day-limits/daily.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';

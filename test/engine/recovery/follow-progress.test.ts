@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { perName, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
+import { perName, RECIPIENT_STATES } from '../../../src/campaign/states/recipient.js';
 import { progressKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { readProgress, recordProgress } from '../../../src/engine/recipients/progress.js';
 import { progressFollower } from '../../../src/engine/recovery/follow-progress.js';

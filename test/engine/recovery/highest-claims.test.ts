@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { OLDER_DATA } from '../../../src/campaign/block-codes.js';
+import { OLDER_DATA } from '../../../src/campaign/states/block-codes.js';
 import { firstClosed } from '../../../src/engine/lane/closed.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';

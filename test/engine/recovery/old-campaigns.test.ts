@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
-import { campaignIdTime } from '../../../src/campaign/campaign.js';
+import { campaignIdTime } from '../../../src/campaign/states/campaign.js';
 import { openLanes } from '../../../src/engine/lane/lane-finder.js';
 import { checkOldCampaigns } from '../../../src/engine/recovery/old-campaigns.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';

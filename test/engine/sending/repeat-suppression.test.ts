@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { compileTemplate } from '../../../src/campaign/template.js';
+import { compileTemplate } from '../../../src/campaign/text/template.js';
 import type { CampaignContent } from '../../../src/engine/sending/campaign-content.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { openMessages } from '../../../src/engine/sending/messages.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { CAMPAIGN_ID, newCampaignId } from '../../../src/campaign/campaign.js';
+import { CAMPAIGN_ID, newCampaignId } from '../../../src/campaign/states/campaign.js';
 import {
   findLane,
   indexMember,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { Actor } from '../../../src/campaign/actor.js';
+import type { Actor } from '../../../src/campaign/states/actor.js';
 import { openNumberDigests } from '../../../src/engine/suppression/number-digests.js';
 import { type NewOperation, suppression } from '../../../src/engine/suppression/suppression.js';
 import { SUPPRESSING } from '../../app/access/operator.js';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Volley } from '../../../src/app/volley.js';
 import type { Random } from '../../../src/base/clock.js';
-import { RESULT_STATES } from '../../../src/campaign/recipient.js';
+import { RESULT_STATES } from '../../../src/campaign/states/recipient.js';
 import { OUTBOX, readReport } from '../source.js';
 
 /** What a platform has learned from the results feed. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { InboundMessage } from '../../../src/campaign/inbound.js';
+import type { InboundMessage } from '../../../src/campaign/states/inbound.js';
 import { laneCredentials } from '../../end-to-end/fleet.js';
 import { callbackSettings } from '../../end-to-end/receiver.js';
 import { recipients } from '../../end-to-end/recipients.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SETTLED_STATES } from '../../../src/campaign/recipient.js';
+import { SETTLED_STATES } from '../../../src/campaign/states/recipient.js';
 import { recipients } from '../../end-to-end/recipients.js';
 import { type Receiver, startReceiver } from '../../reporting/webhooks/fixture.js';
 import { groupBy } from '../checks/group-by.js';

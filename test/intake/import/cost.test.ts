@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, test } from 'vitest';
-import { InputError } from '../../../src/campaign/errors.js';
+import { InputError } from '../../../src/campaign/errors/errors.js';
 import { costsKey, metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';

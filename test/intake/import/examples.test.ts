@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import type { NumberKinds } from '../../../src/campaign/number.js';
-import { compileTemplate } from '../../../src/campaign/template.js';
-import { checkRows } from '../../../src/intake/import/check-rows.js';
+import type { NumberKinds } from '../../../src/campaign/numbers/number.js';
+import { compileTemplate } from '../../../src/campaign/text/template.js';
 import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
+import { checkRows } from '../../../src/intake/import/rows/check-rows.js';
 
 async function check(path: string, text: string, numberKinds?: NumberKinds) {
   const list = await readCsv(path);

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { InputError, NotFoundError } from '../../../src/campaign/errors.js';
+import { InputError, NotFoundError } from '../../../src/campaign/errors/errors.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import { findLane, readState } from '../../../src/engine/store/campaigns.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ReportRow } from '../../../src/campaign/recipient-views.js';
+import type { ReportRow } from '../../../src/campaign/views/recipient-views.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import { readState } from '../../../src/engine/store/campaigns.js';

@@ -5,7 +5,7 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
 import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
-import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
+import { outboxResults } from '../../../src/intake/outbox/views/outbox-results.js';
 import type { OutboxResults } from '../../../src/reporting/results-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { storedLane } from '../../engine/stored-lane.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Actor } from '../../../src/campaign/actor.js';
-import type { Operator } from '../../../src/campaign/audit.js';
-import { KeyFullError } from '../../../src/campaign/errors.js';
+import { KeyFullError } from '../../../src/campaign/errors/errors.js';
+import type { Actor } from '../../../src/campaign/states/actor.js';
+import type { Operator } from '../../../src/campaign/states/audit.js';
 import { usedBytes } from '../../../src/engine/recipients/key-bytes.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { readState } from '../../../src/engine/store/campaigns.js';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { KeyFullError } from '../../../src/campaign/errors.js';
-import type { ReportRow } from '../../../src/campaign/recipient-views.js';
+import { KeyFullError } from '../../../src/campaign/errors/errors.js';
+import type { ReportRow } from '../../../src/campaign/views/recipient-views.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { findRecipients, reportRows } from '../../../src/reporting/report.js';
 import { testRedis } from '../../base/redis/test-redis.js';

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { serverTime } from '../../../src/base/redis/connection.js';
-import type { ReportRow } from '../../../src/campaign/recipient-views.js';
+import type { ReportRow } from '../../../src/campaign/views/recipient-views.js';
 import { everAccepted, locateRequests } from '../../../src/engine/recipients/request-index.js';
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';

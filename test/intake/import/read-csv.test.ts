@@ -6,8 +6,8 @@ import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
-import type { Row, Rows } from '../../../src/intake/import/rows.js';
-import { ListError } from '../../../src/intake/import/rows.js';
+import type { Row, Rows } from '../../../src/intake/import/rows/rows.js';
+import { ListError } from '../../../src/intake/import/rows/rows.js';
 import { NIGHTLY } from '../../base/parts.js';
 
 /** First rows so long that the rest of the file comes in chunks, after the part that is read to detect the dialect. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { compileTemplate } from '../../../src/campaign/template.js';
-import { checkRows } from '../../../src/intake/import/check-rows.js';
+import { compileTemplate } from '../../../src/campaign/text/template.js';
 import { type RecipientInput, rowsOfObjects } from '../../../src/intake/import/read-objects.js';
+import { checkRows } from '../../../src/intake/import/rows/check-rows.js';
 
 test('Inherited properties of an object and null are not values', async () => {
   const recipients: RecipientInput[] = [

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { RECIPIENT_STATE, type RecipientState, SETTLED_STATES } from '../../../src/campaign/recipient.js';
+import {
+  RECIPIENT_STATE,
+  type RecipientState,
+  SETTLED_STATES,
+} from '../../../src/campaign/states/recipient.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign, previewCampaign } from '../../../src/intake/import/import-campaign.js';

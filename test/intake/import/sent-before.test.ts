@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { Preview } from '../../../src/campaign/preview-views.js';
-import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
+import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../../src/campaign/states/recipient.js';
+import type { Preview } from '../../../src/campaign/views/preview-views.js';
 import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
 import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
 import type { CampaignInput, EnqueueOutcome } from '../../../src/intake/import/campaign-input.js';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
-import { outboxStore } from '../../../src/intake/outbox/store.js';
-import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
-import { forgetWave } from '../../../src/intake/outbox/wave.js';
+import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
+import { tendOutbox } from '../../../src/intake/outbox/waves/tend-outbox.js';
+import { forgetWave } from '../../../src/intake/outbox/waves/wave.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../../engine/lane/lane-fixture.js';
 import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
+import { indexOutbox } from '../../../src/intake/outbox/definition/outbox-index.js';
+import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../../src/intake/outbox/outbox.js';
-import { indexOutbox } from '../../../src/intake/outbox/outbox-index.js';
-import { outboxStore } from '../../../src/intake/outbox/store.js';
-import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
+import { tendOutbox } from '../../../src/intake/outbox/waves/tend-outbox.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane } from '../../engine/lane/lane-fixture.js';

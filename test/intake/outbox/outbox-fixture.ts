@@ -2,28 +2,28 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import type { LaneName } from '../../../src/base/redis/keys.js';
 import { readLua } from '../../../src/base/redis/script.js';
-import type { OutboxChange } from '../../../src/campaign/outbox-views.js';
-import type { RecipientResult } from '../../../src/campaign/recipient-views.js';
+import type { OutboxChange } from '../../../src/campaign/views/outbox-views.js';
+import type { RecipientResult } from '../../../src/campaign/views/recipient-views.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { sliceReader } from '../../../src/engine/recipients/slices.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';
-import { cancelAllWaiting } from '../../../src/intake/outbox/cancel-all.js';
-import { definitionOf } from '../../../src/intake/outbox/change-outbox.js';
-import { outboxResults } from '../../../src/intake/outbox/outbox-results.js';
-import { settingsReplacer } from '../../../src/intake/outbox/set-outbox.js';
-import { editionOf, type OutboxDefinition } from '../../../src/intake/outbox/settings.js';
+import { editionOf, type OutboxDefinition } from '../../../src/intake/outbox/definition/settings.js';
+import type { WaitingMessage } from '../../../src/intake/outbox/definition/stored-message.js';
+import { cancelAllWaiting } from '../../../src/intake/outbox/messages/cancel-all.js';
+import { definitionOf } from '../../../src/intake/outbox/messages/change-outbox.js';
 import {
   type Entry,
   outboxStore,
   type PutOptions,
   type PutReplies,
-} from '../../../src/intake/outbox/store.js';
-import type { WaitingMessage } from '../../../src/intake/outbox/stored-message.js';
-import { lapseDue, tendDue } from '../../../src/intake/outbox/tend-lane.js';
-import { tendOutbox } from '../../../src/intake/outbox/tend-outbox.js';
-import { asMessage, type WaveMessage } from '../../../src/intake/outbox/wave.js';
+} from '../../../src/intake/outbox/messages/store.js';
+import { settingsReplacer } from '../../../src/intake/outbox/set-outbox.js';
+import { outboxResults } from '../../../src/intake/outbox/views/outbox-results.js';
+import { lapseDue, tendDue } from '../../../src/intake/outbox/waves/tend-lane.js';
+import { tendOutbox } from '../../../src/intake/outbox/waves/tend-outbox.js';
+import { asMessage, type WaveMessage } from '../../../src/intake/outbox/waves/wave.js';
 import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { createResultsFeed } from '../../../src/reporting/results-feed.js';
 import { OPERATOR } from '../../app/access/operator.js';
@@ -37,8 +37,8 @@ const hashOf = (script: string): string =>
   createHash('sha1')
     .update(readLua(new URL(`../../../src/intake/outbox/${script}.lua`, import.meta.url)))
     .digest('hex');
-const TEND = hashOf('tend-outbox');
-const CHANGE = hashOf('change-outbox');
+const TEND = hashOf('waves/tend-outbox');
+const CHANGE = hashOf('messages/change-outbox');
 
 /** A message that is due now. */
 export const NOW: WaitingMessage = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MessagesUnfitError } from '../../../src/intake/outbox/errors.js';
-import { outboxStore } from '../../../src/intake/outbox/store.js';
+import { MessagesUnfitError } from '../../../src/intake/outbox/definition/errors.js';
+import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { LATE_MS, NOW, outboxFixture } from './outbox-fixture.js';
 

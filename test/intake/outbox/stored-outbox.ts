@@ -2,9 +2,13 @@ import { loadScript } from '../../../src/base/redis/script.js';
 import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
 import type { StoredState } from '../../../src/engine/store/campaigns.js';
 import { readState } from '../../../src/engine/store/campaigns.js';
-import { outboxKeys } from '../../../src/intake/outbox/outbox-keys.js';
-import { type OutboxSettings, parseSettings, UNCHANGED } from '../../../src/intake/outbox/settings.js';
-import { unpackMessage } from '../../../src/intake/outbox/stored-message.js';
+import { outboxKeys } from '../../../src/intake/outbox/definition/outbox-keys.js';
+import {
+  type OutboxSettings,
+  parseSettings,
+  UNCHANGED,
+} from '../../../src/intake/outbox/definition/settings.js';
+import { unpackMessage } from '../../../src/intake/outbox/definition/stored-message.js';
 import { START } from '../../engine/lane/lane-fixture.js';
 
 export const LATE_MS = 60_000;

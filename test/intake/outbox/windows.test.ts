@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { messageChecker } from '../../../src/intake/outbox/check-message.js';
-import { UNCHANGED } from '../../../src/intake/outbox/settings.js';
+import { messageChecker } from '../../../src/intake/outbox/definition/check-message.js';
+import { UNCHANGED } from '../../../src/intake/outbox/definition/settings.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../../engine/lane/lane-fixture.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { systemMachine } from '../../../src/base/clock.js';
-import type { FieldOf } from '../../../src/campaign/field-sets.js';
-import type { SomeLimits } from '../../../src/campaign/limit-values.js';
+import type { FieldOf } from '../../../src/campaign/fields/field-sets.js';
+import type { SomeLimits } from '../../../src/campaign/states/limit-values.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import { type CampaignInput, checkCampaign } from '../../../src/intake/import/campaign-input.js';
 import { previewChecked } from '../../../src/intake/import/import-campaign.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { changeBetween, offsetAt } from '../../../src/campaign/zone.js';
+import { changeBetween, offsetAt } from '../../../src/campaign/time/zone.js';
 import {
   checkCron,
   checkZone,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../../src/base/clock.js';
-import type { Operator } from '../../../src/campaign/audit.js';
+import type { Operator } from '../../../src/campaign/states/audit.js';
 import { inboundService } from '../../../src/engine/inbound/inbound-service.js';
 import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';

@@ -19,7 +19,7 @@ const PAUSED_PLANS: ScriptedWorld['bug'] = {
   why: 'they are sent after pause has returned',
   lua: [
     {
-      file: 'intake/outbox/tend-outbox.lua',
+      file: 'intake/outbox/waves/tend-outbox.lua',
       from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' and not isPaused then",
       to: 'if plans == 1 and opensAt == 0 then',
     },
@@ -72,7 +72,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       why: 'the message is sent with the earlier text',
       lua: [
         {
-          file: 'intake/outbox/change-outbox.lua',
+          file: 'intake/outbox/messages/change-outbox.lua',
           from: "redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition,",
           to: "redis.call('HSET', outboxKey,",
         },
@@ -93,7 +93,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       why: 'a change that was overtaken undoes the later one',
       lua: [
         {
-          file: 'intake/outbox/put-messages.lua',
+          file: 'intake/outbox/messages/put-messages.lua',
           from: "if version >= 0 and version < versionBefore then return 'stale' end",
           to: '',
         },
@@ -118,7 +118,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       why: 'the list, and its place in the log of results, stay in Redis',
       lua: [
         {
-          file: 'intake/outbox/ended.lua',
+          file: 'intake/outbox/messages/ended.lua',
           from: "redis.call('ZADD', keys.due, '-' .. second, MESSAGE.LIST .. second)",
           to: '',
         },

@@ -1,5 +1,5 @@
-import { RECIPIENT_STATES, type RecipientState } from '../../../src/campaign/recipient.js';
-import type { CampaignStatus } from '../../../src/campaign/views.js';
+import { RECIPIENT_STATES, type RecipientState } from '../../../src/campaign/states/recipient.js';
+import type { CampaignStatus } from '../../../src/campaign/views/views.js';
 
 /** Noon in UTC, the zone of these campaigns, so that all times of a test fall on one day. */
 export const NOON = Date.UTC(2026, 4, 2, 12);

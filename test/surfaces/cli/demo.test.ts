@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LaneStatus } from '../../../src/campaign/views.js';
+import type { LaneStatus } from '../../../src/campaign/views/views.js';
 import { type Outcome, resultsOf } from '../../../src/surfaces/cli/demo.js';
 import { OPEN_LANE } from '../../reporting/open-lane.js';
 import { statusWith } from './campaign-status.js';

@@ -11,7 +11,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readProblem } from '../../../src/base/config/file-problem.js';
-import { fromSpreadsheetSafe, spreadsheetSafe } from '../../../src/campaign/spreadsheet.js';
+import { fromSpreadsheetSafe, spreadsheetSafe } from '../../../src/campaign/text/spreadsheet.js';
 import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
 import { formatReport, forSpreadsheet } from '../../../src/reporting/report-file.js';
 import { invalidFile } from '../../../src/surfaces/cli/invalid-file.js';

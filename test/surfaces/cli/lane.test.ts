@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { LaneStatus } from '../../../src/campaign/views.js';
+import type { LaneStatus } from '../../../src/campaign/views/views.js';
 import { renderLane } from '../../../src/surfaces/cli/lane.js';
 import { OPEN_LANE } from '../../reporting/open-lane.js';
 import { NOON } from './campaign-status.js';

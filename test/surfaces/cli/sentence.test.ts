@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CampaignStatus } from '../../../src/campaign/views.js';
+import type { CampaignStatus } from '../../../src/campaign/views/views.js';
 import { campaignSentence } from '../../../src/surfaces/cli/sentence.js';
 import { isoAt, NOON, statusWith } from './campaign-status.js';
 

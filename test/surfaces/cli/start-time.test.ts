@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { spelledOut } from '../../../src/campaign/moment.js';
-import { formatInZone, resolveLocal } from '../../../src/campaign/zone.js';
+import { spelledOut } from '../../../src/campaign/time/moment.js';
+import { formatInZone, resolveLocal } from '../../../src/campaign/time/zone.js';
 import { scene } from '../../scene/scene.js';
 
 const { shell, write } = scene('cli-start-time', {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, expectTypeOf, test } from 'vitest';
-import { COUNTRIES } from '../../../src/campaign/numbering-plan.js';
+import { COUNTRIES } from '../../../src/campaign/numbers/numbering-plan.js';
 import type { Input, Name, Output } from '../../../src/surfaces/console/base/api.js';
 import { consoleCommands } from '../../../src/surfaces/http/console-commands.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Ledger } from '../../../src/campaign/live-views.js';
-import { perName, RECIPIENT_STATES } from '../../../src/campaign/recipient.js';
+import { perName, RECIPIENT_STATES } from '../../../src/campaign/states/recipient.js';
+import type { Ledger } from '../../../src/campaign/views/live-views.js';
 import { withFilters } from '../../../src/surfaces/console/base/filters.js';
 import { masked, maskedAsWritten } from '../../../src/surfaces/console/base/masked.js';
 import { ratesOf } from '../../../src/surfaces/console/base/progress.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { AuditEntry } from '../../../src/campaign/audit.js';
+import type { AuditEntry } from '../../../src/campaign/states/audit.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, prefix } = scene('http-audit', { lanes: ['main', 'other'] });

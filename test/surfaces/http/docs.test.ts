@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { describe, expect, test } from 'vitest';
-import { API_SCOPES } from '../../../src/campaign/api-key.js';
+import { API_SCOPES } from '../../../src/campaign/states/api-key.js';
 import { BROADCAST_EVENTS } from '../../../src/reporting/event-feed.js';
 import { PROBLEMS } from '../../../src/surfaces/http/problem.js';
 import { blocks, printedCommands, unknownIn } from '../../house/commands.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { InboundMessage } from '../../../src/campaign/inbound.js';
-import type { SuppressionOperation } from '../../../src/campaign/suppression.js';
+import type { InboundMessage } from '../../../src/campaign/states/inbound.js';
+import type { SuppressionOperation } from '../../../src/campaign/states/suppression.js';
 import { scene } from '../../scene/scene.js';
 
 const { api, prefix, redis, stored } = scene('http-inbound', { lanes: ['main', 'other'] });

@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { expect, onTestFinished, test } from 'vitest';
-import type { LiveData } from '../../../src/campaign/live-views.js';
+import type { LiveData } from '../../../src/campaign/views/live-views.js';
 import { scene } from '../../scene/scene.js';
 
 const { call, key, volley, origin } = await scene('http-live-stream', { lanes: ['main', 'other'] }).api();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { API_SCOPES, type ApiScope, allowsScope } from '../../../src/campaign/api-key.js';
-import type { SomeLimits } from '../../../src/campaign/limit-values.js';
+import { API_SCOPES, type ApiScope, allowsScope } from '../../../src/campaign/states/api-key.js';
+import type { SomeLimits } from '../../../src/campaign/states/limit-values.js';
 import { isThere } from '../../../src/operations/operation.js';
 import * as the from '../../operations/inputs.js';
 import { operationsScene } from '../../operations/setting.js';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { OutboxName } from '../../../src/campaign/field-sets.js';
+import type { OutboxName } from '../../../src/campaign/fields/field-sets.js';
 import { scene } from '../../scene/scene.js';
 
 const { call, key, origin, volley } = await scene('http-outboxes', {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { ApiScope } from '../../../src/campaign/api-key.js';
+import type { ApiScope } from '../../../src/campaign/states/api-key.js';
 import { keysOf } from '../../base/redis/test-redis.js';
 import { SOON } from '../../base/soon.js';
 import { scene } from '../../scene/scene.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { AuditEntry } from '../../../src/campaign/audit.js';
-import type { SuppressionOperation } from '../../../src/campaign/suppression.js';
+import type { AuditEntry } from '../../../src/campaign/states/audit.js';
+import type { SuppressionOperation } from '../../../src/campaign/states/suppression.js';
 import { scene } from '../../scene/scene.js';
 
 const lanes = ['main', 'other', 'third'];

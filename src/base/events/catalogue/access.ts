@@ -1,4 +1,4 @@
-import { DISABLED_BECAUSE } from '../../../campaign/webhook-views.js';
+import { DISABLED_BECAUSE } from '../../../campaign/views/webhook-views.js';
 import { entry, requests } from '../entry.js';
 import { count, failure, foreignId, id, oneOf, optional, prose, span } from '../field.js';
 

@@ -1,4 +1,4 @@
-import { describeBackoff } from '../../../campaign/backoff-reason.js';
+import { describeBackoff } from '../../../campaign/states/backoff-reason.js';
 import { entry, requests } from '../entry.js';
 import { count, failure, id, number, oneOf, optional, prose, time } from '../field.js';
 

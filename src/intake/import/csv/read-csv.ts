@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { readProblem } from '../../../base/config/file-problem.js';
-import { type CsvRecord, dialectOf } from '../../../campaign/csv-records.js';
-import { fieldReader, numberColumnOf } from '../../../campaign/own-files.js';
-import { refuseTitle } from '../number-column.js';
-import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows.js';
+import { type CsvRecord, dialectOf } from '../../../campaign/lists/csv-records.js';
+import { fieldReader, numberColumnOf } from '../../../campaign/lists/own-files.js';
+import { refuseTitle } from '../rows/number-column.js';
+import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows/rows.js';
 import { listTurn } from './list-turns.js';
 import { recordsOf } from './records.js';
 import { refuseOtherFormats, textOnly } from './utf8.js';

@@ -1,5 +1,5 @@
-import { CsvReader, type CsvRecord, CsvRecordError } from '../../../campaign/csv-records.js';
-import { BATCH_BYTES, ListError, ROWS_PER_BATCH, rowBytes } from '../rows.js';
+import { CsvReader, type CsvRecord, CsvRecordError } from '../../../campaign/lists/csv-records.js';
+import { BATCH_BYTES, ListError, ROWS_PER_BATCH, rowBytes } from '../rows/rows.js';
 
 /** Batches of the records of a file that have any content, including the header. Throws a {@link ListError} if one is too long. */
 export async function* recordsOf(

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { binaryFormat, textFormat } from '../../../campaign/file-format.js';
-import { utf16Of } from '../../../campaign/list-encoding.js';
-import { ListError } from '../rows.js';
+import { binaryFormat, textFormat } from '../../../campaign/lists/file-format.js';
+import { utf16Of } from '../../../campaign/lists/list-encoding.js';
+import { ListError } from '../rows/rows.js';
 
 const SAVE_AS_UTF8 = 'Save the file as "CSV UTF-8" and try again';
 const UTF_16 = `This file is UTF-16, not UTF-8. ${SAVE_AS_UTF8}.`;

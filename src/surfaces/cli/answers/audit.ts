@@ -1,6 +1,6 @@
 import { moment } from '../../../base/moments.js';
-import { describeActor } from '../../../campaign/actor.js';
-import type { AuditEntry } from '../../../campaign/audit.js';
+import { describeActor } from '../../../campaign/states/actor.js';
+import type { AuditEntry } from '../../../campaign/states/audit.js';
 import * as operations from '../../../operations/audit.js';
 import { columnsOf } from '../terminal.js';
 import { grouped, oneLine, table } from '../text.js';

@@ -1,5 +1,5 @@
 import { moment, until } from '../../../base/moments.js';
-import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
+import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
 import * as campaigns from '../../../operations/campaigns.js';
 import * as results from '../../../operations/results.js';
 import { dateOf } from '../../../operations/schemas.js';

@@ -1,5 +1,5 @@
 import { moment } from '../../../base/moments.js';
-import type { InboundMessage } from '../../../campaign/inbound.js';
+import type { InboundMessage } from '../../../campaign/states/inbound.js';
 import * as operations from '../../../operations/inbound.js';
 import { columnsOf } from '../terminal.js';
 import { counted, oneLine, table } from '../text.js';

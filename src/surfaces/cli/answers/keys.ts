@@ -1,7 +1,7 @@
 import type { CancelledOfKey, RotatedApiKey } from '../../../app/access/api-keys.js';
 import { moment } from '../../../base/moments.js';
-import type { ApiKey, ApiKeyDetails } from '../../../campaign/api-key.js';
-import { LIMIT_NAMES } from '../../../campaign/limits.js';
+import { LIMIT_NAMES } from '../../../campaign/limits/limits.js';
+import type { ApiKey, ApiKeyDetails } from '../../../campaign/states/api-key.js';
 import * as operations from '../../../operations/keys.js';
 import { consoleLink, consoleOrigin } from '../console-link.js';
 import { columnsOf } from '../terminal.js';

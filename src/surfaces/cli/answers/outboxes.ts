@@ -1,5 +1,5 @@
 import { moment } from '../../../base/moments.js';
-import type { PutResult } from '../../../campaign/outbox-views.js';
+import type { PutResult } from '../../../campaign/views/outbox-views.js';
 import * as messages from '../../../operations/messages.js';
 import * as outboxes from '../../../operations/outboxes.js';
 import type { Context } from '../context.js';

@@ -3,7 +3,7 @@ import { moment } from '../../../base/moments.js';
 import type { RecordsInput } from '../../../call-records/input.js';
 import type { RecordsState } from '../../../call-records/states.js';
 import type { RecordsRequest } from '../../../call-records/view.js';
-import { asSentence } from '../../../campaign/errors.js';
+import { asSentence } from '../../../campaign/errors/errors.js';
 import * as operations from '../../../operations/records.js';
 import type { Answer, Context } from '../context.js';
 import { badInput } from '../errors.js';

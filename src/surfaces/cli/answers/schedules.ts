@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXIT } from '../../../base/exit-codes.js';
 import { minute } from '../../../base/moments.js';
-import type { CampaignStatus } from '../../../campaign/views.js';
+import type { CampaignStatus } from '../../../campaign/views/views.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../../../intake/schedules/schedules.js';
 import * as operations from '../../../operations/schedules.js';
 import { listenForStop } from '../../lifecycle.js';

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { moment } from '../../../base/moments.js';
-import { describeActor } from '../../../campaign/actor.js';
-import type { SuppressionOperation } from '../../../campaign/suppression.js';
+import { describeActor } from '../../../campaign/states/actor.js';
+import type { SuppressionOperation } from '../../../campaign/states/suppression.js';
 import * as operations from '../../../operations/suppressions.js';
 import type { Context } from '../context.js';
 import { badInput } from '../errors.js';

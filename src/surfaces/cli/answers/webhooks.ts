@@ -1,6 +1,6 @@
 import { EXIT } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
-import type { Webhook } from '../../../campaign/webhook-views.js';
+import type { Webhook } from '../../../campaign/views/webhook-views.js';
 import * as operations from '../../../operations/webhooks.js';
 import { columnsOf } from '../terminal.js';
 import { counted, oneLine, table } from '../text.js';

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readProblem } from '../../../base/config/file-problem.js';
-import { LABEL, LABEL_FORM } from '../../../campaign/field-kinds.js';
-import { type FieldOf, fieldNamed, fieldsOf } from '../../../campaign/field-sets.js';
+import { LABEL, LABEL_FORM } from '../../../campaign/fields/field-kinds.js';
+import { type FieldOf, fieldNamed, fieldsOf } from '../../../campaign/fields/field-sets.js';
 import {
   type CampaignFields,
   FIELDS,
   type Field,
   type FieldName,
   type Taker,
-} from '../../../campaign/fields.js';
-import { FINAL_STATUS_FORM, parseFinalStatus } from '../../../campaign/results-of.js';
+} from '../../../campaign/fields/fields.js';
+import { FINAL_STATUS_FORM, parseFinalStatus } from '../../../campaign/fields/results-of.js';
 import type { Context } from '../context.js';
 import { badInput } from '../errors.js';
 import {
@@ -201,7 +201,7 @@ export function withCountry(command: Command, { flag, help }: Field = FIELDS.cou
   return command.option(flag, help).hook('preAction', async (_parent, called) => {
     const text: unknown = called.getOptionValue('country');
     if (typeof text !== 'string') return;
-    const { numberReader } = await import('../../../campaign/number.js');
+    const { numberReader } = await import('../../../campaign/numbers/number.js');
     const code = text.toUpperCase();
     try {
       numberReader(code);

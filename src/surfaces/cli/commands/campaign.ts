@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { FIELDS } from '../../../campaign/fields.js';
+import { FIELDS } from '../../../campaign/fields/fields.js';
 import type { Context } from '../context.js';
 import { action } from './action.js';
 import { withCountry, withFields, withList } from './campaign-flags.js';

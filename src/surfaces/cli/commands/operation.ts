@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseWantedStatus, WANTED_STATUSES } from '../../../campaign/reported-status.js';
+import { parseWantedStatus, WANTED_STATUSES } from '../../../campaign/states/reported-status.js';
 import type { OperationCommand } from '../../../operations/command-table.js';
 import type { Context } from '../context.js';
 import { examples } from './action.js';

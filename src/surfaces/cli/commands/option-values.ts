@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Clock } from '../../../base/clock.js';
 import { DURATION_FORM, durationOf, parseDuration } from '../../../base/duration.js';
-import { readMoment, spelledOut } from '../../../campaign/moment.js';
-import { nearest } from '../../../campaign/nearest.js';
+import { nearest } from '../../../campaign/errors/nearest.js';
+import { readMoment, spelledOut } from '../../../campaign/time/moment.js';
 
 /** Parsers for option values. Each throws an error that says what is valid; commander adds the option's name. */
 

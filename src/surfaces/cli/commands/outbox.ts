@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { FIELDS } from '../../../campaign/fields.js';
+import { FIELDS } from '../../../campaign/fields/fields.js';
 import type { Context } from '../context.js';
 import { action, examples } from './action.js';
 import { withFields } from './campaign-flags.js';

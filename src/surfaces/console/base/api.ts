@@ -1,4 +1,4 @@
-import type { ErrorItem } from 'built/campaign/error-codes.js';
+import type { ErrorItem } from 'built/campaign/errors/error-codes.js';
 import type { OperationRow } from 'built/operations/index.js';
 import type { Button, Page, Upload } from 'built/operations/operation.js';
 import type { campaignRequest } from 'built/surfaces/http/campaign-request.js';

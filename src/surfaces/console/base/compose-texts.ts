@@ -1,5 +1,5 @@
-import type { Preview } from 'built/campaign/preview-views.js';
-import { REPEATED, refusalOfList, remedyOf } from '../../../campaign/refusal.js';
+import type { Preview } from 'built/campaign/views/preview-views.js';
+import { REPEATED, refusalOfList, remedyOf } from '../../../campaign/limits/refusal.js';
 import { countryText } from './countries.js';
 import { capital, counted, recipientsText } from './texts.js';
 import { countText } from './times.js';

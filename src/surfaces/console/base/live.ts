@@ -1,5 +1,5 @@
 import { batch, computed, effect, signal } from '@preact/signals';
-import type { Ledger, LiveCampaign, LiveData, LiveLane, Overview } from 'built/campaign/live-views.js';
+import type { Ledger, LiveCampaign, LiveData, LiveLane, Overview } from 'built/campaign/views/live-views.js';
 import { useEffect } from 'preact/hooks';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
 import { endSession, mayRun, session } from './session.js';

@@ -1,5 +1,5 @@
-import type { ProgressSample } from 'built/campaign/live-views.js';
-import { sentOf } from '../../../campaign/recipient.js';
+import type { ProgressSample } from 'built/campaign/views/live-views.js';
+import { sentOf } from '../../../campaign/states/recipient.js';
 
 /** Sends per minute between the samples. Messages that were released after a 429 make none negative. */
 export function ratesOf(samples: readonly ProgressSample[]) {

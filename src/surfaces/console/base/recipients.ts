@@ -1,4 +1,4 @@
-import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/recipient.js';
+import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
 
 export type Counts = Readonly<Record<RecipientState | 'total', number>>;
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { type ApiScope, allowsScope } from '../../../campaign/api-key.js';
+import { type ApiScope, allowsScope } from '../../../campaign/states/api-key.js';
 import { ApiError, commandOf, type Name, offline, whenSignedOut } from './api.js';
 
 /** What `/session` returns. */

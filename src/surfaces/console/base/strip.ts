@@ -1,4 +1,4 @@
-import type { Ledger } from 'built/campaign/live-views.js';
+import type { Ledger } from 'built/campaign/views/live-views.js';
 
 const SIZE: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 

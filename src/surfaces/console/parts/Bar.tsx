@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { SETTLED_STATES } from '../../../campaign/recipient.js';
+import { SETTLED_STATES } from '../../../campaign/states/recipient.js';
 import { barParts, type Counts, KIND_OF, type Kind, type RowState } from '../base/recipients.js';
 import { stateText, texts } from '../base/texts.js';
 import { countText, percentText } from '../base/times.js';

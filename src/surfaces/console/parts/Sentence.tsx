@@ -1,4 +1,4 @@
-import type { Waiting } from 'built/campaign/live-views.js';
+import type { Waiting } from 'built/campaign/views/live-views.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';

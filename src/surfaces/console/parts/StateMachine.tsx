@@ -1,4 +1,4 @@
-import type { RecipientState } from '../../../campaign/recipient.js';
+import type { RecipientState } from '../../../campaign/states/recipient.js';
 import { useFilters } from '../base/filters.js';
 import { type Counts, KIND_OF } from '../base/recipients.js';
 import { stateText } from '../base/texts.js';

@@ -1,4 +1,4 @@
-import type { Ledger } from 'built/campaign/live-views.js';
+import type { Ledger } from 'built/campaign/views/live-views.js';
 import { useMemo } from 'preact/hooks';
 import { durationMs, freedAt, stripOf } from '../base/strip.js';
 import { texts } from '../base/texts.js';

@@ -1,7 +1,7 @@
-import type { CampaignStatus } from 'built/campaign/views.js';
+import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useRoute } from 'preact-iso/router';
-import { CAMPAIGN_STATE } from '../../../campaign/campaign.js';
-import { separatorIn } from '../../../campaign/separators.js';
+import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
+import { separatorIn } from '../../../campaign/text/separators.js';
 import { cancelWarning } from '../../../operations/words.js';
 import { liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';

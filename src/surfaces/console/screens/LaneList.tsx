@@ -1,5 +1,5 @@
-import type { LiveLane } from 'built/campaign/live-views.js';
-import type { LaneStatus } from 'built/campaign/views.js';
+import type { LiveLane } from 'built/campaign/views/live-views.js';
+import type { LaneStatus } from 'built/campaign/views/views.js';
 import { durationMs } from '../base/strip.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';

@@ -1,4 +1,4 @@
-import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/live-views.js';
+import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/views/live-views.js';
 import { hasGap, liveCampaigns, liveLanes, overview, recentEvents } from '../base/live.js';
 import { eventText, labelOf, texts } from '../base/texts.js';
 import { Bar, Progress } from '../parts/Bar.js';

@@ -1,5 +1,5 @@
-import type { ReportRow } from 'built/campaign/recipient-views.js';
-import type { CampaignStatus } from 'built/campaign/views.js';
+import type { ReportRow } from 'built/campaign/views/recipient-views.js';
+import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useMemo, useState } from 'preact/hooks';
 import { call } from '../base/api.js';
 import { useFilters } from '../base/filters.js';

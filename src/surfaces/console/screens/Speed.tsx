@@ -1,4 +1,4 @@
-import type { CampaignStatus } from 'built/campaign/views.js';
+import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { call } from '../base/api.js';
 import { serverNow } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';

@@ -1,6 +1,6 @@
-import type { CampaignStatus } from 'built/campaign/views.js';
+import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useEffect } from 'preact/hooks';
-import { RESEND_POSSIBLE, RESOLUTIONS } from '../../../campaign/resolutions.js';
+import { RESEND_POSSIBLE, RESOLUTIONS } from '../../../campaign/states/resolutions.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
 import { mayRun } from '../base/session.js';

@@ -1,5 +1,5 @@
-import type { SuppressionOperation } from 'built/campaign/suppression.js';
-import type { CampaignStatus } from 'built/campaign/views.js';
+import type { SuppressionOperation } from 'built/campaign/states/suppression.js';
+import type { CampaignStatus } from 'built/campaign/views/views.js';
 import type { ComponentChildren } from 'preact';
 import type { Name } from '../base/api.js';
 import { COUNTRY_OPTIONS } from '../base/countries.js';

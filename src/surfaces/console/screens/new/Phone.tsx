@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import { segmentsOf } from '../../../../campaign/segments.js';
-import { compileTemplate } from '../../../../campaign/template.js';
+import { segmentsOf } from '../../../../campaign/text/segments.js';
+import { compileTemplate } from '../../../../campaign/text/template.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import { segmentsOf } from '../../../../campaign/segments.js';
+import { segmentsOf } from '../../../../campaign/text/segments.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';

@@ -1,4 +1,4 @@
-import { readTime } from '../../../../campaign/moment.js';
+import { readTime } from '../../../../campaign/time/moment.js';
 
 /** No name of a column. */
 export const NO_COLUMN = ' ';

@@ -1,4 +1,4 @@
-import { charactersForcingUcs2, segmentsOf } from '../../../../campaign/segments.js';
+import { charactersForcingUcs2, segmentsOf } from '../../../../campaign/text/segments.js';
 
 /** What people mean by characters that editors put in place of simpler ones. */
 const SIMPLER = new Map(

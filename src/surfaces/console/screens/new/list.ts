@@ -1,5 +1,5 @@
-import { CsvReader, dialectOf } from '../../../../campaign/csv-records.js';
-import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/list-encoding.js';
+import { CsvReader, dialectOf } from '../../../../campaign/lists/csv-records.js';
+import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/lists/list-encoding.js';
 
 /*
  * The list that a person has chosen. It may have a million rows, so it is read as a stream, part by part, and never as a whole.

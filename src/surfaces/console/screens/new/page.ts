@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { compileTemplate } from '../../../../campaign/template.js';
+import { compileTemplate } from '../../../../campaign/text/template.js';
 import { overview, serverNow } from '../../base/live.js';
 import { session } from '../../base/session.js';
 import { useCheck, useFirstCheck } from './check.js';

@@ -1,0 +1,313 @@
+import { LRUCache } from 'lru-cache';
+import { nearest } from '../errors/nearest.js';
+import type { CampaignFields } from '../fields/fields.js';
+import { changeBetween, isZone, localTime, offsetAt } from '../time/zone.js';
+import type { SendWindow } from '../views/views.js';
+
+/*
+ * When messages may be sent: hours of the week in the local time of a zone, without certain dates. A window is stored and compared as
+ * one text, its rule. The scripts know no zones; they compare the openings that are computed here.
+ */
+
+/** A window and its zone, as people write them. */
+export interface WindowParts extends NonNullable<CampaignFields['window']> {
+  readonly except: readonly string[];
+  /** An IANA zone, such as `Europe/Paris`. */
+  readonly zone: string;
+}
+
+/** From when until when messages may be sent, ms since the epoch; `until` is the first moment at which they may not. */
+export interface Opening {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The rule of a window, or the part at fault and why; the reason is a sentence. */
+export type WindowOutcome =
+  | { readonly ok: true; readonly rule: string }
+  | { readonly ok: false; readonly field: keyof WindowParts; readonly reason: string };
+
+/** The format of the hours, for messages and help texts. */
+export const WINDOW_FORM =
+  'days and hours such as `Mon-Sat 09:00-20:00`, several separated by commas: `Mon-Fri 09:00-12:00, 14:00-20:00, Sat 10:00-14:00`';
+
+const DAYS = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'] as const;
+const LONG_DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
+const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
+/** Openings are looked for this far ahead. */
+const HORIZON_DAYS = 400;
+const MAX_EXCEPT = 200;
+const MAX_HOURS = 50;
+
+/** Hours of some days of the week, in minutes; `to` is after midnight if it is more than 1440. */
+interface Hours {
+  readonly days: readonly number[];
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Rule {
+  readonly hours: readonly Hours[];
+  readonly zone: string;
+  readonly except: ReadonlySet<string>;
+}
+
+/** Reads a window. A window that never opens is refused. `now`: ms since the epoch. */
+export function readWindow(
+  {
+    hours: text,
+    zone,
+    except = [],
+  }: NonNullable<CampaignFields['window']> & { readonly zone?: string | undefined },
+  now: number,
+): WindowOutcome {
+  const refuse = (field: keyof WindowParts, reason: string): WindowOutcome => ({ ok: false, field, reason });
+  const hours = readHours(text);
+  if (typeof hours === 'string') return refuse('hours', hours);
+  if (zone === undefined)
+    return refuse('zone', 'a window needs a time zone: set `zone`, such as Europe/Paris');
+  if (!isZone(zone)) {
+    const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+    return refuse(
+      'zone',
+      `there is no time zone ${JSON.stringify(zone)}: ${meant === null ? 'use a name such as Europe/Paris' : `did you mean ${meant}?`}`,
+    );
+  }
+  const dates = [...new Set(except.map((date) => date.trim()))].sort();
+  const wrong = dates.find((date) => !isDate(date));
+  if (wrong !== undefined)
+    return refuse('except', `${JSON.stringify(wrong)} is not a date: write it as 2030-05-01`);
+  if (dates.length > MAX_EXCEPT)
+    return refuse('except', `there are ${dates.length} dates: the maximum is ${MAX_EXCEPT}`);
+  const rule = [hours.map(hoursText).join(', '), zone, ...(dates.length > 0 ? [dates.join(' ')] : [])].join(
+    '; ',
+  );
+  if (nextOpening(rule, now) === null)
+    return refuse(
+      'except',
+      `the window never opens: its hours (${text.trim()}) are all on the dates that are left out`,
+    );
+  return { ok: true, rule };
+}
+
+/** What people wrote to define a rule. */
+export function windowParts(rule: string): WindowParts {
+  const [hours = '', zone = '', except = ''] = rule.split('; ');
+  return { hours, zone, except: except === '' ? [] : except.split(' ') };
+}
+
+/** The zone of the first of these rules that there is; null if there is none. */
+export function zoneOf(...rules: readonly (string | undefined)[]): string | null {
+  const rule = rules.find((each) => each !== undefined);
+  return rule === undefined ? null : windowParts(rule).zone;
+}
+
+/** The rule for people: `Mon-Sat 09:00-20:00 Europe/Paris, except 2030-05-01`. */
+export function describeWindow(rule: string): string {
+  const { hours, zone, except } = windowParts(rule);
+  const [first, ...others] = except;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  return `${hours} ${zone}${first === undefined ? '' : `, except ${first}${more}`}`;
+}
+
+function readHours(text: string): Hours[] | string {
+  const hours: Hours[] = [];
+  let days: number[] | undefined;
+  let pending: number[] = [];
+  for (const part of text.split(',').map((each) => each.trim())) {
+    const [, dayText = '', fromText, toText] =
+      /^([a-z]+(?:\s*-\s*[a-z]+)?)?\s*(?:(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2}))?$/i.exec(part) ?? [];
+    if (part === '' || (dayText === '' && fromText === undefined)) return notHours(text, part);
+    if (dayText !== '') {
+      const read = readDays(dayText);
+      if (read === null) return `${JSON.stringify(dayText)} is not a day of the week: write Mon, or Mon-Fri`;
+      pending = [...pending, ...read];
+    }
+    if (fromText === undefined || toText === undefined) continue;
+    days = pending.length > 0 ? pending : (days ?? [0, 1, 2, 3, 4, 5, 6]);
+    pending = [];
+    const [from, end] = [readTime(fromText), readTime(toText)];
+    if (from === null || end === null || from === 1440)
+      return `${from === null || from === 1440 ? fromText : toText} is not a time of day: write 09:00, at most 24:00 for its end`;
+    if (from === end) return `${part} begins when it ends: write 00:00-24:00 for the whole day`;
+    hours.push({ days: [...new Set(days)].sort((a, b) => a - b), from, to: end > from ? end : end + 1440 });
+  }
+  if (hours.length > MAX_HOURS) return `it has ${hours.length} times of day: the maximum is ${MAX_HOURS}`;
+  return pending.length > 0 || hours.length === 0 ? notHours(text, text) : hours;
+}
+
+const notHours = (text: string, part: string): string =>
+  `${JSON.stringify(part === '' ? text : part)} is not a window: write ${WINDOW_FORM}`;
+
+function readDays(text: string): number[] | null {
+  const [first = -1, last = first] = text.split('-').map((name) => dayOf(name.trim()));
+  if (first === -1 || last === -1) return null;
+  return Array.from({ length: ((last - first + 7) % 7) + 1 }, (_, at) => (first + at) % 7);
+}
+
+/** `Mon`, `monday`, or a beginning of it with at least three letters; -1 if it is none. */
+function dayOf(name: string): number {
+  const lower = name.toLowerCase();
+  return lower.length < 3 ? -1 : LONG_DAYS.findIndex((day) => day.startsWith(lower));
+}
+
+function readTime(text: string): number | null {
+  const [hours = 0, minutes = 0] = text.split(':').map(Number);
+  const at = hours * 60 + minutes;
+  return minutes < 60 && at <= 1440 ? at : null;
+}
+
+const two = (value: number): string => String(value).padStart(2, '0');
+const timeText = (minutes: number): string => `${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+
+function hoursText({ days, from, to }: Hours): string {
+  return `${daysText(days)} ${timeText(from)}-${timeText(to > 1440 ? to - 1440 : to)}`;
+}
+
+/** `Mon-Fri`, `Mon, Wed-Thu`; days in a row across Sunday stay together: `Sat-Mon`. */
+function daysText(days: readonly number[]): string {
+  if (days.length === 7) return 'Mon-Sun';
+  const starts = days.filter((day) => !days.includes((day + 6) % 7));
+  return starts
+    .map((start) => {
+      let count = 1;
+      while (days.includes((start + count) % 7)) count += 1;
+      const last = (start + count - 1) % 7;
+      return count === 1 ? DAYS[start] : `${DAYS[start]}-${DAYS[last]}`;
+    })
+    .join(', ');
+}
+
+function isDate(text: string): boolean {
+  const at = Date.parse(`${text}T00:00Z`);
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(at) && dateOf(at) === text;
+}
+
+const dateOf = (local: number): string => new Date(local).toISOString().slice(0, 10);
+
+const rules = new LRUCache<string, Rule>({ max: 1_000 });
+
+function parse(text: string): Rule {
+  const known = rules.get(text);
+  if (known !== undefined) return known;
+  const { hours: written, zone, except } = windowParts(text);
+  const hours = readHours(written);
+  if (typeof hours === 'string') throw new Error(hours);
+  const rule = { hours, zone, except: new Set(except) };
+  rules.set(text, rule);
+  return rule;
+}
+
+/** The spans of time, in order, with those that touch or overlap joined. */
+function joined(spans: readonly Opening[]): Opening[] {
+  const result: Opening[] = [];
+  for (const span of [...spans].sort((a, b) => a.from - b.from)) {
+    const last = result.at(-1);
+    if (last !== undefined && span.from <= last.until)
+      result[result.length - 1] = { from: last.from, until: Math.max(last.until, span.until) };
+    else result.push(span);
+  }
+  return result;
+}
+
+/** The moments whose local time is at least `from` and less than `until`: none, or two spans, if clocks change. */
+function momentsBetween(zone: string, from: number, until: number): Opening[] {
+  const [before, after] = [offsetAt(zone, from - DAY_MS), offsetAt(zone, until + DAY_MS)];
+  const change = changeBetween(zone, from - DAY_MS, until + DAY_MS);
+  if (change === null) return [{ from: from - before, until: until - before }];
+  return [
+    { from: from - before, until: Math.min(until - before, change) },
+    { from: Math.max(from - after, change), until: until - after },
+  ].filter((span) => span.from < span.until);
+}
+
+/** The openings that begin on `days` local dates from the one of `at`, the day before included. */
+function openingsOfDays({ hours, zone, except }: Rule, at: number, days: number): Opening[] {
+  const first = Math.floor(localTime(zone, at) / DAY_MS) * DAY_MS - DAY_MS;
+  const spans: Opening[] = [];
+  for (let day = first; day < first + (days + 1) * DAY_MS; day += DAY_MS) {
+    const weekday = (new Date(day).getUTCDay() + 6) % 7;
+    for (const { days: on, from, to } of hours) {
+      if (!on.includes(weekday)) continue;
+      for (const [start, end] of [
+        [from, Math.min(to, 1440)],
+        [1440, to],
+      ] as const) {
+        const date = start === 1440 ? day + DAY_MS : day;
+        if (start < end && !except.has(dateOf(date)))
+          spans.push(...momentsBetween(zone, day + start * MINUTE_MS, day + end * MINUTE_MS));
+      }
+    }
+  }
+  return joined(spans);
+}
+
+/** The openings that are not over at `at`, in order: at most `most`, as far as they begin in the next 400 days. */
+export function openingsFrom(rule: string, at: number, most: number): Opening[] {
+  const parsed = parse(rule);
+  for (let days = Math.max(2, Math.ceil(Math.min(most, HORIZON_DAYS) * 1.5)); ; days *= 4) {
+    const openings = openingsOfDays(parsed, at, Math.min(days, HORIZON_DAYS)).filter(
+      ({ until }) => until > at,
+    );
+    // The last one may continue on the next day.
+    if (openings.length > most || days >= HORIZON_DAYS) return openings.slice(0, most);
+  }
+}
+
+/** Common openings by windows and block of days: the status of a thousand campaigns asks for the same ones. */
+const common = new LRUCache<string, readonly Opening[]>({ max: 100 });
+const BLOCK_MS = 100 * DAY_MS;
+
+/** The opening at `at`, or else the next one; null if there is none in the next 400 days. */
+export function nextOpening(rule: string, at: number): Opening | null {
+  return nextCommonOpening([rule], at);
+}
+
+/** When all of these windows are open at `at`, or else next; null if they never are in the next 400 days. */
+export function nextCommonOpening(windows: readonly string[], at: number): Opening | null {
+  const block = Math.floor(at / BLOCK_MS) * BLOCK_MS;
+  const key = [block, ...windows].join('|');
+  const openings = common.get(key) ?? commonOpenings(windows, block);
+  common.set(key, openings);
+  let [first, end] = [0, openings.length];
+  while (first < end) {
+    const middle = Math.floor((first + end) / 2);
+    if ((openings[middle]?.until ?? 0) > at) end = middle;
+    else first = middle + 1;
+  }
+  const next = openings[first];
+  return next !== undefined && next.from < at + HORIZON_DAYS * DAY_MS ? next : null;
+}
+
+function commonOpenings(windows: readonly string[], at: number): readonly Opening[] {
+  const days = HORIZON_DAYS + BLOCK_MS / DAY_MS;
+  let shared: readonly Opening[] = [{ from: at - DAY_MS, until: at + days * DAY_MS }];
+  for (const rule of windows) {
+    const openings = openingsOfDays(parse(rule), at, days);
+    let next = 0;
+    shared = shared.flatMap(({ from, until }) => {
+      const spans: Opening[] = [];
+      while ((openings[next]?.until ?? from + 1) <= from) next += 1;
+      for (let place = next; ; place += 1) {
+        const opening = openings[place];
+        if (opening === undefined || opening.from >= until) return spans;
+        spans.push({ from: Math.max(from, opening.from), until: Math.min(until, opening.until) });
+      }
+    });
+  }
+  return shared;
+}
+
+/** A window at a time, without its zone; null if there is none. */
+export function windowNow(rule: string | undefined, now: number): SendWindow | null {
+  if (rule === undefined) return null;
+  const next = nextOpening(rule, now);
+  const isOpen = next !== null && next.from <= now;
+  const { hours, except } = windowParts(rule);
+  return {
+    hours,
+    except,
+    opensAt: isOpen || next === null ? null : new Date(next.from).toISOString(),
+    closesAt: isOpen ? new Date(next.until).toISOString() : null,
+  };
+}

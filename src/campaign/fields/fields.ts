@@ -1,0 +1,408 @@
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../text/lone-surrogate.js';
+import { checkSender } from '../text/sender.js';
+import type { Time } from '../time/moment.js';
+import { isZone, noSuchZone } from '../time/zone.js';
+import { type Kind, type KindOf, labelsProblem, WINDOW_ADVICE } from './field-kinds.js';
+import { type Metadata, metadataProblem } from './metadata.js';
+import { type ResultsOf, resultsOfProblem } from './results-of.js';
+
+/*
+ * The fields of a campaign: what a request says besides the list. Each is defined once, as a row, and everything that handles campaigns goes
+ * through the rows:
+ *
+ *   checks             intake/import/campaign-input.ts
+ *   HTTP API           operations/campaign-members.ts     schemas, and how their values are read
+ *   command line       surfaces/cli/commands/campaign-flags.ts   flags, and how their values are read
+ *   schedules          intake/schedules/schedule.ts          what is stored for each campaign
+ *   outboxes           intake/outbox/definition/settings.ts              what is stored for its waves, and compared
+ *   storage            field-schemas.ts
+ *   lists              list-filters.ts                        by which fields they are filtered
+ *   repeated requests  intake/import/idempotency.ts          which fields are compared
+ *   redaction          surfaces/http/redact.ts
+ *
+ * To add a field, add it to CampaignFields, and then its row. A field of a new kind also needs an entry for that kind in field-kinds.ts and on
+ * each surface; the compiler names them. Help on the command line reads the rows, so nothing here may load zod.
+ */
+
+/** What describes a campaign, besides its list. */
+export interface CampaignFields {
+  /** The text to send, with `{{name}}` placeholders for columns of the list. */
+  readonly message: string;
+  /** A number of up to 15 digits, or a name of up to 11 characters of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
+  readonly sender?: string | undefined;
+  /** A name for the sending application; default: `SENDER_NAME`. */
+  readonly senderName?: string | undefined;
+  /** Default: the first configured lane. */
+  readonly lane?: string | undefined;
+  /** A name for people; default: the name of the file, or the time. */
+  readonly name?: string | undefined;
+  /**
+   * At most 10 labels, by which lists are filtered; the status and the results return them. Each has 1 to 64 letters (A-Z, a-z), digits, and
+   * `.`, `_`, `:`, `-`; a label counts once, and their order means nothing.
+   */
+  readonly tags?: readonly string[] | undefined;
+  /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
+  readonly metadata?: Metadata | undefined;
+  /**
+   * Sends to the recipients of this campaign who have these final states, instead of to a list of your own. It reads them once, with the values
+   * of the columns that the text of that campaign uses, and their references. A request that repeats an idempotency key reads nothing again.
+   */
+  readonly toResultsOf?: ResultsOf | undefined;
+  /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
+  readonly toColumn?: string | undefined;
+  /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
+  /**
+   * The column, or the member of each recipient, with the country of each number that is written nationally; default: in a CSV, found by its
+   * name and its values; for objects, none. A row without a country has that of `country`.
+   */
+  readonly countryColumn?: string | undefined;
+  /**
+   * When sending begins: ms since the epoch, a Date, or ISO 8601, without an offset a local time of `zone`. A local time that the zone skips
+   * or has twice is refused, and so is a time in the past, unless the idempotency key has created the campaign before. Default: now.
+   */
+  readonly sendAt?: Time | undefined;
+  /** `high` gets a larger share of the lane; default: `normal`. */
+  readonly priority?: 'high' | 'normal' | undefined;
+  /** How long after the launch recipients that were not sent to lapse, such as `90m`; default: never. */
+  readonly validFor?: string | undefined;
+  /** When messages may be sent; default: at any time that the lane allows. */
+  readonly window?:
+    | {
+        /** Days and hours, such as `Mon-Sat 09:00-20:00`. */
+        readonly hours: string;
+        /** Dates on which nothing is sent, such as `2030-05-01`; default: none. */
+        readonly except?: readonly string[] | undefined;
+      }
+    | undefined;
+  /** The IANA zone of `window` and of local times, such as `Europe/Paris`; default: the zone of the lane's window. */
+  readonly zone?: string | undefined;
+  /**
+   * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`
+   * sends both messages, each in a request of its own, and `refuse` refuses the list. Default: `first` for a CSV, which may
+   * contain a person twice; `refuse` for recipients as objects, because a program that passes two texts means both. A row with
+   * the same number and the same text is always left out and listed.
+   */
+  readonly duplicates?: 'first' | 'keep' | 'refuse' | undefined;
+  /** Leaves invalid rows out and passes them to `onInvalid`, with the columns of the list; by default a single invalid row refuses the list. */
+  readonly skipInvalid?: boolean | undefined;
+  /**
+   * Refuses a campaign that costs more, such as `50`, or `'50 EUR'`, and one with a number that has no price. Needs `PRICE_PER_SEGMENT`
+   * or `PRICE_FILE`.
+   */
+  readonly maxCost?: number | string | undefined;
+  /** Allows the same content as a campaign of the last 24 hours on this lane. An idempotency key allows it, too. */
+  readonly again?: boolean | undefined;
+  /** The same key and content return the existing campaign while that is kept; the same key with other content conflicts. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** A field of a campaign. */
+export type FieldName = keyof CampaignFields;
+
+/** What a field is part of. */
+export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox';
+
+/** A row: all that is known about a field. */
+export type Field = Kind & {
+  /** What the documentation of the HTTP API says. */
+  readonly description: string;
+  /** Its flag on the command line, and what help says about it. */
+  readonly flag: string;
+  readonly help: string;
+  readonly takenBy: readonly Taker[];
+  /** Where its default comes from: a setting, or a value. */
+  readonly setting?: 'senderAddress' | 'senderName' | 'defaultCountry';
+  readonly usual?: unknown;
+  /** What to say if it has no value and no default, and a campaign cannot do without it. */
+  readonly missing?: string;
+  /** Whether a campaign is stored with it: always, if it has a value, or never. */
+  readonly stored: 'always' | 'ifGiven' | 'never';
+  /** The member of a stored campaign, if it is not the name in code. */
+  readonly storedAs?: string;
+  /** Its name in error texts, if requests with one idempotency key must agree on it; null: they may differ. */
+  readonly compared: string | null;
+  /** What a key without the scope `read` sees of it. */
+  readonly withoutRead: 'whole' | 'masked' | 'nothing';
+  /** For the producer's own data, which the status, reports, and results of the campaign return: how the API describes it there. */
+  readonly returned?: string;
+  /** Why a value is invalid; null if it is valid. */
+  problem?(value: never): string | null;
+};
+
+/** A row of a field with values of this type. */
+type FieldWith<Value> = Field &
+  KindOf<Value> & { readonly usual?: Value; problem?(value: Value): string | null };
+
+const ALL = ['campaign', 'preview', 'schedule', 'outbox'] as const;
+const LISTS = ['campaign', 'preview', 'schedule'] as const;
+const ONCE = ['campaign', 'preview'] as const;
+
+const surrogate = (name: string, value: string): string | null =>
+  LONE_SURROGATE.test(value) ? `${name} ${LONE_SURROGATE_REASON}` : null;
+
+/** The fields. Documentation and help list them in this order. */
+export const FIELDS = {
+  message: {
+    kind: 'message',
+    description: 'The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.',
+    flag: '-m, --message <text|@file|->',
+    help: 'the text, with {{column}} placeholders; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @',
+    takenBy: ALL,
+    stored: 'always',
+    storedAs: 'text',
+    compared: 'text',
+    withoutRead: 'nothing',
+    missing: 'the message is missing: write the text to send',
+    problem: (text) => (text.trim() === '' ? 'the message is empty: write the text to send' : null),
+  },
+  sender: {
+    kind: 'text',
+    longest: 200,
+    description: 'A number of up to 15 digits, or a name of up to 11 characters. Default: SENDER_ADDRESS.',
+    flag: '-s, --sender <number|name>',
+    help: 'the sender (default: SENDER_ADDRESS)',
+    takenBy: ALL,
+    setting: 'senderAddress',
+    stored: 'always',
+    compared: 'sender',
+    withoutRead: 'whole',
+    missing: 'there is no sender: set `sender` or SENDER_ADDRESS',
+    problem(sender) {
+      const form = checkSender(sender);
+      return form.kind === 'invalid' ? form.reason : null;
+    },
+  },
+  senderName: {
+    kind: 'text',
+    longest: 200,
+    description: 'A name for the sending application. Default: SENDER_NAME.',
+    flag: '--sender-name <name>',
+    help: 'name of the sending application (default: SENDER_NAME)',
+    takenBy: ALL,
+    setting: 'senderName',
+    stored: 'ifGiven',
+    compared: 'sender name',
+    withoutRead: 'whole',
+    problem: (name) => surrogate('senderName', name),
+  },
+  lane: {
+    kind: 'text',
+    longest: 200,
+    description: 'Default: the first lane, or the only lane of the key.',
+    flag: '-l, --lane <name>',
+    help: 'the lane to send through, which is an API key with its quota (default: the first one)',
+    takenBy: ALL,
+    stored: 'always',
+    compared: 'lane',
+    withoutRead: 'whole',
+  },
+  name: {
+    kind: 'text',
+    longest: 200,
+    description: 'A name for people to read. Default: the time.',
+    flag: '--name <name>',
+    help: "the campaign's name, for people (default: the file name)",
+    takenBy: LISTS,
+    stored: 'always',
+    // It is for people.
+    compared: null,
+    withoutRead: 'masked',
+    problem: (name) => surrogate('name', name),
+  },
+  tags: {
+    kind: 'labels',
+    description:
+      'Up to 10 labels. Lists of campaigns are filtered by them, and the status and the results return them. Each has 1 to 64 letters (A-Z, a-z), digits, and `.`, `_`, `:`, `-`. Upper and lower case differ, and a label counts once.',
+    flag: '--tag <label>',
+    help: 'a label that status and results return, and by which `list` filters; repeat it for up to 10',
+    takenBy: ALL,
+    stored: 'ifGiven',
+    compared: 'set of tags',
+    withoutRead: 'masked',
+    returned: 'The tags, sorted',
+    problem: (tags) => labelsProblem('tag', tags),
+  },
+  metadata: {
+    kind: 'entries',
+    description:
+      'Your own data about the campaign: at most 20 texts of up to 500 characters. The status, the recipients, and the results return it.',
+    flag: '--metadata <name=value>',
+    help: 'your own data about the campaign, which status and results return; repeat it for more',
+    takenBy: LISTS,
+    stored: 'ifGiven',
+    compared: null,
+    withoutRead: 'nothing',
+    returned: 'Your own data about the campaign, as you passed it when you created it',
+    problem: metadataProblem,
+  },
+  toResultsOf: {
+    kind: 'resultsOf',
+    description:
+      'Send to recipients of an earlier campaign, instead of `recipients`: to those with these final states. The campaign must be completed or cancelled. The text may use its number column, the columns that its own text uses, and `reference`. Requires the scope `read`, and that the key may use the lane of that campaign.',
+    flag: '--to-results-of <campaign>',
+    help: 'send to recipients of this completed or cancelled campaign instead of a file: those with the states of --status',
+    takenBy: ONCE,
+    stored: 'ifGiven',
+    compared: 'campaign whose results it goes to',
+    withoutRead: 'whole',
+    problem: resultsOfProblem,
+  },
+  toColumn: {
+    kind: 'text',
+    longest: 200,
+    description: 'The column of the numbers. Default: found by its name and values.',
+    flag: '--to-column <column>',
+    help: 'the column with the numbers (default: found by name and content)',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  country: {
+    kind: 'country',
+    description: 'The country (ISO 3166) of numbers that are written nationally. Default: DEFAULT_COUNTRY.',
+    flag: '--country <code>',
+    help: 'country of numbers in national format (default: DEFAULT_COUNTRY)',
+    takenBy: ALL,
+    setting: 'defaultCountry',
+    stored: 'never',
+    // The numbers that result from it are part of the list.
+    compared: null,
+    withoutRead: 'whole',
+  },
+  countryColumn: {
+    kind: 'text',
+    longest: 200,
+    description:
+      'The column (in JSON: the member of each recipient) with the country of its number, if that is written nationally: an ISO 3166 code such as `DE`, or a name such as `Germany`. Rows without one use `country`. Default: none.',
+    flag: '--country-column <column>',
+    help: 'the column with the country of each number in national format: ISO codes or names (default: found by name and content)',
+    takenBy: LISTS,
+    stored: 'never',
+    // As for `country`.
+    compared: null,
+    withoutRead: 'whole',
+  },
+  sendAt: {
+    kind: 'time',
+    description:
+      'When sending starts, in ISO 8601. Without an offset, it is a local time of `zone`; one that the zone skips or has twice is rejected. Default: now.',
+    flag: '--at <time>',
+    help: 'when sending starts: "tomorrow 9:00" or "monday 09:00", or ISO 8601: {tomorrow}; without an offset, a local time of --zone',
+    takenBy: ONCE,
+    stored: 'ifGiven',
+    storedAs: 'at',
+    compared: 'time',
+    withoutRead: 'whole',
+  },
+  priority: {
+    kind: 'choice',
+    choices: ['high', 'normal'],
+    description: '`high` gets a larger share of the lane. Default: `normal`.',
+    flag: '--priority <high|normal>',
+    help: 'high gets a larger share of the lane',
+    takenBy: ALL,
+    usual: 'normal',
+    stored: 'always',
+    compared: 'priority',
+    withoutRead: 'whole',
+  },
+  validFor: {
+    kind: 'duration',
+    description: 'Messages that have not been sent this long after the start lapse. For example: `24h`.',
+    flag: '--valid-for <duration>',
+    help: 'messages not sent within this time after the start lapse: 90m, 24h',
+    takenBy: LISTS,
+    stored: 'ifGiven',
+    storedAs: 'validForMs',
+    compared: 'validity',
+    withoutRead: 'whole',
+  },
+  window: {
+    kind: 'window',
+    description: 'When messages may be sent. Default: whenever the lane may send.',
+    flag: '--window <hours>',
+    help: 'when messages may be sent: "Mon-Sat 09:00-20:00", several separated by commas (default: at any time)',
+    exceptFlag: '--except <dates>',
+    exceptHelp: 'dates on which --window is closed: 2030-05-01,2030-12-25',
+    takenBy: ALL,
+    stored: 'ifGiven',
+    compared: 'window',
+    withoutRead: 'whole',
+    problem: (window) =>
+      typeof window === 'object' ? null : `the window is not an object: ${WINDOW_ADVICE}`,
+  },
+  zone: {
+    kind: 'text',
+    longest: 100,
+    description:
+      "The IANA time zone of `window` and of local times, such as `Europe/Paris`. Default: the zone of the lane's window.",
+    flag: '--zone <zone>',
+    help: "the time zone of --at and --window, and of the times that you see, such as Europe/Paris (default: that of the lane's window)",
+    takenBy: ONCE,
+    stored: 'ifGiven',
+    // The window's rule contains it, and is compared.
+    compared: null,
+    withoutRead: 'whole',
+    problem: (zone) => (isZone(zone) ? null : noSuchZone(zone)),
+  },
+  duplicates: {
+    kind: 'choice',
+    choices: ['first', 'keep', 'refuse'],
+    description:
+      'What to do with a row that has the number of an earlier row and a different text: leave it out (`first`), send both messages, each in a request of its own (`keep`), or reject the list (`refuse`). Default: `refuse` for JSON, `first` for a CSV. A row with the same number and the same text is always left out.',
+    flag: '--duplicates <first|keep|refuse>',
+    help: 'if a number appears again with another text: send the first, send all, or refuse the list (default: first)',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  skipInvalid: {
+    kind: 'switch',
+    description: 'Leave out invalid rows. Otherwise one invalid row rejects the whole list.',
+    flag: '--skip-invalid',
+    help: 'leave out invalid rows; `send` writes them to a file beside the list: spring.invalid.csv',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  maxCost: {
+    kind: 'amount',
+    description:
+      'Reject a campaign that costs more (`overBudget`), or that has a number without a price (`noPrice`). Needs prices: PRICE_PER_SEGMENT or PRICE_FILE.',
+    flag: '--max-cost <amount>',
+    help: 'refuse a campaign that costs more, or has a number without a price; needs PRICE_PER_SEGMENT or PRICE_FILE',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  again: {
+    kind: 'switch',
+    description: 'Allow a campaign that equals one of the last 24 hours (same list, text, and sender).',
+    flag: '--again',
+    help: 'allow a campaign that equals one of the last 24 hours',
+    takenBy: ONCE,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+  },
+  idempotencyKey: {
+    kind: 'text',
+    longest: 255,
+    description:
+      'A unique key for this campaign. A retry with the same key and content returns the existing campaign; other content is rejected.',
+    flag: '--idempotency-key <key>',
+    help: 'if a campaign with the same key exists, it is returned, not repeated',
+    takenBy: ['campaign'],
+    stored: 'ifGiven',
+    compared: null,
+    withoutRead: 'masked',
+    problem: (key) => (key === '' ? 'the idempotency key is empty: leave it out or set a value' : null),
+  },
+} as const satisfies {
+  readonly [Name in FieldName]: FieldWith<NonNullable<CampaignFields[Name]>>;
+};

@@ -1,0 +1,91 @@
+/*
+ * Local times of IANA zones, with what Node knows of them. A local time is written as the ms since the epoch that it would be in UTC.
+ */
+
+import { nearest } from '../errors/nearest.js';
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
+const SECOND_MS = 1_000;
+const DAY_MS = 86_400_000;
+
+/** Whether this is the name of a time zone, such as `Europe/London`. */
+export function isZone(zone: string): boolean {
+  // `+02:00` is an offset, which knows no daylight saving.
+  if (!/^[a-z]/i.test(zone)) return false;
+  try {
+    formatOf(zone);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Says that this is not the name of a time zone, and which one may be meant. */
+export function noSuchZone(zone: string): string {
+  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+  const hint = meant === null ? 'Use a name such as Europe/London or UTC' : `Did you mean ${meant}?`;
+  return `there is no time zone ${JSON.stringify(zone)}. ${hint}`;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat {
+  const known = formats.get(zone);
+  if (known !== undefined) return known;
+  const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
+  formats.set(zone, format);
+  return format;
+}
+
+/** By how many ms local time is ahead of UTC at this moment. */
+export function offsetAt(zone: string, at: number): number {
+  const [, sign, hours = '0', minutes = '0', seconds = '0'] = OFFSET.exec(formatOf(zone).format(at)) ?? [];
+  const ms = (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000;
+  return sign === '-' ? -ms : ms;
+}
+
+/** The local time at a moment. */
+export function localTime(zone: string, at: number): number {
+  return at + offsetAt(zone, at);
+}
+
+/** The moments at which a zone has this local time, in order: none if the zone skips it, two if the zone repeats it. */
+export function momentsOf(zone: string, local: number): number[] {
+  const offsets = new Set([offsetAt(zone, local - DAY_MS), offsetAt(zone, local + DAY_MS)]);
+  return [...offsets]
+    .filter((offset) => offsetAt(zone, local - offset) === offset)
+    .map((offset) => local - offset)
+    .sort((a, b) => a - b);
+}
+
+/** The moment of a local time. A repeated one is the first of the two; a skipped one is as far behind the gap as it was in it. */
+export function resolveLocal(zone: string, local: number): number {
+  return momentsOf(zone, local)[0] ?? local - offsetAt(zone, local - DAY_MS);
+}
+
+/** When the clocks of a zone change between these moments, a few days apart at most; null if they do not. */
+export function changeBetween(zone: string, from: number, until: number): number | null {
+  const before = offsetAt(zone, from);
+  if (offsetAt(zone, until) === before) return null;
+  let [low, high] = [from, until];
+  while (high - low > SECOND_MS / 2) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(zone, middle) === before) low = middle;
+    else high = middle;
+  }
+  return Math.round(high / SECOND_MS) * SECOND_MS;
+}
+
+/** The first moment of a zone that has this local time, or the end of the gap if the zone skips it. */
+export function firstMoment(zone: string, local: number): number {
+  const [first] = momentsOf(zone, local);
+  return first ?? changeBetween(zone, local - DAY_MS, local + DAY_MS) ?? local;
+}
+
+/** A moment in ISO 8601, in local time with its offset: `2030-05-01T14:30:00+01:00`. */
+export function formatInZone(zone: string, at: number): string {
+  const offset = offsetAt(zone, at);
+  const minutes = Math.abs(offset) / 60_000;
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, '0');
+  const text = `${two(minutes / 60)}:${two(minutes % 60)}`;
+  return `${new Date(at + offset).toISOString().slice(0, 19)}${offset < 0 ? '-' : '+'}${text}`;
+}

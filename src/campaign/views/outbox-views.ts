@@ -1,0 +1,201 @@
+import { z } from 'zod';
+import type { ErrorCode } from '../errors/error-codes.js';
+import { errorCode, errorItem } from '../errors/error-item.js';
+import { returnedOutboxFields } from '../fields/field-schemas.js';
+import { perName, RECIPIENT_STATES } from '../states/recipient.js';
+import { count, time } from './measures.js';
+import { sendWindow } from './views.js';
+
+/*
+ * The public form of outboxes: the types of the library, `--json` on the command line, and the HTTP API.
+ */
+
+const { planned: _planned, ...states } = perName(RECIPIENT_STATES, () => count);
+
+/** The status of an outbox. */
+export const outboxStatus = z
+  .object({
+    name: z.string(),
+    lane: z.string(),
+    state: z
+      .enum(['open', 'paused', 'closed'])
+      .describe(
+        '`paused`: it sends nothing until you resume it; `closed`: it accepts no new messages, and sends those that it has',
+      ),
+    reason: z
+      .string()
+      .nullable()
+      .describe(
+        'Why nothing is sent: the service has refused every request, or the lane is not configured; else null',
+      ),
+    message: z.string(),
+    sender: z.string(),
+    sendRule: z
+      .string()
+      .describe('When a message without a time of its own is sent, such as `appointment - 24h`'),
+    zone: z.string().nullable().describe('The zone of local times'),
+    late: z
+      .string()
+      .describe('How long after its time a message may still be sent, such as `1h`; then it lapses'),
+    window: sendWindow.nullable().describe('When messages may be sent; null: whenever the lane may send'),
+    ...returnedOutboxFields,
+    createdAt: time,
+    counts: z
+      .object({ total: count, waiting: count.describe('Stored, or planned, and not sent yet'), ...states })
+      .readonly()
+      .describe('The number of messages in total and in each state. The states add up to the total'),
+    nextDue: time.nullable().describe('When the next waiting message is sent; null if none is waiting'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxStatus' });
+/** See {@link outboxStatus}. */
+export type OutboxStatus = z.output<typeof outboxStatus>;
+
+/** What a change of the settings of an outbox does, or would do, to the messages that wait in it. */
+export const outboxChange = z
+  .object({
+    name: z.string(),
+    changed: z.string().array().readonly().describe('The settings that differ; empty if nothing changes'),
+    waiting: count.describe('Messages that wait in the outbox'),
+    moved: count.describe('Those of them that get another time'),
+    dueNow: count.describe('Those of these that are due at once'),
+    lapsing: count.describe(
+      'Messages that lapse, because their new time is over, or their window opens too late',
+    ),
+    unfit: z
+      .object({
+        member: z.string().describe('The value at fault'),
+        code: errorCode,
+        reason: z.string().describe('What is wrong with the first of them'),
+        messageCount: count.describe('How many messages'),
+        ids: z.string().array().readonly().describe('The ids of the first few'),
+      })
+      .readonly()
+      .array()
+      .readonly()
+      .describe('Values that waiting messages lack, or that the new settings cannot use'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxChange' });
+/** See {@link outboxChange}. */
+export type OutboxChange = z.output<typeof outboxChange>;
+
+/** The states of a message: `waiting` until it is claimed, then those of a recipient. */
+export const MESSAGE_STATES = [
+  'waiting',
+  ...RECIPIENT_STATES.filter((state) => state !== 'planned'),
+] as const;
+
+/** A message of an outbox. */
+export const outboxMessage = z
+  .object({
+    id: z.string(),
+    state: z.enum(MESSAGE_STATES),
+    sendAt: time
+      .nullable()
+      .describe('When it is, or was, due; null if it was cancelled or has lapsed before that'),
+    version: count.nullable(),
+    to: z
+      .string()
+      .nullable()
+      .describe(
+        'In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put',
+      ),
+    reference: z.string().nullable(),
+    values: z
+      .record(z.string(), z.string())
+      .readonly()
+      .nullable()
+      .describe(
+        'The values that are stored, by their names; null if it was cancelled or has lapsed while it waited',
+      ),
+    text: z.string().nullable().describe('The text with these values; null without them'),
+    campaign: z
+      .string()
+      .nullable()
+      .describe('Id of the wave, the campaign that sends it; null if it is not planned'),
+    sentAt: time.nullable(),
+    requestId: z
+      .string()
+      .nullable()
+      .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
+    reason: z.string().nullable().describe('Why it was not sent or delivered, or cannot be'),
+    serviceStatus: z
+      .string()
+      .nullable()
+      .describe("The service's own word for the delivery status, where it says more than `state`"),
+    serviceCode: z.string().nullable().describe('The code that the service gave with `serviceStatus`'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxMessage' });
+/** See {@link outboxMessage}. */
+export type OutboxMessageStatus = z.output<typeof outboxMessage>;
+
+/** The outcome of a put. */
+export const PUT_OUTCOMES = ['created', 'updated', 'unchanged', 'refused'] as const;
+
+/** Why a change of a message comes too late. */
+export const LATE_CODES = ['stale', 'sent', 'ended'] as const satisfies readonly ErrorCode[];
+/** See {@link LATE_CODES}. */
+export type LateCode = (typeof LATE_CODES)[number];
+
+/** The result of a put. */
+export const putResult = z
+  .object({
+    id: z.string(),
+    outcome: z.enum(PUT_OUTCOMES),
+    code: z
+      .enum(LATE_CODES)
+      .nullable()
+      .describe(
+        'Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late to change it. `ended`: it was cancelled or has lapsed, and its id needs a higher version',
+      ),
+    sendAt: time.nullable().describe('When the stored message will be sent; null if it is not waiting'),
+    warnings: z
+      .array(z.string())
+      .readonly()
+      .describe('What you may not have intended, such as a value that neither the text nor `sendRule` uses'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxPut' });
+/** See {@link putResult}. */
+export type PutResult = z.output<typeof putResult>;
+
+/** The result for one message of many. */
+export const bulkResult = z
+  .object({
+    id: z.string(),
+    outcome: z.enum(PUT_OUTCOMES),
+    code: z
+      .enum(['badInput', 'opensTooLate', ...LATE_CODES])
+      .nullable()
+      .describe('Why it was refused, as a request with this message alone would be; else null'),
+    sendAt: time.nullable(),
+    line: count.describe('The line of the list, or the position, from 1'),
+    errors: z.array(errorItem).readonly().describe('What is wrong with it; empty if it was not refused'),
+    warnings: z
+      .array(z.string())
+      .readonly()
+      .describe('What you may not have intended. A value that is not used is named once for a list'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxBulkResult' });
+/** See {@link bulkResult}. */
+export type BulkResult = z.output<typeof bulkResult>;
+
+/** The result of a cancel. */
+export const cancelResult = z
+  .object({
+    id: z.string(),
+    outcome: z.enum(['cancelled', 'lapsed', 'refused']).describe('`lapsed`: it had lapsed before'),
+    code: z
+      .enum(['stale', 'sent'])
+      .nullable()
+      .describe(
+        'Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'OutboxCancel' });
+/** See {@link cancelResult}. */
+export type CancelResult = z.output<typeof cancelResult>;

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { actor } from '../states/actor.js';
+
+/*
+ * The public form of webhook endpoints.
+ */
+
+/** Why an endpoint gets nothing. */
+export const DISABLED_BECAUSE = [
+  'operator',
+  'gone',
+  'failing',
+  'keyRevoked',
+  'keyExpired',
+  'keyInvalid',
+] as const;
+/** See {@link DISABLED_BECAUSE}. */
+export type DisabledBecause = (typeof DISABLED_BECAUSE)[number];
+
+const time = z.string().describe('ISO 8601, UTC');
+const count = z.int().min(0);
+
+/** An endpoint of a producer, to which Volley posts events. */
+export const webhook = z
+  .object({
+    id: z.string(),
+    url: z.string(),
+    lanes: z
+      .array(z.string())
+      .readonly()
+      .nullable()
+      .describe('The lanes whose events it gets; null: all lanes, also those that are added later'),
+    state: z.enum(['enabled', 'disabled']),
+    disabledBecause: z
+      .enum(DISABLED_BECAUSE)
+      .nullable()
+      .describe(
+        '`operator`: you disabled it; `gone`: it answered 410; `failing`: every request failed for five days; `keyRevoked`: the API key that added it was revoked; `keyExpired`: that key has expired, or its session of the console has ended; `keyInvalid`: that key does not work, as `state` of the key says. Null while it is enabled',
+      ),
+    createdAt: time,
+    createdBy: actor,
+    oldSecretUntil: time
+      .nullable()
+      .describe('Until when events are also signed with the secret from before the last rotation'),
+    deliveredCount: count.describe('Events that it has accepted'),
+    resultCount: count.describe('Results in these events'),
+    waitingCount: count.describe('Events that it has not accepted yet. What follows them is not counted'),
+    failedCount: count.describe('Events that were given up on, which you can replay'),
+    removedCount: count.describe(
+      'Results that were removed at the end of RETENTION before the endpoint had accepted them, at least',
+    ),
+    lastDeliveredAt: time.nullable(),
+    failingSince: time
+      .nullable()
+      .describe('Since when every request has failed; null if the last one succeeded'),
+    lastError: z.string().nullable().describe('Why the last request failed; null if it succeeded'),
+  })
+  .readonly()
+  .meta({ id: 'Webhook' });
+/** See {@link webhook}. */
+export type Webhook = z.output<typeof webhook>;
+
+/** An endpoint with its secret, which is shown only once. */
+export const webhookWithSecret = webhook
+  .unwrap()
+  .extend({
+    secret: z
+      .string()
+      .describe('Signs the events, as Standard Webhooks says. It is shown only now: give it to the receiver'),
+  })
+  .readonly()
+  .meta({ id: 'WebhookWithSecret' });
+/** See {@link webhookWithSecret}. */
+export type WebhookWithSecret = z.output<typeof webhookWithSecret>;
+
+/** An event that an endpoint refused again and again while it accepted others. */
+export const failedDelivery = z
+  .object({
+    id: z.string().describe('The `webhook-id` of its requests'),
+    type: z.string().describe('The type of the event, such as `recipients.settled`'),
+    lane: z.string(),
+    resultCount: count.describe('How many results it names'),
+    createdAt: time,
+    failedAt: time,
+    attemptCount: count,
+    reason: z.string(),
+  })
+  .readonly()
+  .meta({ id: 'FailedDelivery' });
+/** See {@link failedDelivery}. */
+export type FailedDelivery = z.output<typeof failedDelivery>;
+
+/** What an endpoint answered to a test. */
+export const webhookTest = z
+  .object({
+    id: z.string().describe('The `webhook-id` of the request'),
+    outcome: z.enum(['accepted', 'failed']),
+    status: z.int().nullable().describe('The HTTP status of the response; null if there was none'),
+    reason: z.string().nullable().describe('Why it failed; null if it was accepted'),
+    took: z.string().describe('How long it took, such as `83ms`'),
+  })
+  .readonly()
+  .meta({ id: 'WebhookTest' });
+/** See {@link webhookTest}. */
+export type WebhookTest = z.output<typeof webhookTest>;

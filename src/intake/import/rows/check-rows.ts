@@ -1,0 +1,303 @@
+import { type ListKind, rowError } from '../../../campaign/errors/error-item.js';
+import { type Limits, NO_LIMITS, refusedText } from '../../../campaign/limits/check-limits.js';
+import { type NumberKinds, numberReader } from '../../../campaign/numbers/number.js';
+import { subscriberOf } from '../../../campaign/numbers/number-forms.js';
+import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../../campaign/text/lone-surrogate.js';
+import type { Template } from '../../../campaign/text/template.js';
+import type { InvalidCode, InvalidRow } from '../../../campaign/views/preview-views.js';
+import { countryColumn, withCountryAdvice } from './country-column.js';
+import { numberColumn } from './number-column.js';
+import { numberCountries } from './number-countries.js';
+import { mapRows, type Row, type Rows, refuseRepeated } from './rows.js';
+import { SeenRecipients } from './seen-recipients.js';
+import { spannedRows } from './spanned-rows.js';
+
+/** What to do with a row that has the number of an earlier row and a different text. */
+export type Duplicates = 'first' | 'keep' | 'refuse';
+
+/** A message with placeholders may repeat long values: without a limit, a few rows could fill the memory. */
+const MAX_TEXT_LENGTH = 20_000;
+
+/** The column, or member, with the recipients' references. */
+const REFERENCE = 'reference';
+const MAX_REFERENCE_BYTES = 128;
+const CONTROL_CHARACTER = /\p{Cc}/u;
+/** Characters of an invalid number that are kept: enough to recognize it, and no more of a row whose fields are shifted. */
+const MAX_INVALID_NUMBER = 64;
+
+/** The position of the column with the references; -1 if there is none. Throws a ListError if several could be it. */
+export function referenceColumn(columns: readonly string[]): number {
+  refuseRepeated(columns, [REFERENCE]);
+  const exact = columns.indexOf(REFERENCE);
+  return exact === -1 ? columns.findIndex((name) => name.toLowerCase() === REFERENCE) : exact;
+}
+
+/** Why a text is no reference; continues its line and column. Undefined if it is one. */
+function referenceProblem(reference: string): string | undefined {
+  if (reference === '') return undefined;
+  const bytes = Buffer.byteLength(reference);
+  if (bytes > MAX_REFERENCE_BYTES) return `has ${bytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`;
+  if (LONE_SURROGATE.test(reference)) return LONE_SURROGATE_REASON;
+  return CONTROL_CHARACTER.test(reference) ? 'contains a control character, such as a line break' : undefined;
+}
+
+/** The result of checking one row. */
+export type CheckedRow =
+  | {
+      readonly kind: 'recipient';
+      readonly line: number;
+      /** E.164 with its plus. */
+      readonly number: string;
+      /** In the order of the columns, exactly as in the list. */
+      readonly values: readonly string[];
+      /** Empty if it has none. */
+      readonly reference: string;
+      /** Set if the number is known to be a landline, premium rate, shared cost, or voicemail number. */
+      readonly isNotMobile?: true | undefined;
+      /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
+      readonly firstLine?: number | undefined;
+    }
+  | {
+      /** A row that is left out, because its number is that of an earlier recipient, or gets the text from an earlier campaign. */
+      readonly kind: 'duplicate';
+      readonly line: number;
+      readonly number: string;
+      /** The line of the recipient whose number it repeats; null if an earlier campaign sends the text to its number. */
+      readonly firstLine: number | null;
+      /** Whether it repeats the text as well. */
+      readonly isSameText: boolean;
+      readonly reference: string;
+    }
+  | {
+      readonly kind: 'invalid';
+      readonly line: number;
+      /** The column at fault; null if the row as a whole is. */
+      readonly column: string | null;
+      readonly code: InvalidCode;
+      /** Says what is wrong and what would be right; continues `line 7, column "phone": `. */
+      readonly reason: string;
+      readonly row: readonly string[];
+      /** Its row in a spreadsheet, if that is not its line. */
+      readonly rowNumber?: number | undefined;
+      /** E.164 with its plus; if the number is not valid, the beginning of what the list has in its place. */
+      readonly number: string;
+      /** Empty if it has none, or one that cannot be used. */
+      readonly reference: string;
+    };
+
+type Invalid = CheckedRow & { readonly kind: 'invalid' };
+/** An invalid row, before it is known what names it. */
+type Problem = Omit<Invalid, 'number' | 'reference'>;
+
+/** An invalid row as callers see it. `list`: what it is a row of. */
+export function invalidRowOf(invalid: Invalid, list: ListKind): InvalidRow {
+  const { code, line, column, reason, row, rowNumber } = invalid;
+  return { ...rowError({ code, line, column, list }, reason), code, line, row, rowNumber };
+}
+
+/** The codes of rows whose number cannot be used. */
+const NUMBER_CODES = new Set<InvalidCode>(['noCountry', 'noNumber', 'invalidNumber', 'invalidCountry']);
+
+/** Counts of the rows checked so far. `rows` is always the sum of the next three. */
+interface RowCounts {
+  readonly rows: number;
+  readonly recipientCount: number;
+  readonly duplicates: number;
+  readonly invalid: number;
+  /** Rows with the number of an earlier row and a different text: with `keep`, some of the recipients; else, of the duplicates. */
+  readonly differentTexts: number;
+}
+
+/** A list that is being checked. */
+export interface CheckedRows {
+  readonly columns: readonly string[];
+  /** The name of the column with the phone numbers. */
+  readonly numberColumn: string;
+  /** The name of the column with the country of each row; null if none is used. */
+  readonly countryColumn: string | null;
+  /** The name of a column that contains countries and is not used; null if there is none. */
+  readonly unusedCountryColumn: string | null;
+  /** The countries of the recipients read so far. */
+  readonly countries: Pick<ReturnType<typeof numberCountries>, 'counts'>;
+  /** Which rows read so far look doubtful, in sentences for people. */
+  warnings(): string[];
+  /** Can be read once, in the order of the list. */
+  readonly batches: AsyncIterable<readonly CheckedRow[]>;
+  /** Covers the batches read so far. */
+  counts(): RowCounts;
+  /** The memory that detecting duplicates takes now. */
+  bytes(): number;
+  /** Whether a valid row that was read so far has this number. */
+  has(number: string): boolean;
+}
+
+/** How to check a list. */
+export interface CheckOptions {
+  /** The column with the phone numbers; default: found by its name or its values. */
+  readonly toColumn?: string | undefined;
+  /** The column with the country of each nationally written number; default: found by its name and its values if `findsCountries`. */
+  readonly countryColumn?: string | undefined;
+  /** Whether a column with countries is used without being named; default: it is. */
+  readonly findsCountries?: boolean | undefined;
+  /** ISO 3166 code of nationally written numbers in rows without a country. Without it they are invalid. */
+  readonly defaultCountry?: string | undefined;
+  /** Default: `any`. */
+  readonly numberKinds?: NumberKinds | undefined;
+  /** The message, compiled for the columns of this list: a row without a value that it needs is invalid. */
+  readonly template?: Template | undefined;
+  /** With `keep`, a row with the number of an earlier row and a different text is a recipient; default: it is a duplicate. */
+  readonly duplicates?: Duplicates | undefined;
+  /** What numbers and messages may be; default: anything. */
+  readonly limits?: Limits | undefined;
+}
+
+/**
+ * Checks a list row by row: its number, its duplicates, and the values that the message needs. Every row results in exactly
+ * one {@link CheckedRow}. An invalid row does not hide a later valid row with the same number. Memory does not grow with the
+ * list, except for 17 to 31 bytes per recipient that detect duplicates.
+ * Throws a ListError if the column with the phone numbers, or with the countries, is not clear, and an InputError for an unknown country.
+ */
+export async function checkRows(list: Rows, options: CheckOptions = {}): Promise<CheckedRows> {
+  try {
+    const readNumber = numberReader(options.defaultCountry, options.numberKinds);
+    // Among the numbers of any kind would also be ids.
+    const readMobile = numberReader(options.defaultCountry, 'mobile');
+    const first = await list.batches.next();
+    const rows = first.done === true ? [] : first.value;
+    const country = countryColumn(list.columns, rows, {
+      wanted: options.countryColumn,
+      isDetected: options.findsCountries !== false,
+    });
+    // Those of a column that is not used only make numbers doubtful.
+    const usedColumn = country?.isUsed === true ? country : null;
+    const position = numberColumn(
+      list.columns,
+      rows,
+      readMobile,
+      options.toColumn ?? list.numberColumn,
+      usedColumn?.countryOf,
+    );
+    const countries = numberCountries(options.defaultCountry, country);
+    const { template, duplicates, limits = NO_LIMITS } = options;
+    const referencePosition = referenceColumn(list.columns);
+    const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
+    const hasDigests = used.length > 0;
+    const seen = new SeenRecipients({ hasDigests });
+    const keepsTexts = duplicates === 'keep';
+    const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
+    const referenceOf = ({ fields, reference: own = '' }: Row): string =>
+      (referencePosition === -1 ? own : (fields[referencePosition] ?? '')).trim();
+    const checkRow = (row: Row): Exclude<CheckedRow, { kind: 'invalid' }> | Problem => {
+      const { line, fields, fault, unusable } = row;
+      if (fault !== null)
+        return { kind: 'invalid', line, column: null, code: 'row', reason: fault, row: fields };
+      const readIn = usedColumn?.countryOf(row);
+      const outcome = readNumber(fields[position] ?? '', readIn);
+      if (!outcome.ok) {
+        const { code = 'invalidNumber', reason } = outcome;
+        if (code !== 'noCountry') return invalid(line, list.columns[position], code, reason, fields);
+        return readIn === null && country !== null
+          ? invalid(line, country.name, 'invalidCountry', country.problemOf(row), fields)
+          : invalid(line, list.columns[position], code, withCountryAdvice(reason, country), fields);
+      }
+      const foreign = limits.refusal('number', outcome.number);
+      if (foreign !== null)
+        return invalid(line, list.columns[position], 'notAllowed', foreign.reason, fields);
+      const missing = template?.missing(fields) ?? null;
+      if (missing !== null)
+        return invalid(line, missing, 'noValue', `is empty, but the message uses {{${missing}}}`, fields);
+      const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
+      if (bad !== undefined)
+        return invalid(line, list.columns[bad], 'invalidValue', unusable?.get(bad) ?? '', fields);
+      const reference = referenceOf(row);
+      const problem = referenceProblem(reference) ?? unusable?.get(referencePosition);
+      if (problem !== undefined)
+        return invalid(line, list.columns[referencePosition] ?? 'reference', 'invalidValue', problem, fields);
+      const length = hasDigests ? (template?.length(fields) ?? 0) : 0;
+      if (length > MAX_TEXT_LENGTH) {
+        const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
+        return { kind: 'invalid', line, column: null, code: 'row', reason, row: fields };
+      }
+      // A message without placeholders has been checked already.
+      const long =
+        hasDigests && template !== undefined ? refusedText(limits, () => template.render(fields)) : null;
+      if (long !== null)
+        return { kind: 'invalid', line, column: null, code: 'notAllowed', reason: long.reason, row: fields };
+      const { number, isNotMobile } = outcome;
+      const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
+      const earlier = seen.add(subscriberOf(number), line, digest, { keepsTexts });
+      if (earlier === null) {
+        const isNational = outcome.isNational === true;
+        countries.add({
+          line,
+          number,
+          isNational,
+          country: usedColumn === null ? country?.countryOf(row) : readIn,
+        });
+        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile };
+      }
+      const { line: firstLine, isSameText } = earlier;
+      if (!isSameText) counts.differentTexts += 1;
+      return isSameText || !keepsTexts
+        ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
+        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
+    };
+    /** What names an invalid row. */
+    const nameOf = (row: Row, code: InvalidCode): Pick<Invalid, 'rowNumber' | 'number' | 'reference'> => {
+      const { fields, fault, unusable } = row;
+      const cell = fields[position] ?? '';
+      const outcome = NUMBER_CODES.has(code) ? null : readNumber(cell, usedColumn?.countryOf(row));
+      const reference = referenceOf(row);
+      // The fields of a row that cannot be read may be shifted, and another one would pass for the reference.
+      const isShifted = fault !== null && referencePosition !== -1;
+      const isUsable =
+        !isShifted && referenceProblem(reference) === undefined && !unusable?.has(referencePosition);
+      return {
+        rowNumber: row.row,
+        number: outcome?.ok ? outcome.number : cell.trim().slice(0, MAX_INVALID_NUMBER),
+        reference: isUsable ? reference : '',
+      };
+    };
+    const spanned = spannedRows(readMobile, position);
+    const check = (row: Row): CheckedRow => {
+      spanned.add(row);
+      const checked = checkRow(row);
+      counts[checked.kind] += 1;
+      if (checked.kind !== 'invalid') return checked;
+      const { line, column, code, reason, row: values } = checked;
+      const { rowNumber, number, reference } = nameOf(row, code);
+      return { kind: 'invalid', line, column, code, reason, row: values, rowNumber, number, reference };
+    };
+    return {
+      columns: list.columns,
+      numberColumn: list.columns[position] ?? '',
+      countryColumn: usedColumn?.name ?? null,
+      unusedCountryColumn: country === usedColumn ? null : (country?.name ?? null),
+      countries,
+      warnings: () => [...spanned.warnings(), ...countries.warnings()],
+      batches: mapRows(rows, list.batches, check, () => list.close()),
+      counts: () => ({
+        rows: counts.recipient + counts.duplicate + counts.invalid,
+        recipientCount: counts.recipient,
+        duplicates: counts.duplicate,
+        invalid: counts.invalid,
+        differentTexts: counts.differentTexts,
+      }),
+      bytes: () => seen.bytes,
+      has: (number) => seen.has(number),
+    };
+  } catch (error) {
+    list.close();
+    throw error;
+  }
+}
+
+function invalid(
+  line: number,
+  column: string | undefined,
+  code: InvalidCode,
+  reason: string,
+  row: readonly string[],
+): Problem {
+  return { kind: 'invalid', line, column: column ?? null, code, reason, row };
+}

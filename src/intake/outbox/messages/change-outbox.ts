@@ -1,0 +1,117 @@
+import { exactDuration } from '../../../base/duration.js';
+import { InputError } from '../../../campaign/errors/errors.js';
+import { windowParts } from '../../../campaign/estimate/window.js';
+import type { Limits } from '../../../campaign/limits/check-limits.js';
+import { placeholdersOf } from '../../../campaign/text/template.js';
+import type { OutboxInput } from '../definition/define-outbox.js';
+import { contentReader, type MessageContent } from '../definition/message-content.js';
+import { differencesOf, type OutboxDefinition, type OutboxSettings } from '../definition/settings.js';
+import { MAX_REVISION, packMessage, type WaitingMessage } from '../definition/stored-message.js';
+import { usedColumns } from '../definition/used-columns.js';
+
+/*
+ * What a change of the settings of an outbox means for the messages that wait in it.
+ *
+ *   put under revision 3 ──► checked by revision 3 ──► planned in a wave of revision 3
+ *                       change to revision 4: nothing more is planned in that wave, and what it has planned returns
+ *                            └──► checked again, and rewritten, by revision 4 ──► planned in a wave of revision 4
+ *
+ * Messages need no second check if the new text uses only values that the earlier one used, and the times stay.
+ */
+
+/** The settings after a change, with what differs; null if nothing does. `fill`: values of messages that lack them. */
+export function changedSettings(
+  stored: OutboxSettings,
+  wanted: OutboxDefinition,
+  fill: Readonly<Record<string, string>> = {},
+): { readonly settings: OutboxSettings; readonly changed: readonly string[] } | null {
+  const changed = differencesOf(stored, wanted);
+  if (changed.length === 0) return null;
+  const revision = stored.revision + 1;
+  if (revision > MAX_REVISION)
+    throw new InputError(`the outbox was changed ${MAX_REVISION} times; create one with another name`);
+  const isTimed = changed.includes('sendRule') || changed.includes('zone');
+  const known = placeholderNames(stored.message);
+  const isRead = isTimed || placeholderNames(wanted.message).some((name) => !known.includes(name));
+  return {
+    changed,
+    settings: {
+      ...wanted,
+      columns: [...new Set([...stored.columns, ...usedColumns(wanted)])],
+      revision,
+      since: isRead ? revision : stored.since,
+      timedSince: isTimed ? revision : stored.timedSince,
+      ...(isRead ? { fill: { ...fill } } : stored.fill === undefined ? {} : { fill: stored.fill }),
+      created: stored.created,
+      createdBy: stored.createdBy,
+    },
+  };
+}
+
+function placeholderNames(message: string): readonly string[] {
+  const placeholders = placeholdersOf(message);
+  return placeholders.ok ? placeholders.names : [];
+}
+
+/** The settings as a request gave them. */
+export function definitionOf(settings: OutboxSettings): OutboxDefinition {
+  const {
+    columns: _,
+    revision: __,
+    since: ___,
+    timedSince: ____,
+    fill,
+    created,
+    createdBy,
+    ...own
+  } = settings;
+  return own;
+}
+
+/** The input with which an outbox would be created with these settings. */
+export function inputOf(name: string, lane: string, settings: OutboxSettings): OutboxInput {
+  const { window: rule, lateMs, ...fields } = definitionOf(settings);
+  const others = { ...fields, late: exactDuration(lateMs) };
+  if (rule === undefined) return { ...others, name, lane };
+  const { hours, except } = windowParts(rule);
+  return { ...others, name, lane, window: { hours, except } };
+}
+
+/** Reads messages that wait by settings that may be later than those by which they were put. */
+export function waitingReader(
+  settings: OutboxSettings,
+  windows: readonly string[],
+): (message: WaitingMessage, now: number, limits?: Limits) => MessageContent {
+  const readContent = contentReader(settings, windows);
+  const places = new Map(settings.columns.map((name, at) => [name, at]));
+  return (message, now, limits) => {
+    const { values, due } = message;
+    const valueIn = (member: string): string => {
+      if (member === 'sendAt') return keepsTime(settings, message) ? new Date(due * 1_000).toISOString() : '';
+      const value = values[places.get(member) ?? -1] ?? '';
+      return value.trim() === '' ? (settings.fill?.[member] ?? '') : value;
+    };
+    return readContent(valueIn, now, limits);
+  };
+}
+
+/** Whether the time of a message stays when the settings change. */
+const keepsTime = (
+  { timedSince }: Pick<OutboxSettings, 'timedSince'>,
+  { hasOwnTime, revision = 0 }: WaitingMessage,
+): boolean => hasOwnTime === true || revision >= timedSince;
+
+/** The message by these settings, to be stored; null if they do not allow it. `now`: ms. */
+export function rewritten(
+  settings: OutboxSettings,
+  message: WaitingMessage,
+  { values, dueAt, problems }: MessageContent,
+  now: number,
+): Buffer | null {
+  // One whose time is over lapses.
+  const refusal = problems.find(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
+  if (refusal !== undefined) return null;
+  const changed = dueAt === 0 ? Math.min(message.due, now / 1_000) : dueAt / 1_000;
+  const due = keepsTime(settings, message) ? message.due : Math.max(1, Math.ceil(changed));
+  return packMessage({ ...message, values, due, revision: settings.revision });
+}

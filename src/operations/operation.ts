@@ -160,7 +160,7 @@ interface Row<
   readonly input: Input;
   /** The member of the input that is the body of the request, as a whole. The others are in its address. */
   readonly body?: keyof z.output<Input> & string;
-  /** The member of the input that is a list of any length; its schema is a `longList`. */
+  /** The member of the input that is a list, for which JSON may have 1 MB. */
   readonly list?: keyof z.output<Input> & string;
   /** Outcomes that not every operation has. */
   readonly outcomes?: readonly ProblemCode[];
@@ -198,8 +198,6 @@ export interface Call<
   readonly isLong?: true;
   /** What `cursor` of the input and `nextCursor` of the output are positions of. Clients of the HTTP API see tokens instead. */
   readonly position?: PositionKind;
-  /** Whether it keeps the objects of its list. */
-  readonly keepsList?: true;
   /** Whether it is done after the response, whose status is 202. */
   readonly isLater?: true;
   /** The version of the output, for clients that have it already. */

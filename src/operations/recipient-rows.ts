@@ -90,20 +90,11 @@ export function* rowsOf(
   }
 }
 
-/** The same as a list, for what keeps it: at most this many and one more. Other work of the process runs in between. */
+/** The same as a list, for what keeps it: at most this many and one more. */
 export async function listOfRows(
-  recipients: Iterable<JsonRow>,
+  recipients: readonly JsonRow[],
   most: number,
 ): Promise<(JsonRow & { readonly to: string })[]> {
-  const rows: (JsonRow & { readonly to: string })[] = [];
-  let members = 0;
-  for (const row of rowsOf(recipients, await columnsOf(recipients))) {
-    rows.push(row);
-    if (rows.length > most) break;
-    members += 1 + Object.keys(row).length;
-    if (members < MEMBERS_PER_TICK) continue;
-    members = 0;
-    await nextTick();
-  }
-  return rows;
+  const kept = recipients.slice(0, most + 1);
+  return [...rowsOf(kept, await columnsOf(kept))];
 }

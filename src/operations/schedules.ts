@@ -6,7 +6,7 @@ import { type Access, byLanesOfKey, bySchedule } from './access.js';
 import { fieldsIn, membersOf } from './campaign-members.js';
 import { call, Existing, page } from './operation.js';
 import { listOfRows, recipient } from './recipient-rows.js';
-import { LANE_FLAG, laneName, longList, onlyOfLane, wholeNumber } from './schemas.js';
+import { LANE_FLAG, laneName, onlyOfLane, wholeNumber } from './schemas.js';
 
 const id = z.string().min(1).max(64);
 const lane = laneName
@@ -107,7 +107,9 @@ export const addSchedule = call({
         .string()
         .max(100)
         .describe('The IANA time zone of `cron` and `window`, such as `Europe/London`'),
-      recipients: longList(recipient)
+      recipients: z
+        .array(recipient)
+        .min(1)
         .optional()
         .describe(`The list, which is stored with the schedule: up to ${MAX_INLINE_RECIPIENTS} recipients`),
       provided: z
@@ -146,7 +148,6 @@ export const addSchedule = call({
       ],
     }),
   list: 'recipients',
-  keepsList: true,
   output: schedule,
   returns: 'The new schedule. `Location` is its address.',
   creates: {

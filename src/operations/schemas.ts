@@ -15,14 +15,6 @@ export const onlyOfLane = (things: string) => laneName.optional().describe(`Only
 /** Its flag. */
 export const LANE_FLAG = { short: '-l', value: 'name' } as const;
 
-/**
- * The schema of a list that may be long. What it accepts is an array, or over HTTP a list whose items are parsed each time that they are read:
- * read it in order, and keep no more of it than you need.
- */
-export const longList = <Item extends z.ZodType>(
-  item: Item,
-): z.ZodType<Iterable<z.output<Item>>, readonly z.input<Item>[]> => z.array(item).min(1);
-
 /** What the library returns, for operations that HTTP lacks: their output has no schema, because no client reads it. */
 export const ofLibrary = <Value>() => z.custom<Value>();
 

@@ -5,7 +5,7 @@ import { type FoundRecipient, foundRecipient } from '../campaign/views/recipient
 import { allLanes, byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
 import { COUNTRY_FLAG, country } from './campaign-members.js';
 import { call, page, rows } from './operation.js';
-import { count, LANE_FLAG, laneName, longList, onlyOfLane } from './schemas.js';
+import { count, LANE_FLAG, laneName, onlyOfLane } from './schemas.js';
 
 const lane = laneName
   .optional()
@@ -13,9 +13,10 @@ const lane = laneName
     'The lane of the list. Without it, the list for all lanes, or for a key that is limited to one lane, that of its lane.',
   );
 const numberList = z.strictObject({
-  numbers: longList(z.string().max(100)).describe(
-    'In any common spelling. If one of them is not a phone number, nothing is changed.',
-  ),
+  numbers: z
+    .array(z.string().max(100))
+    .min(1)
+    .describe('In any common spelling. If one of them is not a phone number, nothing is changed.'),
   country,
   lane,
   reason: z.string().max(200).optional().describe('Why, for the record of the operation'),

@@ -245,16 +245,13 @@ export const SECTIONS = {
         Addresses or networks of the proxies in front of the HTTP API, separated by commas, such as 10.0.0.0/8. Their
         X-Forwarded-For names the client, whose invalid API keys are limited. If not set, the client is the one that
         connects.`),
-    HTTP_MAX_JSON_MB: z.prefault(into('http.maxJsonBytes', megabytes(1, 100)), '10').describe(`
-        Largest JSON body with a list; without one, it is 100 kB. For longer lists, upload a CSV file, which is not kept in
-        memory.`),
     HTTP_MAX_UPLOAD_MB: z.prefault(into('http.maxUploadBytes', megabytes(1, 10_000)), '1000').describe(`
-        Largest CSV upload. A million rows with a name take about 30 megabytes.`),
+        Largest CSV or NDJSON upload. A million rows with a name take about 30 megabytes.`),
     HTTP_LIST_MEMORY_MB: z.prefault(into('http.listMemoryBytes', megabytes(64, 100_000)), '256').describe(`
         Memory for all lists that the process reads at the same time: 32 MB that the garbage collector has not freed yet,
-        17 to 35 bytes per row of a CSV or NDJSON upload, and four times the length of JSON. Besides those 32 MB, one list
-        may take three eighths of it, and those of one API key half. Further lists wait up to 30 seconds, and then get a
-        503 response.`),
+        17 to 35 bytes per row of a CSV or NDJSON upload, and 30 times the length of JSON. Besides those 32 MB, one list may
+        take three eighths of it, and those of one API key half. Further lists wait up to 30 seconds, and then get a 503
+        response.`),
   },
   Monitoring: {
     METRICS_HOST: z.prefault(formats.host, '127.0.0.1').describe(`

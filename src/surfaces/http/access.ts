@@ -31,10 +31,8 @@ declare module 'fastify' {
     acceptsLines?: boolean;
     /** The bucket of the rate limit; default: `requests`. */
     limit?: RateLimit;
-    /** The member of a JSON body that is a list of any length. All other JSON is short. */
+    /** The member of a JSON body that is a list, for which it may have 1 MB. All other JSON is shorter. */
     list?: string;
-    /** Whether the route keeps the objects of that list. */
-    keepsList?: boolean;
     /** What the request costs; default: a token. Few such requests of a key run at the same time. */
     cost?: RouteCost;
     /** Whether the request or the response is a list, which is refused when the key has used up its bytes. */

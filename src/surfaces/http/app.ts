@@ -17,7 +17,7 @@ import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from
 import { consolePage } from './console.js';
 import { docs } from './docs.js';
 import { errorToProblem } from './error-to-problem.js';
-import { MAX_JSON_BYTES } from './json-limits.js';
+import { MAX_PLAIN_BYTES } from './json-limits.js';
 import { listMemory } from './list-memory.js';
 import { collectOpenApi } from './openapi.js';
 import { health, measureRequests } from './operation.js';
@@ -85,12 +85,7 @@ function createApp(options: HttpOptions): HttpApp {
   const stallTimeoutMs = stallTimeoutOf(options);
   const closeGraceMs = durationOption('closeGrace', options.closeGrace, CLOSE_GRACE_MS);
   const sendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = errorToProblem(
-      error,
-      () => bodyTooLarge(request, config.http.maxJsonBytes),
-      acceptedBody(request),
-      request.apiKey,
-    );
+    const problem = errorToProblem(error, () => bodyTooLarge(request), acceptedBody(request), request.apiKey);
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
       const route = routeOptions.url ?? 'none';
@@ -115,7 +110,7 @@ function createApp(options: HttpOptions): HttpApp {
   };
   const app = Fastify({
     logger: false,
-    bodyLimit: MAX_JSON_BYTES,
+    bodyLimit: MAX_PLAIN_BYTES,
     onProtoPoisoning: 'error',
     onConstructorPoisoning: 'error',
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -135,7 +130,6 @@ function createApp(options: HttpOptions): HttpApp {
   app.setSerializerCompiler(serializerCompiler);
   app.removeContentTypeParser('text/plain');
   parseJsonBodies(app);
-  app.decorateRequest('reserve', null);
   app.setErrorHandler(sendProblem);
   const methodsOf = collectMethods(app);
   /** The response to a request without a route. */
@@ -196,11 +190,9 @@ function createApp(options: HttpOptions): HttpApp {
         v1.addHook('onRoute', (route) => {
           route.schema = { querystring: z.strictObject({}), ...route.schema };
         });
-        allowLists(v1, config.http.maxJsonBytes);
+        allowLists(v1);
         v1.addHook('onRequest', rejectCompressed);
-        v1.addHook('preParsing', (request, reply) =>
-          reserveForJson(request, reply, memory, config.http.maxJsonBytes),
-        );
+        v1.addHook('preParsing', (request, reply) => reserveForJson(request, reply, memory));
         await acceptUploads(v1);
         for (const routes of KEYED_ROUTES) routes(withZod(v1), options, memory);
       },

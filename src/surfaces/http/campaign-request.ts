@@ -9,7 +9,6 @@ import { type CampaignInput, checkCampaign, localZone, startOf } from '../../int
 import { laneMeant } from '../../operations/access.js';
 import { fieldsIn, membersOf, shapeOf } from '../../operations/campaign-members.js';
 import { columnsOf, recipient, rowsOf } from '../../operations/recipient-rows.js';
-import { longList } from '../../operations/schemas.js';
 import { callerOf } from './access.js';
 import { abortOnClose } from './connections.js';
 import { noSuchLane, schemaItems } from './error-to-problem.js';
@@ -41,7 +40,7 @@ const expected = z
 /** A campaign with its recipients: `application/json`. */
 export const campaignRequest = z
   .strictObject({
-    recipients: longList(recipient).optional().describe('Required, unless there is `toResultsOf`'),
+    recipients: z.array(recipient).min(1).optional().describe('Required, unless there is `toResultsOf`'),
     ...details,
     expect: expected,
   })

@@ -32,10 +32,17 @@ function outcomesOf({ access, input, outcomes = [] }: Operation): readonly Probl
 
 const PAGES = 'A page may be short or empty before the last one: continue until `nextCursor` is null.';
 
-function descriptionOf({ kind, description, httpNote }: Operation): { description?: string } {
+function descriptionOf(operation: Operation): { description?: string } {
+  const { kind, description, httpNote } = operation;
   const pages = kind === 'page' ? PAGES : undefined;
-  const sentences = [description, pages, httpNote].filter((each) => each !== undefined);
+  const sentences = [description, pages, httpNote, jsonLimit(operation)].filter((each) => each !== undefined);
   return sentences.length === 0 ? {} : { description: sentences.join(' ') };
+}
+
+function jsonLimit(operation: Operation): string | undefined {
+  if (operation.kind === 'upload')
+    return operation.isForm ? undefined : 'JSON may have 1 MB; send a longer list as CSV in a form.';
+  return operation.list === undefined ? undefined : 'JSON may have 1 MB; send a longer list in parts.';
 }
 
 /** What the hooks of a route need to know about its operation. */
@@ -51,7 +58,7 @@ export function configOf(operation: Operation): RouteOptions['config'] {
     ...(list !== undefined && { list }),
     ...(kind === 'upload' && { acceptsUpload: true, list: 'recipients' }),
     ...(kind === 'upload' && operation.isForm && { showsForm: true }),
-    ...(list !== undefined && { list, keepsList: true }),
+    ...(list !== undefined && { list }),
     ...(kind === 'rows' && operation.body !== undefined && { acceptsLines: true }),
     ...(isLong && { transfersList: true }),
     ...((kind === 'call' || kind === 'rows') && operation.version && { hasEtag: true }),

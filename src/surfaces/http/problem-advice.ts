@@ -40,7 +40,7 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
     'It has the same list, text, and sender; `campaign` names it. If you retried because a response was lost, it is the campaign that you wanted. Send an `Idempotency-Key` to make retries safe. To send the messages once more, set `again`.',
   gone: 'They were removed with their campaigns, or Redis has lost the data that the cursor belongs to; `detail` says which. Read from the beginning, without `cursor`: results that you have seen are repeated.',
   tooLarge:
-    'A body without a list exceeds 100 kB, JSON with one exceeds HTTP_MAX_JSON_MB, a JSON array of messages exceeds 1 MB, or the list exceeds HTTP_MAX_UPLOAD_MB or takes too much of HTTP_LIST_MEMORY_MB. Nothing was stored. Upload a long list as CSV in a form, and messages as NDJSON or CSV, or split the list.',
+    'A body without a list exceeds 100 kB, JSON with a list exceeds 1 MB, or a list exceeds HTTP_MAX_UPLOAD_MB or takes too much of HTTP_LIST_MEMORY_MB. Nothing was stored. Upload a long list as CSV in a form, and messages as NDJSON or CSV, which are read as they arrive, or send the list in parts.',
   unsupported:
     'Send JSON with `Content-Type: application/json`. To create or preview a campaign you can also send `multipart/form-data`. Compressed bodies are not supported. Some clients, such as curl, send another content type by default.',
   expectation: 'The only value that the server accepts is `100-continue`. Leave the header out.',

@@ -1,19 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
+import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { apiKeyOf } from './access.js';
 import { abortOnClose, onClose } from './connections.js';
-import { type JsonSize, MAX_ARRAY_BYTES, MAX_JSON_BYTES, measureJson, tooLong } from './json-limits.js';
-import { parseInSlices } from './json-slices.js';
+import {
+  MAX_JSON_BYTES,
+  MAX_PLAIN_BYTES,
+  requireFewMembers,
+  requireParsable,
+  tooLong,
+} from './json-limits.js';
 import type { ListMemory } from './list-memory.js';
 import { Problem } from './problem.js';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Resizes the memory that is reserved for a list in JSON; null if nothing is. */
-    reserve: ((bytes: number) => Promise<void>) | null;
-  }
-}
 
 /** What a route accepts as its body: `upload` is JSON or a form with a list, `lines` a list that is read from the connection. */
 export type BodyFormat = 'none' | 'json' | 'upload' | 'lines';
@@ -39,29 +38,29 @@ export function expectedBody(accepted: BodyFormat): string {
 }
 
 /** The response to JSON that exceeds the limit of the requested route. */
-export function bodyTooLarge(request: FastifyRequest, maxJsonBytes: number): Problem {
+export function bodyTooLarge(request: FastifyRequest): Problem {
   const { list, isSecret } = request.routeOptions.config ?? {};
   if (isSecret === true) return new Problem('tooLarge', 'The notification is too large.');
-  if (acceptedBody(request) === 'lines')
-    return new Problem(
-      'tooLarge',
-      `The limit for a JSON array is ${MAX_ARRAY_BYTES / 1_000_000} MB. Send a longer list as NDJSON (\`application/x-ndjson\`) or CSV (\`text/csv\`).`,
-    );
-  if (list === undefined) return tooLong(undefined);
-  const limit = `The limit for JSON with a list is ${maxJsonBytes / 1_000_000} MB (HTTP_MAX_JSON_MB).`;
+  const accepted = acceptedBody(request);
+  if (list === undefined && accepted !== 'lines') return tooLong();
+  const longer = LONGER[accepted] ?? 'in parts';
   return new Problem(
     'tooLarge',
-    acceptedBody(request) === 'upload'
-      ? `${limit} Send a longer list as CSV in a form (\`multipart/form-data\`).`
-      : limit,
+    `The limit for JSON is ${MAX_JSON_BYTES / 1_000_000} MB. Send a longer list ${longer}.`,
   );
 }
 
+/** How a list is sent that is too long for JSON, where a route takes it in another form. */
+const LONGER: { readonly [Format in BodyFormat]?: string } = {
+  upload: 'as CSV in a form (`multipart/form-data`)',
+  lines: 'as NDJSON (`application/x-ndjson`) or CSV (`text/csv`)',
+};
+
 /** Allows long bodies on the routes that take a list. */
-export function allowLists(scope: FastifyInstance, maxJsonBytes: number): void {
+export function allowLists(scope: FastifyInstance): void {
   scope.addHook('onRoute', (route) => {
-    if (route.config?.list !== undefined) route.bodyLimit = maxJsonBytes;
-    if (route.config?.acceptsLines === true) route.bodyLimit = MAX_ARRAY_BYTES;
+    const { list, acceptsLines } = route.config ?? {};
+    if (list !== undefined || acceptsLines === true) route.bodyLimit = MAX_JSON_BYTES;
   });
 }
 
@@ -79,21 +78,19 @@ export function parseJsonBodies(app: FastifyInstance): void {
       if (bytes.length === 0) return null;
       if (!isUtf8(bytes)) throw new Problem('badInput', 'The body is not UTF-8. Encode JSON as UTF-8.');
       if (acceptedBody(request) === 'lines') return Readable.from([bytes]);
-      const { list, keepsList = false } = request.routeOptions.config;
-      const size = await measureJson(bytes, list);
-      request.rowsSent += size.items;
-      await request.reserve?.(parsedBytes(bytes.length, size, keepsList));
-      const parsed = (text: string): unknown => {
-        let value: unknown;
-        parse(request, text, (error: Error | null, result?: unknown) => {
-          if (error !== null) throw notJson();
-          value = result;
-        });
-        return value;
-      };
-      const value = await parseInSlices(bytes, parsed, { maxParsedBytes: MAX_JSON_BYTES }).catch(() => {
-        throw notJson();
+      const { list } = request.routeOptions.config;
+      requireParsable(bytes);
+      let value: unknown;
+      parse(request, bytes.toString(), (error: Error | null, result?: unknown) => {
+        if (error !== null) throw notJson();
+        value = result;
       });
+      // Each step takes up to a few tens of milliseconds: other work of the process runs in between.
+      if (bytes.length > MAX_PLAIN_BYTES) await nextTick();
+      requireFewMembers(value, list);
+      if (bytes.length > MAX_PLAIN_BYTES) await nextTick();
+      const items: unknown = list === undefined ? undefined : Object(value)[list];
+      if (Array.isArray(items)) request.rowsSent += items.length;
       if (acceptedBody(request) === 'none' && !isEmpty(value)) throw new Problem('badInput', EXPECTED.none);
       return value;
     },
@@ -106,41 +103,20 @@ const notJson = (): Problem =>
     'The body is not valid JSON, or has a member `__proto__` or `constructor.prototype`.',
   );
 
-const BYTES_PER_JSON_BYTE = 4;
-const BYTES_PER_ITEM = 70;
-const BYTES_PER_MEMBER = 32;
-const BYTES_PER_SHAPE = 400;
-const BYTES_PER_SHAPE_MEMBER = 300;
+/** What a byte of JSON takes at most: as text, as objects, and while its rows are checked and stored. */
+export const MEMORY_PER_BYTE = 30;
 
-/**
- * What JSON with a list takes: its text, twice while it arrives, what finds repeated numbers, and what V8 keeps of each new combination of
- * member names. `keepsList`: the objects of the list are kept as well.
- */
-export function parsedBytes(length: number, size: JsonSize, keepsList: boolean): number {
-  const { items, members, shapes, shapeMembers } = size;
-  const kept = keepsList ? items * BYTES_PER_ITEM + members * BYTES_PER_MEMBER : 0;
-  return (
-    length * BYTES_PER_JSON_BYTE + kept + shapes * BYTES_PER_SHAPE + shapeMembers * BYTES_PER_SHAPE_MEMBER
-  );
-}
-
-/**
- * Waits for memory before it reads a long JSON body, and reserves it until the response is sent: what the text takes now, and the rest when its
- * members have been counted. Other lists reserve memory as they are read.
- */
+/** Waits for memory before it reads a long JSON body, and reserves it until the response is sent. Other lists reserve memory as they are read. */
 export async function reserveForJson(
   request: FastifyRequest,
   reply: FastifyReply,
   memory: ListMemory,
-  maxJsonBytes: number,
 ): Promise<void> {
   const { headers, routeOptions } = request;
   const isJson = /^application\/json\b/i.test(headers['content-type'] ?? '');
   if (routeOptions.config.list === undefined || !isJson) return;
-  const bytes = Math.min(Number(headers['content-length'] ?? maxJsonBytes), maxJsonBytes);
-  if (bytes <= MAX_JSON_BYTES) return;
-  request.reserve = reservation(request, reply, memory);
-  await request.reserve(bytes * BYTES_PER_JSON_BYTE);
+  const bytes = Math.min(Number(headers['content-length'] ?? MAX_JSON_BYTES), MAX_JSON_BYTES);
+  if (bytes > MAX_PLAIN_BYTES) await reservation(request, reply, memory)(bytes * MEMORY_PER_BYTE);
 }
 
 /** Opens the share of the memory for the list of a request, until its response is sent. The returned function resizes it. */

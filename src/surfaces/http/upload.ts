@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import multipart, { type MultipartFile } from '@fastify/multipart';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { CsvStream } from '../../intake/import/campaign-input.js';
-import { MAX_JSON_BYTES, measureJson } from './json-limits.js';
+import { MAX_PLAIN_BYTES, requireFewMembers, requireParsable } from './json-limits.js';
 import { invalidMember, Problem } from './problem.js';
 import { acceptedBody, expectedBody } from './request-body.js';
 
@@ -125,8 +125,8 @@ async function readJson(part: MultipartFile['file']): Promise<unknown> {
     for await (const chunk of part) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length > MAX_JSON_BYTES) {
-        throw invalidMember('campaign', `It is longer than ${MAX_JSON_BYTES} bytes`);
+      if (length > MAX_PLAIN_BYTES) {
+        throw invalidMember('campaign', `It is longer than ${MAX_PLAIN_BYTES} bytes`);
       }
     }
   } catch (error) {
@@ -135,9 +135,11 @@ async function readJson(part: MultipartFile['file']): Promise<unknown> {
   const bytes = Buffer.concat(chunks);
   if (!isUtf8(bytes)) throw invalidMember('campaign', 'It is not UTF-8. Encode JSON as UTF-8');
   try {
+    requireParsable(bytes);
     // Unlike `toString`, this removes a byte order mark.
-    await measureJson(bytes);
-    return JSON.parse(new TextDecoder().decode(bytes));
+    const campaign: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    requireFewMembers(campaign);
+    return campaign;
   } catch (error) {
     if (error instanceof Problem)
       throw invalidMember('campaign', 'It has too many members, or is nested too deeply');

@@ -2,15 +2,14 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import type { FastifySchemaCompiler } from 'fastify';
 import { z } from 'zod';
 import { plainMessage } from '../../campaign/fields/input.js';
-import { JsonList } from './json-slices.js';
 
 /** A validation error takes a hundred times the memory of the value that it is about. */
 const VALUES_AT_A_TIME = 1_000;
 
 /**
  * Validates each part of a request by the schema of its route. It validates the list of a body, which is the only long one, piece by piece and
- * stops at the first piece with an error: a million invalid items must not fill the memory with a million errors. Other work of the
- * process runs between the pieces. The items of a {@link JsonList} are validated and then forgotten, so their schema must not transform them.
+ * stops at the first piece with an error: many invalid items must not fill the memory with as many errors. Other work of the process runs
+ * between the pieces.
  */
 export const validateByZod: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
   const validate = (part: unknown): { value: unknown } | { error: Error } => {
@@ -34,41 +33,28 @@ export const validateByZod: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPa
 async function validateInPieces(
   schema: z.ZodType,
   body: object,
-  [name, list]: readonly [string, unknown[] | JsonList],
+  [name, list]: readonly [string, unknown[]],
 ): Promise<void> {
   let whole: object = {};
-  let from = 0;
-  for (const items of piecesOf(list)) {
-    const { data, error } = schema.safeParse({ ...body, [name]: items }, { error: plainMessage });
+  for (let from = 0; from < list.length; ) {
+    const to = endOfPiece(list, from);
+    const piece = { ...body, [name]: list.slice(from, to) };
+    const { data, error } = schema.safeParse(piece, { error: plainMessage });
     if (error !== undefined) throw shifted(error, name, from);
     whole = Object(data);
     const parsed: unknown = Object.getOwnPropertyDescriptor(whole, name)?.value;
-    if (Array.isArray(list) && Array.isArray(parsed))
-      for (const [at, item] of parsed.entries()) list[from + at] = item;
-    from += items.length;
+    if (Array.isArray(parsed)) for (const [at, item] of parsed.entries()) list[from + at] = item;
+    from = to;
     await nextTick();
   }
   Object.assign(body, whole, { [name]: list });
 }
 
-/** The items of a list, in pieces that are validated together; at least one piece. */
-function* piecesOf(list: readonly unknown[] | JsonList): Generator<readonly unknown[]> {
-  const slices = list instanceof JsonList ? list.slices() : [list];
-  for (const items of slices) {
-    let from = 0;
-    do {
-      const to = endOfPiece(items, from);
-      yield items.slice(from, to);
-      from = to;
-    } while (from < items.length);
-  }
-}
-
 /** The list of a body whose items have too many values to validate them together; no other list is long. */
-function longListOf(body: unknown): readonly [string, unknown[] | JsonList] | undefined {
+function longListOf(body: unknown): readonly [string, unknown[]] | undefined {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return undefined;
   return Object.entries(body).find(
-    ([, items]) => items instanceof JsonList || (Array.isArray(items) && endOfPiece(items, 0) < items.length),
+    ([, items]) => Array.isArray(items) && endOfPiece(items, 0) < items.length,
   );
 }
 

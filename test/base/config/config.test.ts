@@ -112,7 +112,6 @@ describe('The configuration of a single lane', () => {
         bytesPerMinute: 1_000_000_000,
         consoleUrl: undefined,
         trustedProxies: undefined,
-        maxJsonBytes: 10_000_000,
         maxUploadBytes: 1_000_000_000,
         listMemoryBytes: 256_000_000,
       },

@@ -97,7 +97,7 @@ test('A member that objects inherit, such as toString, does not count as a colum
 });
 
 test('Rows with many different members have at most 200 columns', async () => {
-  const recipients = Array.from({ length: 3_000 }, (_, at) => ({ to: '+447700900123', [`c${at}`]: at }));
+  const recipients = Array.from({ length: 900 }, (_, at) => ({ to: '+447700900123', [`c${at}`]: at }));
   const { json } = await call('POST', '/v1/preview', { body: { recipients, message: 'Hi' } });
   expect((json as { columns: string[] }).columns).toHaveLength(200);
 });
@@ -148,12 +148,12 @@ test('A command without a body may have a content type, an empty object, or null
   }
 });
 
-test('A million validation errors do not fill the memory', async () => {
-  const body = { recipients: Array.from({ length: 1_000_000 }, () => 0), message: 'Hi', also: [0] };
+test('Half a million validation errors do not fill the memory', async () => {
+  const body = { recipients: Array.from({ length: 499_000 }, () => 0), message: 'Hi', also: [0] };
   const before = process.resourceUsage().maxRSS;
   const { status, json } = await call('POST', '/v1/preview', { body });
   expect([status, (json as { errors: unknown[] }).errors.length]).toEqual([400, 20]);
-  expect((process.resourceUsage().maxRSS - before) / 1024).toBeLessThan(400);
+  expect((process.resourceUsage().maxRSS - before) / 1024).toBeLessThan(200);
 });
 
 test('Pages list every campaign once, newest first', async () => {

@@ -7,7 +7,6 @@ import { SECRETS } from './malformed.js';
 
 const { call, key, log, origin } = await scene('http-fuzz').api({
   HTTP_REQUESTS_PER_MINUTE: '1000000',
-  HTTP_MAX_JSON_MB: '1',
   PRICE_PER_SEGMENT: '0.042 EUR',
 });
 

@@ -505,7 +505,7 @@ test('A JSON array of messages may have 1 MB, and the error for a longer one say
   expect(await put(14_000)).toMatchObject({
     status: 413,
     json: {
-      detail: expect.stringContaining('The limit for a JSON array is 1 MB. Send a longer list as NDJSON'),
+      detail: expect.stringContaining('The limit for JSON is 1 MB. Send a longer list as NDJSON'),
     },
   });
 });

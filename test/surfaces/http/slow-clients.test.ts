@@ -42,7 +42,7 @@ test('A body that arrives too slowly gets a 408, and its connection is closed', 
   const server = await api({}, { bodyRate: { minBytesPerSecond: 1_000, period: '10s' } });
   const own = await server.key();
   const time = virtualTime();
-  const { socket, answer } = await begin(server, jsonOf('/v1/preview', own, 5_000_000), '{"message":');
+  const { socket, answer } = await begin(server, jsonOf('/v1/preview', own, 900_000), '{"message":');
   await time.isMeasured();
   socket.write(' '.repeat(9_000));
   time.pass(10_000);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { LaneId } from '../../base/redis/keys.js';
+import { WEBHOOK_EVENTS, type WebhookEventType } from '../../campaign/views/webhook-events.js';
 import { type Place, type Position, RESULT_LISTS, rowsOf } from '../results-log.js';
 
 /*
@@ -13,17 +14,12 @@ import { type Place, type Position, RESULT_LISTS, rowsOf } from '../results-log.
 const entry = z.tuple([z.number(), z.enum(RESULT_LISTS), z.number(), z.number()]);
 type Entry = z.output<typeof entry>;
 
-/** What a delivery says. */
-export const EVENT_TYPES = [
-  'recipients.settled',
-  'campaign.state',
-  'lane.stopped',
-  'inbound.received',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+/** What a delivery says. A test is posted at once. */
+export type EventType = Exclude<WebhookEventType, 'webhook.test'>;
+const isDelivered = (type: WebhookEventType): type is EventType => type !== 'webhook.test';
 
 const stored = z.object({
-  type: z.enum(EVENT_TYPES),
+  type: z.enum([...WEBHOOK_EVENTS.keys()].filter(isDelivered)),
   lane: z.string(),
   /** What it names in the log of results. */
   entries: z.array(entry),

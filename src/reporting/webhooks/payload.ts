@@ -2,6 +2,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { returnedOf } from '../../campaign/fields/field-sets.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
+import type { WebhookData } from '../../campaign/views/webhook-events.js';
 import { inboundView } from '../../engine/inbound/inbound-service.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { parseClosed } from '../../engine/lane/closed.js';
@@ -11,19 +12,22 @@ import { readMeta } from '../../engine/store/campaign-meta.js';
 import { readState } from '../../engine/store/campaigns.js';
 import { campaignIdIn } from '../results-log.js';
 import type { ReadResults } from '../results-reader.js';
-import { type Delivery, placesOf } from './delivery.js';
+import { type Delivery, type EventType, placesOf } from './delivery.js';
 
 /** What a delivery says now. */
 export interface Payload {
   /** Null if there is nothing to say any more. */
-  readonly data: object | null;
+  readonly data: WebhookData<EventType> | null;
   readonly resultCount: number;
   /** Results that were removed at the end of their retention. */
   readonly removedCount: number;
 }
 
 const NOTHING: Payload = { data: null, resultCount: 0, removedCount: 0 };
-const only = (data: object): Payload => ({ ...NOTHING, data });
+const only = <Type extends EventType>(_type: Type, data: WebhookData<Type>): Payload => ({
+  ...NOTHING,
+  data,
+});
 
 /** What {@link payloadReader} needs. */
 export interface PayloadDeps {
@@ -41,7 +45,7 @@ export function payloadReader({ redis, keys, finder, read }: PayloadDeps) {
     const reading = Promise.all([readMeta(redis, keys, lane, id), readState(redis, keys, lane, id)]);
     const [meta, state] = (await orNull(reading)) ?? [null, null];
     if (meta === null || state === null) return NOTHING;
-    return only({
+    return only('campaign.state', {
       campaign: id,
       name: meta.name,
       lane: await finder.nameOf(lane),
@@ -68,11 +72,13 @@ export function payloadReader({ redis, keys, finder, read }: PayloadDeps) {
         const [closed, epoch] = await redis.hmget(keys.lane(lane, 'lane'), 'closed', 'epoch');
         const { stopped } = parseClosed(closed);
         if (stopped === undefined || epoch !== ref) return NOTHING;
-        return only({ lane: await finder.nameOf(lane), state: 'stopped', reason: stopped.why });
+        return only(type, { lane: await finder.nameOf(lane), state: 'stopped', reason: stopped.why });
       }
       case 'inbound.received': {
         const [message] = await inboundStore(redis, keys, lane).before(ref, 1, true);
-        return message?.position === ref ? only(inboundView(await finder.nameOf(lane), message)) : NOTHING;
+        return message?.position === ref
+          ? only(type, inboundView(await finder.nameOf(lane), message))
+          : NOTHING;
       }
       default:
         return type satisfies never;

@@ -6,6 +6,7 @@ import type { z } from 'zod';
 import { version } from '../../base/version.js';
 import { MISSING } from '../../campaign/fields/input.js';
 import { campaignDetails, campaignRequest } from './campaign-request.js';
+import { webhooksOf } from './openapi-webhooks.js';
 import { itemOf, PROBLEMS, problemBody } from './problem.js';
 import { problemResponses } from './routes.js';
 
@@ -18,6 +19,7 @@ const TAGS = {
   Schedules: 'Repeat a campaign at the times of a cron expression, in a time zone.',
   Outboxes: 'Send single messages over time, such as reminders, and change or cancel them by ids of yours.',
   Events: 'Follow what happens, live, as server-sent events.',
+  Webhooks: 'Let Volley post what happens to an address of yours.',
   Lanes:
     'Show, hold, resume, and rename lanes: the traffic of one API key or account of the messaging service.',
   Numbers: 'Find a number in all campaigns, and suppress numbers that must not receive messages.',
@@ -122,7 +124,7 @@ export function collectOpenApi(app: FastifyInstance): void {
           spellHeaders(operation as Operation);
         }
       }
-      return withoutUnusedSchemas(document);
+      return withoutUnusedSchemas({ ...document, webhooks: webhooksOf() });
     },
   });
 }

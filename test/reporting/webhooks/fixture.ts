@@ -2,11 +2,14 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
+import { z } from 'zod';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import type { KeyLife } from '../../../src/campaign/states/api-key.js';
 import type { Operator } from '../../../src/campaign/states/audit.js';
 import type { RecipientResult } from '../../../src/campaign/views/recipient-views.js';
+import { WEBHOOK_EVENTS } from '../../../src/campaign/views/webhook-events.js';
 import type { WebhookWithSecret } from '../../../src/campaign/views/webhook-views.js';
 import { resultsLogs } from '../../../src/reporting/results-log.js';
 import { resultsReader } from '../../../src/reporting/results-reader.js';
@@ -19,6 +22,18 @@ import { webhookService } from '../../../src/reporting/webhooks/webhooks.js';
 import { createSeal } from '../../../src/service/auth/seal.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { resultsFixture } from '../results-fixture.js';
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+const schemas = new Map<string, ValidateFunction>(
+  [...WEBHOOK_EVENTS].map(([type, event]) => [type, ajv.compile(z.toJSONSchema(event))]),
+);
+
+/** How an event differs from its schema, which names every member; null if it does not. */
+function undocumented(event: { readonly type: string }): string | null {
+  const matches = schemas.get(event.type);
+  if (matches === undefined) return 'there is none';
+  return matches(event) ? null : ajv.errorsText(matches.errors);
+}
 
 /** A request that a receiver got. */
 export interface Received {
@@ -63,6 +78,8 @@ export async function startReceiver() {
     });
     if (!isSigned) problems.push(`a request is not signed: ${headers['webhook-id']}`);
     const parsed = JSON.parse(body);
+    const difference = undocumented(parsed);
+    if (difference !== null) problems.push(`${parsed.type} is not as its schema says: ${difference}`);
     const event = { ...parsed, data: { results: [], ...parsed.data } };
     const one: Received = { id: headers['webhook-id'] ?? '', body, headers, event };
     const list = event.type === 'recipients.settled' ? received : others;

@@ -1,4 +1,5 @@
-import { Cluster, type ClusterNode, type Command } from 'ioredis';
+import { Cluster, type ClusterNode, type Command, type Redis } from 'ioredis';
+import { endSilent } from './silence.js';
 
 type Options = NonNullable<ConstructorParameters<typeof Cluster<'legacy'>>[1]>;
 
@@ -14,11 +15,13 @@ const CONNECT_AGAIN_AFTER_MS = 100;
  * attempt follows.
  */
 export class ReconnectingCluster extends Cluster {
-  constructor(nodes: readonly ClusterNode[], options: Options) {
+  /** `silentForMs`: how long a command may wait for a node, ms. */
+  constructor(nodes: readonly ClusterNode[], silentForMs: number, options: Options) {
     super([...nodes], options);
+    this.on('+node', (node: Redis) => endSilent(node, silentForMs));
     // BullMQ gives its blocking commands a duplicate. An override would have to repeat the types of ioredis's options.
     const duplicate = (_nodes?: unknown, own: Options = {}): ReconnectingCluster =>
-      new ReconnectingCluster(nodes, {
+      new ReconnectingCluster(nodes, silentForMs, {
         ...options,
         ...own,
         redisOptions: { ...options.redisOptions, ...own.redisOptions },
@@ -57,8 +60,8 @@ type SendCommand = Cluster['sendCommand'];
 export class ProtocolCluster extends ReconnectingCluster {
   readonly #waiting = new Set<Command>();
 
-  constructor(nodes: readonly ClusterNode[], options: Options) {
-    super(nodes, { ...options, retryDelayOnFailover: 0 });
+  constructor(nodes: readonly ClusterNode[], silentForMs: number, options: Options) {
+    super(nodes, silentForMs, { ...options, retryDelayOnFailover: 0 });
     this.on('close', () => {
       for (const command of this.#waiting) command.reject(new Error('no node of the cluster can be reached'));
       this.#waiting.clear();

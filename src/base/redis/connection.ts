@@ -8,6 +8,7 @@ import {
 } from 'ioredis';
 import { ProtocolCluster, ReconnectingCluster } from './cluster-connection.js';
 import { parseRedisUrl } from './redis-url.js';
+import { endSilent } from './silence.js';
 
 /** A connection to one server (found directly or through Sentinel) or to a cluster. */
 export type Redis = SingleRedis | Cluster;
@@ -50,7 +51,6 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
     lazyConnect: !connectsAtOnce,
     enableReadyCheck: true,
     connectTimeout: CONNECT_WITHIN_MS,
-    socketTimeout: SILENT_FOR_MS[kind],
     retryStrategy: RECONNECT_AFTER_MS,
     // With 0, ioredis rejects all waiting commands whenever the connection closes. With null and no resending, it would silently
     // drop the commands in flight.
@@ -64,7 +64,7 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
   switch (scheme) {
     case 'single': {
       const [node] = nodes;
-      return checked(new BatchingRedis({ ...common, ...node, db: db ?? Number(path || 0) }));
+      return checked(new BatchingRedis({ ...common, ...node, db: db ?? Number(path || 0) }), kind);
     }
     case 'sentinel':
       return checked(
@@ -79,6 +79,7 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
           failoverDetector: true,
           ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
         }),
+        kind,
       );
     case 'cluster': {
       const options = {
@@ -87,7 +88,12 @@ export function connect(url: string, kind: ConnectionKind = 'protocol'): Redis {
         redisOptions: common,
       };
       return checked(
-        kind === 'blocking' ? new ReconnectingCluster(nodes, options) : new ProtocolCluster(nodes, options),
+        new (kind === 'blocking' ? ReconnectingCluster : ProtocolCluster)(
+          nodes,
+          SILENT_FOR_MS[kind],
+          options,
+        ),
+        kind,
       );
     }
   }
@@ -113,6 +119,7 @@ class BatchingRedis extends SingleRedis {
   override duplicate<Changes extends Partial<RedisOptions> | undefined = undefined>(changes?: Changes) {
     const made = super.duplicate(changes);
     giveUpSilent(made);
+    endSilent(made, SILENT_FOR_MS.blocking);
     return made;
   }
 
@@ -175,9 +182,12 @@ export async function serverTime(redis: Redis): Promise<number> {
   return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
 }
 
-/** Pings a connection, or each node of a cluster, for as long as it is in use, and gives up one that is silent from the beginning. */
-function checked<Connection extends Redis>(connection: Connection): Connection {
-  if (connection instanceof SingleRedis) giveUpSilent(connection);
+/** Pings a connection, or each node of a cluster, for as long as it is in use, and ends one that is silent. */
+function checked<Connection extends Redis>(connection: Connection, kind: ConnectionKind): Connection {
+  if (connection instanceof SingleRedis) {
+    giveUpSilent(connection);
+    endSilent(connection, SILENT_FOR_MS[kind]);
+  }
   // ioredis prints errors that have no listener. The callers of each command receive them anyway.
   connection.on('error', () => {});
   const ping = setInterval(() => {

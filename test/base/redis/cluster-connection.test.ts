@@ -44,7 +44,7 @@ describe.runIf(isServerHere)('a client of a cluster', () => {
 
   test('so does an attempt of the duplicate that BullMQ makes and closes', async () => {
     const { port, comeUp } = await downCluster();
-    const original = new ReconnectingCluster([{ host: '127.0.0.1', port }], {
+    const original = new ReconnectingCluster([{ host: '127.0.0.1', port }], 10_000, {
       lazyConnect: true,
       redisOptions: { password: PASSWORD },
     });
@@ -67,7 +67,7 @@ describe.runIf(isServerHere)('a client that looks up names', async () => {
     const lookup = new EventEmitter();
     const released = once(lookup, 'release');
     let lookups = 0;
-    const redis = new ReconnectingCluster([{ host: 'localhost', port: first?.port ?? 0 }], {
+    const redis = new ReconnectingCluster([{ host: 'localhost', port: first?.port ?? 0 }], 10_000, {
       lazyConnect: true,
       clusterRetryStrategy: () => 1,
       redisOptions: { password: new URL(first?.url ?? '').password },

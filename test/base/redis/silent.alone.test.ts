@@ -1,3 +1,7 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, type TestContext, test, vi } from 'vitest';
 import { connect, type Redis } from '../../../src/base/redis/connection.js';
 import { asOne, watchConnection } from '../../../src/base/redis/watch.js';
@@ -10,6 +14,9 @@ const OPEN_WITHIN_MS = 20_000;
 
 /** The same for a connection that is opened while the path is silent. Without a limit of its own, it would be that of any reply, 10 or 14 s. */
 const GIVEN_UP_WITHIN_MS = 9_000;
+
+/** Longer than a command waits for a reply. */
+const STOPPED_MS = 12_000;
 
 type Single = Extract<Redis, { duplicate(): unknown; monitor(): unknown }>;
 
@@ -44,7 +51,7 @@ const becomes = (redis: Single, status: string): Promise<unknown> =>
   new Promise((resolve) => redis.once(status, resolve));
 
 const restored = (reports: readonly string[]) =>
-  vi.waitFor(() => expect(reports).toEqual([expect.stringContaining('Socket timeout'), 'restored']), {
+  vi.waitFor(() => expect(reports).toEqual([expect.stringContaining('Redis has not replied'), 'restored']), {
     timeout: OPEN_WITHIN_MS,
     interval: 100,
   });
@@ -97,6 +104,30 @@ describe.concurrent('a path to Redis that silently drops packets', () => {
       expect(performance.now() - thawedAt).toBeLessThan(GIVEN_UP_WITHIN_MS);
     },
   );
+
+  test('is not what a process takes a path for that was itself stopped for 12 s', async (context) => {
+    const connection = new URL('../../../dist/src/base/redis/connection.js', import.meta.url);
+    const program = `
+      import { connect } from '${connection}';
+      const redis = connect('${url}');
+      await redis.ping();
+      const began = Date.now();
+      const waiting = redis.ping();
+      console.log('a command waits');
+      await waiting;
+      while (Date.now() - began < ${STOPPED_MS}) await redis.ping();
+      await redis.quit();
+      console.log('never disconnected');`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: 'pipe' });
+    context.onTestFinished(() => void child.kill('SIGKILL'));
+    const said = text(child.stderr);
+    await once(child.stdout, 'data');
+    child.kill('SIGSTOP');
+    await delay(STOPPED_MS);
+    const rest = once(child.stdout, 'data');
+    child.kill('SIGCONT');
+    expect(String(await Promise.race([rest, said]))).toBe('never disconnected\n');
+  });
 
   test('the longest time for which BullMQ blocks does not count as silence', async (context) => {
     const { redis, reports } = await throughProxy('blocking', context.onTestFinished);

@@ -1,4 +1,5 @@
 import type { ProblemCode } from '../../campaign/errors/error-codes.js';
+import { remedyOf } from '../../campaign/limits/refusal.js';
 
 /** When each problem occurs, and what a client can do about it; `/docs` shows it. */
 export const ADVICE: Readonly<Record<ProblemCode, string>> = {
@@ -36,8 +37,7 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
     'Two lanes with the same credentials would each use the whole quota of the service; `detail` names the other lane. Nothing was changed. Give each lane its own name and credentials. A lane that was changed at the same time can be changed again.',
   unexpected:
     'Nothing was changed. Of a lane, `recipientCount` says how many recipients wait: to keep the number from falling while you decide, hold the lane first, and repeat the request with this number as `expect`. Of a campaign, `expected` and `actual` say what differs from its preview: preview it again.',
-  repeated:
-    'It has the same list, text, and sender; `campaign` names it. If you retried because a response was lost, it is the campaign that you wanted. Send an `Idempotency-Key` to make retries safe. To send the messages once more, set `again`.',
+  repeated: `It has the same list, text, and sender; \`campaign\` names it. If you retried because a response was lost, it is the campaign that you wanted. Send an \`Idempotency-Key\` to make retries safe. ${remedyOf('repeated', null)}.`,
   gone: 'They were removed with their campaigns, or Redis has lost the data that the cursor belongs to; `detail` says which. Read from the beginning, without `cursor`: results that you have seen are repeated.',
   tooLarge:
     'A body without a list exceeds 100 kB, JSON with a list exceeds 1 MB, or a list exceeds HTTP_MAX_UPLOAD_MB or takes too much of HTTP_LIST_MEMORY_MB. Nothing was stored. Upload a long list as CSV in a form, and messages as NDJSON or CSV, which are read as they arrive, or send the list in parts.',
@@ -48,12 +48,9 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
     'A browser may use the console, and a session, only under an address of this machine or that of CONSOLE_URL: under any other name, a page of another site could read them. An operator can set CONSOLE_URL. Requests with an API key are served under every name.',
   invalidRows:
     'Nothing was sent or stored. `errors` lists the first 20 rows with line, column, and reason; `invalid` counts them all. Fix the rows, or set `skipInvalid` to leave them out.',
-  differentTexts:
-    'A row has the number of an earlier row and a different text, and `duplicates` is `refuse`, the default for JSON. Nothing was sent or stored. `errors` lists the first 20 such rows with the row that has the number first; `differentTexts` counts them all. Set `duplicates` to `keep` to send both messages, or to `first` to send only the first to each number.',
-  noPrice:
-    'There is a `maxCost`, and no price is configured for some numbers, so the cost is not known. Nothing was sent or stored. `errors` lists the first 20 rows; `unpriced` counts them all. An operator can add their prefixes to PRICE_FILE, or set PRICE_PER_SEGMENT.',
-  overBudget:
-    'Its `total` is more than its `maxCost`, both in `currency`. Nothing was sent or stored. Raise `maxCost`, shorten the list or the text, or leave out `maxCost`.',
+  differentTexts: `A row has the number of an earlier row and a different text, and \`duplicates\` is \`refuse\`, the default for JSON. Nothing was sent or stored. \`errors\` lists the first 20 such rows with the row that has the number first; \`differentTexts\` counts them all. ${remedyOf('differentTexts', null)}.`,
+  noPrice: `There is a \`maxCost\`, and no price is configured for some numbers, so the cost is not known. Nothing was sent or stored. \`errors\` lists the first 20 rows; \`unpriced\` counts them all. ${remedyOf('noPrice', null)}.`,
+  overBudget: `Its \`total\` is more than its \`maxCost\`, both in \`currency\`. Nothing was sent or stored. ${remedyOf('overBudget', null)}.`,
   opensTooLate:
     'The message would lapse before the window of its outbox and that of the lane are open. Nothing was stored. Send it at a time at which they are open, or not much earlier than their next opening.',
   messagesUnfit:

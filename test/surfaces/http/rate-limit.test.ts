@@ -195,9 +195,14 @@ test('An upload in progress counts with the bytes that have arrived', async () =
   const { key, call, origin } = await api({ HTTP_MB_PER_MINUTE: '1' });
   const own = await key();
   const socket = client(origin);
-  const head = `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}\r\n`;
+  const part = (name: string) => `--edge\r\nContent-Disposition: form-data; name="${name}"`;
   socket.write(
-    `${head}Content-Type: application/json\r\nContent-Length: 9000000\r\n\r\n${' '.repeat(3_000_000)}`,
+    [
+      `POST /v1/preview HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${own}`,
+      'Content-Type: multipart/form-data; boundary=edge\r\nContent-Length: 9000000\r\n',
+      `${part('campaign')}\r\n\r\n${JSON.stringify(campaign)}`,
+      `${part('recipients')}; filename="list.csv"\r\n\r\nphone\r\n${'+447700900123\r\n'.repeat(200_000)}`,
+    ].join('\r\n'),
   );
   const body = { ...campaign, recipients: [{ to: '+447700900123' }] };
   await expect.poll(async () => (await call('POST', '/v1/preview', { key: own, body })).status).toBe(429);

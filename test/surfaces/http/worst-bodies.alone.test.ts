@@ -54,11 +54,11 @@ const { api, settings } = scene('http-worst-bodies', {
   },
 });
 const { volley } = await api();
-const { key } = await volley.keys.create({
-  name: 'test',
-  scopes: ['read', 'send', 'operate'],
-  maxSuppressions: 10_000_000,
-});
+/** A key that has sent no rows in this minute. */
+async function freshKey(): Promise<string> {
+  const scopes = ['read', 'send', 'operate'] as const;
+  return (await volley.keys.create({ name: 'test', scopes, maxSuppressions: 10_000_000 })).key;
+}
 const server = spawn(
   process.execPath,
   [
@@ -92,7 +92,7 @@ async function probed(): Promise<Probed> {
   return probe;
 }
 
-async function send(path: string, body: string): Promise<number> {
+async function send(key: string, path: string, body: string): Promise<number> {
   const { status, body: answer } = await fetch(`${origin}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -166,7 +166,7 @@ const CASES = ROUTES.flatMap(([path, list, rest]) => [
 
 test('What is loaded and compiled with the first requests belongs to none of them', async () => {
   for (const { path, body } of CASES.filter((_, at) => at % 3 === 0))
-    expect(await send(path, body())).toBeGreaterThanOrEqual(200);
+    expect(await send(await freshKey(), path, body())).toBeGreaterThanOrEqual(200);
 });
 
 test.each(CASES)(
@@ -177,7 +177,8 @@ test.each(CASES)(
       const text = body();
       await probed();
       const before = (await probed()).peak;
-      expect(await send(path, text)).toBeLessThan(500);
+      const status = await send(await freshKey(), path, text);
+      expect([status, status < 500 && status !== 429]).toEqual([status, true]);
       const { blocked, peak } = await probed();
       found.push({ blocked, memory: peak - before });
     } while (found.length < ATTEMPTS && (found.at(-1)?.blocked ?? 0) > MAX_BLOCKED_MS);
@@ -189,10 +190,11 @@ test.each(CASES)(
 test('Invalid rows cost at most twice as much as valid ones', async () => {
   const costOf = async (row: (at: number) => string): Promise<number> => {
     const text = `{"message":"Hi","skipInvalid":true,"recipients":[${repeated(row)}]}`;
+    const key = await freshKey();
     const costs: number[] = [];
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const before = (await probed()).cpu;
-      expect(await send('/v1/preview', text)).toBe(200);
+      expect(await send(key, '/v1/preview', text)).toBe(200);
       costs.push((await probed()).cpu - before);
     }
     return Math.min(...costs);

@@ -78,7 +78,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
     await enter(dialog.getByRole('button', { name: 'Accepted' }));
-    await notices.getByText('1 request with 1 recipient settled.').waitFor();
+    await notices.getByText(/: 1 request with 1 recipient /).waitFor();
     const { counts } = await up.api<{ counts: object }>('GET', `/v1/campaigns/${scene.unknown}`);
     expect(counts).toMatchObject({ unknown: 0 });
   });

@@ -14,6 +14,12 @@ export interface LaneSettings {
   readonly hourlyQuota?: number | 'auto';
 }
 
+/** A recipient of a campaign, with the value of `{{name}}`. */
+interface Person {
+  readonly to: string;
+  readonly name?: string;
+}
+
 /** A running `volley up --simulator` in a folder of its own. */
 export interface Up {
   readonly origin: string;
@@ -30,7 +36,7 @@ export interface Up {
   /** Calls the HTTP API with a key of its own. Throws if the response is no success. */
   api<Output>(method: string, path: string, body?: object): Promise<Output>;
   /** Creates a campaign and returns its id. */
-  send(campaign: object): Promise<string>;
+  send<Campaign extends { readonly recipients: readonly Person[] }>(campaign: Campaign): Promise<string>;
   /** Changes options of the simulator. */
   simulate(options: object): Promise<void>;
   /** Ends it with SIGKILL, and with it its Redis. */
@@ -120,16 +126,23 @@ export async function startUp(
     return whole;
   };
   const own = await create(API_SCOPES, [], 'shop');
-  const api: Up['api'] = async (method, path, body) => {
+  const ask = async (method: string, path: string, request: RequestInit): Promise<unknown> => {
+    const authorization = `Bearer ${own}`;
     const response = await fetch(`${origin}${path}`, {
+      ...request,
       method,
-      headers: { authorization: `Bearer ${own}`, ...(body && { 'content-type': 'application/json' }) },
-      ...(body && { body: JSON.stringify(body) }),
+      headers: { authorization, ...request.headers },
     });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return text === '' ? undefined : JSON.parse(text);
   };
+  const api = (async (method, path, body) =>
+    ask(
+      method,
+      path,
+      body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {},
+    )) as Up['api'];
   return {
     origin,
     folder,
@@ -146,8 +159,13 @@ export async function startUp(
       const { port, password } = JSON.parse(readFileSync(join(folder, '.volley', 'redis.json'), 'utf8'));
       return `redis://:${password}@127.0.0.1:${port}`;
     },
-    async send(campaign) {
-      return (await api<{ id: string }>('POST', '/v1/campaigns', campaign)).id;
+    async send({ recipients: list, ...campaign }) {
+      // A long list is no JSON.
+      const csv = ['phone,name', ...list.map(({ to, name }) => `${to},${name ?? ''}`)].join('\n');
+      const body = new FormData();
+      body.append('campaign', JSON.stringify(campaign));
+      body.append('recipients', new Blob([csv]), 'list.csv');
+      return ((await ask('POST', '/v1/campaigns', { body })) as { id: string }).id;
     },
     async simulate(options) {
       const url = new URL('/_simulator/configure', published().simulator);
@@ -163,7 +181,7 @@ export async function startUp(
 }
 
 /** Recipients with valid numbers that differ. */
-export const recipients = (count: number, from = 0): { to: string; name: string }[] =>
+export const recipients = (count: number, from = 0): Person[] =>
   Array.from({ length: count }, (_, at) => ({
     to: `+4477009${String(from + at).padStart(5, '0')}`,
     name: `Ada ${from + at}`,

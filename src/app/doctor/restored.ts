@@ -16,7 +16,7 @@ const OPEN = ['scheduled', 'running', 'paused'] as const;
 export async function checkRestored(examined: Examined): Promise<Finding[]> {
   const { volley, now } = examined;
   const names = await allLanes(examined);
-  for (const name of names) await volley.holdLane(name);
+  await Promise.all(names.map((name) => volley.holdLane(name)));
   return [
     ok('lanes, restored', `${names.join(', ')}: held, so nothing is sent`),
     ...(await campaigns(volley, now)),

@@ -12,6 +12,7 @@ const BENCHES = {
   http: () => import('./http.js'),
   idle: () => import('./idle.js'),
   outbox: () => import('./outbox.js'),
+  startup: () => import('./startup.js'),
 } as const;
 
 const [, , name = ''] = process.argv;

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { stat } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -19,13 +20,18 @@ const REGISTER = dataUrl(
   `import { register } from 'node:module'; register(${JSON.stringify(dataUrl(HOOK))});`,
 );
 
-/** The packages and the folders of src that a command loads. */
-async function loadedBy(args: readonly string[]): Promise<{ packages: string[]; folders: string[] }> {
+/** The files that a command loads. */
+async function filesLoadedBy(args: readonly string[]): Promise<string[]> {
   const { PATH = '' } = process.env;
   const { stderr } = await promisify(execFile)(process.execPath, ['--import', REGISTER, MAIN, ...args], {
     env: { PATH, REDIS_URL: url, REDIS_PREFIX: prefix },
   });
-  const urls = [...stderr.matchAll(/^loaded (file:.*)$/gm)].map(([, loaded = '']) => loaded);
+  return [...stderr.matchAll(/^loaded (file:.*)$/gm)].map(([, loaded = '']) => loaded);
+}
+
+/** The packages and the folders of src that a command loads. */
+async function loadedBy(args: readonly string[]): Promise<{ packages: string[]; folders: string[] }> {
+  const urls = await filesLoadedBy(args);
   const parts = (pattern: RegExp): string[] => [
     ...new Set(urls.flatMap((loaded) => pattern.exec(loaded)?.[1] ?? [])),
   ];
@@ -48,6 +54,15 @@ describe.each([[['--help']], [['send', '--help']], [['simulator', '--help']]])('
     expect(packages.filter((name) => HEAVY.includes(name))).toEqual([]);
     expect(folders).not.toContain('simulator');
     expect(folders).not.toContain('runtime');
+  });
+
+  // What takes the time of a start is reading and compiling code, and its amount is the same on every machine.
+  test('loads at most 60 files and 400 kB', async () => {
+    const files = await filesLoadedBy(args);
+    const sizes = await Promise.all(files.map(async (file) => (await stat(new URL(file))).size));
+    expect(files.length).toBeGreaterThan(20);
+    expect(files.length).toBeLessThanOrEqual(60);
+    expect(sizes.reduce((total, size) => total + size, 0)).toBeLessThanOrEqual(400_000);
   });
 });
 

@@ -10,7 +10,7 @@ const PROCESSES = [
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts,dead-import}.test.ts',
   'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',
-  'test/surfaces/http/redis-lost.test.ts',
+  'test/surfaces/http/server/redis-lost.test.ts',
   'test/surfaces/cli/{serve,startup,up,up-file,up-start,end-to-end}.test.ts',
 ];
 /** Files that need a browser. */

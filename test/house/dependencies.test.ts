@@ -86,6 +86,23 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   workers: {},
 };
 
+/** The folders and files of large folders, in the same form. */
+const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'surfaces/http': {
+    server: [],
+    limits: ['server'],
+    // What each route says about itself.
+    route: ['server', 'limits'],
+    access: ['server', 'limits', 'route'],
+    bodies: ['server', 'limits', 'route', 'access'],
+    answers: ['server', 'limits', 'route', 'access'],
+    openapi: ['server', 'limits', 'route', 'bodies', 'answers'],
+    routes: ['server', 'limits', 'route', 'access', 'bodies', 'answers', 'openapi'],
+    app: ['server', 'limits', 'route', 'access', 'bodies', 'openapi', 'routes'],
+    index: ['route', 'app'],
+  },
+};
+
 /** Folders that may import less than the rooms above theirs: the folders of other rooms that they may import. */
 const ISOLATED: Readonly<Record<string, readonly string[]>> = {
   // The simulator implements the interface on its own, so that it cannot share a misreading with the client.
@@ -180,6 +197,23 @@ for (const [room, folders] of Object.entries(ROOMS)) {
   }
 }
 
+for (const [folder, parts] of Object.entries(WITHIN)) {
+  /** `src/surfaces/http/limits/turns.ts` → `limits`. */
+  const partOf = (path: string): string | undefined =>
+    path.startsWith(`src/${folder}/`) ? path.slice(`src/${folder}/`.length).split(/[/.]/)[0] : undefined;
+  test(`${folder} has the parts of its table`, () => {
+    const found = new Set(filesIn(folder).map(({ path }) => partOf(path)));
+    expect([...found].toSorted()).toEqual(Object.keys(parts).toSorted());
+  });
+  for (const [name, imported] of Object.entries(parts)) {
+    test(`In ${folder}, ${name} imports only from ${['itself', ...imported].join(', ')}`, () => {
+      const from = filesIn(folder).filter(({ path }) => partOf(path) === name);
+      const allowed = [undefined, name, ...imported];
+      expect(forbiddenImports(from, (path) => !allowed.includes(partOf(path)))).toEqual([]);
+    });
+  }
+}
+
 for (const [folder, imported] of Object.entries(ISOLATED)) {
   test(`${folder} imports only from ${['itself', ...imported].join(', ')}`, () => {
     const allowed = [folder, ...imported];
@@ -205,9 +239,12 @@ test('campaign/ imports no Node module, because its rules are pure', () => {
   expect(forbiddenImports(inRoom('campaign'), (name) => name.startsWith('node:'))).toEqual([]);
 });
 
-test.each(Object.entries(ROOMS))('The folders of %s import each other in one direction', (_, folders) => {
-  expect(cycles(Object.keys(folders), (folder) => folders[folder] ?? [])).toEqual([]);
-});
+test.each(Object.entries({ ...ROOMS, ...WITHIN }))(
+  'The folders of %s import each other in one direction',
+  (_, folders) => {
+    expect(cycles(Object.keys(folders), (folder) => folders[folder] ?? [])).toEqual([]);
+  },
+);
 
 test('no file imports itself through other files, not even for a type', () => {
   const imports = new Map(files.map((file) => [file.path, importsOf(file).filter(isOurs)]));

@@ -8,9 +8,9 @@ import { loadConfig, loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
 import type { ApiScope } from '../../src/campaign/states/api-key.js';
 import { API_SCOPES } from '../../src/campaign/states/api-key.js';
-import type { BodyRate } from '../../src/surfaces/http/body-rate.js';
 import { createHttp, type HttpApp } from '../../src/surfaces/http/index.js';
-import { openApiDocument } from '../../src/surfaces/http/openapi.js';
+import type { BodyRate } from '../../src/surfaces/http/limits/body-rate.js';
+import { openApiDocument } from '../../src/surfaces/http/openapi/openapi.js';
 import { messagesOf, notSentences } from '../sentence-rule.js';
 import { documentedBy, type ResponseCheck } from './documented.js';
 

@@ -18,7 +18,7 @@ import { type ResultsOf, resultsOfProblem } from './results-of.js';
  *   storage            field-schemas.ts
  *   lists              list-filters.ts                        by which fields they are filtered
  *   repeated requests  intake/import/idempotency.ts          which fields are compared
- *   redaction          surfaces/http/redact.ts
+ *   redaction          surfaces/http/answers/redact.ts
  *
  * To add a field, add it to CampaignFields, and then its row. A field of a new kind also needs an entry for that kind in field-kinds.ts and on
  * each surface; the compiler names them. Help on the command line reads the rows, so nothing here may load zod.

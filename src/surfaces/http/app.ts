@@ -9,20 +9,9 @@ import { durationOption } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { optional, parseInput, strict, withMethod } from '../../campaign/fields/input.js';
-import { keyCheck, requireApiKey } from './access.js';
-import { collectMethods } from './allowed-methods.js';
-import { requireBodyRate } from './body-rate.js';
-import { callbacks } from './callbacks.js';
-import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './connections.js';
-import { consolePage } from './console.js';
-import { docs } from './docs.js';
-import { errorToProblem } from './error-to-problem.js';
-import { MAX_PLAIN_BYTES } from './json-limits.js';
-import { listMemory } from './list-memory.js';
-import { collectOpenApi } from './openapi.js';
-import { health, measureRequests } from './operation.js';
-import { operations } from './operations.js';
-import { noRoute, noSuchMethod, Problem } from './problem.js';
+import { keyCheck, requireApiKey } from './access/access.js';
+import { sessions } from './access/session.js';
+import { errorToProblem } from './bodies/error-to-problem.js';
 import {
   acceptedBody,
   allowLists,
@@ -30,12 +19,23 @@ import {
   parseJsonBodies,
   rejectCompressed,
   reserveForJson,
-} from './request-body.js';
-import { type HttpOptions, type Routes, stallTimeoutOf, withZod } from './routes.js';
-import { sessions } from './session.js';
-import { requestIdOf, standardHeaders } from './standard-headers.js';
-import { acceptUploads } from './upload.js';
-import { validateByZod } from './validation.js';
+} from './bodies/request-body.js';
+import { acceptUploads } from './bodies/upload.js';
+import { validateByZod } from './bodies/validation.js';
+import { requireBodyRate } from './limits/body-rate.js';
+import { MAX_PLAIN_BYTES } from './limits/json-limits.js';
+import { listMemory } from './limits/list-memory.js';
+import { docs } from './openapi/docs.js';
+import { collectOpenApi } from './openapi/openapi.js';
+import { type HttpOptions, type Routes, stallTimeoutOf, withZod } from './route.js';
+import { callbacks } from './routes/callbacks.js';
+import { consolePage } from './routes/console.js';
+import { health, measureRequests } from './routes/operation.js';
+import { operations } from './routes/operations.js';
+import { collectMethods } from './server/allowed-methods.js';
+import { discardBody, drainConnections, refuseWhileClosing, rejectNonHttp } from './server/connections.js';
+import { noRoute, noSuchMethod, Problem } from './server/problem.js';
+import { requestIdOf, standardHeaders } from './server/standard-headers.js';
 
 /** The HTTP API as a Fastify app. */
 export type HttpApp = FastifyInstance;

@@ -1,2 +1,2 @@
 export { createHttp, type HttpApp, listen } from './app.js';
-export type { HttpOptions } from './routes.js';
+export type { HttpOptions } from './route.js';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, expectTypeOf, test } from 'vitest';
 import { COUNTRIES } from '../../../src/campaign/numbers/numbering-plan.js';
 import type { Input, Name, Output } from '../../../src/surfaces/console/base/api.js';
-import { consoleCommands } from '../../../src/surfaces/http/console-commands.js';
+import { consoleCommands } from '../../../src/surfaces/http/openapi/console-commands.js';
 
 const generated = async (name: string): Promise<unknown> =>
   JSON.parse(

@@ -1,7 +1,7 @@
 import type { ErrorItem } from 'built/campaign/errors/error-codes.js';
 import type { OperationRow } from 'built/operations/index.js';
 import type { Button, Page, Upload } from 'built/operations/operation.js';
-import type { campaignRequest } from 'built/surfaces/http/campaign-request.js';
+import type { campaignRequest } from 'built/surfaces/http/bodies/campaign-request.js';
 import createClient from 'openapi-fetch';
 import type { z } from 'zod';
 import commands from '../generated/commands.json' with { type: 'json' };

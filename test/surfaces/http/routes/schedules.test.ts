@@ -1,0 +1,203 @@
+import { expect, test } from 'vitest';
+import { keysOf } from '../../../base/redis/test-redis.js';
+import { scene } from '../../../scene/scene.js';
+
+const { api, prefix, redis } = scene('http-schedules', { lanes: ['main', 'other'] });
+const { call, key, volley } = await api();
+
+let count = 0;
+const request = (change: object = {}) => {
+  count += 1;
+  return {
+    id: `schedule-${count}`,
+    cron: '0 9 * * 1',
+    zone: 'Europe/London',
+    lane: 'main',
+    message: 'Hi {{name}}',
+    recipients: [{ to: '+447700900123', name: 'Ada' }],
+    ...change,
+  };
+};
+const post = (path: string, own?: string, body?: object) => call('POST', path, { key: own, body });
+
+test('A schedule is added, shown, paused, resumed, run, and removed, and each change is in the audit trail', async () => {
+  const body = request({ catchUp: '90m', validFor: '2h', overlap: 'wait' });
+  const at = `/v1/schedules/${body.id}`;
+  const added = await post('/v1/schedules', undefined, body);
+  expect(added).toMatchObject({
+    status: 201,
+    json: {
+      id: body.id,
+      lane: 'main',
+      state: 'active',
+      catchUp: '90m',
+      overlap: 'wait',
+      recipients: { kind: 'inline', recipientCount: 1 },
+      campaign: { message: 'Hi {{name}}', validFor: '2h' },
+      createdBy: { kind: 'key' },
+    },
+  });
+  expect(added.headers.get('location')).toBe(`${at}?lane=main`);
+  expect(await post('/v1/schedules', undefined, body)).toMatchObject({
+    status: 200,
+    json: added.json as object,
+  });
+  const other = await post('/v1/schedules', undefined, { ...body, message: 'Ho {{name}}' });
+  expect(other).toMatchObject({ status: 400, json: { errors: [{ pointer: '/id' }] } });
+
+  const { json: next } = await call('GET', `${at}/next?count=3`);
+  const times = (next as { next: string[] }).next;
+  expect(times).toHaveLength(3);
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/London',
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  });
+  for (const time of times) expect(format.format(new Date(time))).toMatch(/Mon.*09:00/);
+
+  expect(await post(`${at}/pause`)).toMatchObject({ status: 200, json: { state: 'paused', next: null } });
+  expect(await post(`${at}/resume`)).toMatchObject({ json: { state: 'active', next: times[0] } });
+  const run = await post(`${at}/run`);
+  expect(run.status).toBe(202);
+  expect(await post(`${at}/run`)).toMatchObject({ status: 202, json: run.json as object });
+  expect(await call('DELETE', at)).toMatchObject({ status: 200, json: { state: 'removed' } });
+  expect((await call('GET', at)).status).toBe(404);
+
+  const { entries } = await volley.audit();
+  const actions = entries
+    .filter(({ details }) => details['schedule'] === body.id && details['failed'] === undefined)
+    .map(({ action, actor }) => `${action} ${actor?.kind}`);
+  expect(actions).toEqual(
+    expect.arrayContaining(['add', 'pause', 'resume', 'run', 'remove'].map((name) => `schedule.${name} key`)),
+  );
+});
+
+test('A key that is limited to a lane uses no list that code provides', async () => {
+  const own = await key(['read', 'send', 'operate'], ['main']);
+  const { recipients: _, ...provided } = request({ provided: 'customers' });
+  expect((await post('/v1/schedules', own, provided)).status).toBe(403);
+  expect((await post('/v1/schedules', undefined, provided)).status).toBe(201);
+});
+
+test('A key without the scope read sees no text of a message when it pauses or resumes a schedule', async () => {
+  const body = request({ message: 'A secret offer', metadata: { price: 'secret' } });
+  expect((await post('/v1/schedules', undefined, body)).status).toBe(201);
+  const [operate, both] = [await key(['operate']), await key(['operate', 'read'])];
+  for (const command of ['pause', 'resume']) {
+    const hidden = await post(`/v1/schedules/${body.id}/${command}`, operate);
+    expect(hidden).toMatchObject({ status: 200, json: { id: body.id, campaign: { message: '' } } });
+    expect(JSON.stringify(hidden.json)).not.toContain('secret');
+    const shown = await post(`/v1/schedules/${body.id}/${command}`, both);
+    expect(shown).toMatchObject({ status: 200, json: { campaign: { message: 'A secret offer' } } });
+  }
+});
+
+test('The list has pages', async () => {
+  for (let at = 0; at < 3; at += 1) await post('/v1/schedules', undefined, request());
+  const ids: string[] = [];
+  for (let after: string | null = ''; after !== null; ) {
+    const { json } = await call('GET', `/v1/schedules?limit=2${after === '' ? '' : `&cursor=${after}`}`);
+    const page = json as { schedules: { id: string }[]; nextCursor: string | null };
+    expect(page.schedules.length).toBeLessThanOrEqual(2);
+    ids.push(...page.schedules.map(({ id }) => id));
+    after = page.nextCursor;
+  }
+  expect(ids).toEqual((await volley.schedules.list()).map(({ id }) => id));
+});
+
+test('A page reads neither the schedules of other lanes nor those of later pages', async () => {
+  const own = await key(['read', 'send'], ['main']);
+  for (const change of [{ id: 'a1', lane: 'other' }, { id: 'a2' }, { id: 'a3' }, { id: 'a4' }])
+    expect((await post('/v1/schedules', undefined, request(change))).status).toBe(201);
+  // Whether a schedule is read shows: one that cannot be parsed fails the request.
+  const damaged = await Promise.all(
+    ['a1', 'a4'].map(async (id) => {
+      const [name = ''] = (await keysOf(redis, prefix)).filter((each) => each.includes(`:schedule:${id} `));
+      const definition = await redis.hget(name, 'definition');
+      await redis.hset(name, 'definition', 'damaged');
+      return { name, definition: definition ?? '' };
+    }),
+  );
+  const page = await call('GET', '/v1/schedules?limit=1', { key: own });
+  for (const { name, definition } of damaged) await redis.hset(name, 'definition', definition);
+  expect(page).toMatchObject({
+    status: 200,
+    json: { schedules: [{ id: 'a2' }], nextCursor: expect.any(String) },
+  });
+});
+
+test('Revoking a key with its campaigns pauses the schedules that it has added', async () => {
+  const { key: own, ...created } = await volley.keys.create({ name: 'shop', scopes: ['send'] });
+  const body = request();
+  expect((await post('/v1/schedules', own, body)).status).toBe(201);
+  await volley.keys.revoke(created.id, { cancelCampaigns: true });
+  expect(await volley.schedules.get(body.id)).toMatchObject({
+    state: 'paused',
+    reason: 'its API key was revoked',
+  });
+});
+
+test('Each lane has schedule ids of its own, and an id that several lanes use is ambiguous', async () => {
+  const scopes = ['read', 'send', 'operate'] as const;
+  const keys = { main: await key(scopes, ['main']), other: await key(scopes, ['other']) };
+  for (const [lane, own] of Object.entries(keys)) {
+    const body = { ...request({ id: 'shared', message: `From ${lane}` }), lane: undefined };
+    expect(await call('POST', '/v1/schedules', { key: own, body })).toMatchObject({
+      status: 201,
+      json: { lane },
+    });
+  }
+  const texts = async (own: string) =>
+    (await call('GET', '/v1/schedules/shared', { key: own })).json as { campaign: { message: string } };
+  expect((await texts(keys.main)).campaign.message).toBe('From main');
+  expect((await texts(keys.other)).campaign.message).toBe('From other');
+  const both = await key(scopes);
+  for (const [method, path] of [
+    ['GET', '/v1/schedules/shared'],
+    ['GET', '/v1/schedules/shared/next'],
+    ['POST', '/v1/schedules/shared/run'],
+    ['POST', '/v1/schedules/shared/pause'],
+    ['DELETE', '/v1/schedules/shared'],
+  ] as const)
+    expect(await call(method, path, { key: both })).toMatchObject({
+      status: 400,
+      json: { code: 'ambiguous', lanes: ['main', 'other'] },
+    });
+  expect((await call('POST', '/v1/schedules/shared/pause', { key: keys.main })).status).toBe(200);
+  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: both })).json).toMatchObject({
+    state: 'active',
+  });
+  expect((await call('GET', '/v1/schedules/shared?lane=other', { key: keys.main })).status).toBe(404);
+  expect((await call('DELETE', '/v1/schedules/shared?lane=main', { key: both })).status).toBe(200);
+  expect((await call('GET', '/v1/schedules/shared', { key: both })).json).toMatchObject({ lane: 'other' });
+});
+
+test.each([
+  ['another country', { countries: ['DE'] }, 'may text only DE'],
+  ['another sender', { senders: ['SHOP'] }, 'may send only as SHOP'],
+  ['fewer segments', { maxSegments: 1 }, 'at most 1 per message'],
+])(
+  'A key for %s neither runs nor resumes the schedule of another key, and its own limits say why',
+  async (_, limits, why) => {
+    const { id } = request();
+    const body = request({
+      id,
+      sender: 'ACME',
+      message: 'Long '.repeat(40),
+      recipients: [{ to: '+447700900123' }],
+    });
+    expect((await post('/v1/schedules', undefined, body)).status).toBe(201);
+    const own = await volley.keys.create({ name: 'limited', scopes: ['read', 'send', 'operate'], ...limits });
+    expect((await post(`/v1/schedules/${id}/pause`, own.key)).status).toBe(200);
+    for (const verb of ['run', 'resume']) {
+      const refused = await post(`/v1/schedules/${id}/${verb}`, own.key);
+      expect([refused.status, JSON.stringify(refused.json)]).toEqual([
+        expect.toBeOneOf([400, 403]),
+        expect.stringContaining(why),
+      ]);
+    }
+    expect(await call('GET', `/v1/schedules/${id}`)).toMatchObject({ json: { state: 'paused' } });
+    expect((await post(`/v1/schedules/${id}/run`)).status).toBe(202);
+  },
+);

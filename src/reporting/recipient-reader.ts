@@ -73,7 +73,7 @@ interface Chunk {
   readonly next: number;
 }
 
-/** The states by their letter in `statuses`. A zero byte says nothing: the state follows from claims and cursor. */
+/** The states by their letter in `statuses`. A zero byte says nothing: the state is `sending` if a claim holds the recipient, otherwise the campaign's remainder. */
 const STATE_OF: ReadonlyMap<string | null, RecipientState> = new Map(
   RECIPIENT_STATES.map((state) => [RECIPIENT_STATE[state].letter, state]),
 );

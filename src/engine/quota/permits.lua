@@ -1,5 +1,6 @@
 --[[
-  permits: how many requests of a kind a lane may put on the wire now.
+  permits: how many requests of a kind a lane may put on the wire now. Redis stores no permits: a claim counts as used until it is settled, and
+  then the ledger counts its request.
 
   Polls count like sends. Of the limit, a share is kept for the polls that fall due within the window: a fifth by default, and up to half if
   they would otherwise miss their deadline. The rest is kept for sends that wait. With `smooth` pacing, one send may start per

@@ -34,7 +34,7 @@ export function recipientListKey(keys: Keys, lane: LaneId, campaign: string): st
   return keys.lane(lane, `campaign:${campaign}:recipients`);
 }
 
-/** String: a state letter per ordinal, or 0 where cursor and ranges decide. */
+/** String: a state letter per ordinal, or 0: `sending` if a claim holds it, otherwise the campaign's `remainder`. */
 export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:statuses`);
 }

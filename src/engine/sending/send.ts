@@ -19,7 +19,8 @@ import type { SendClaim, SendClaims, SendSettlement } from './send-claim.js';
  * The check whether a number is suppressed follows its claim, and a claim that is confirmed is checked again. So no request carries a
  * number whose claim began after the number was on a list; one whose number came onto a list meanwhile is released, and rendered again.
  *
- * If a process dies after the claim, the batch stays `sending` until the sweep turns it into `unknown`. It is not claimed again.
+ * If a process dies after the claim, the batch stays `sending` until the sweep settles it: it becomes `unknown`, or is planned
+ * again under its correlator if the service recognises a repeat (RECIPIENTS.unknown in settle-send.lua).
  */
 
 /** What sending uses of its lane. */

@@ -1,24 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ConfigError,
-  laneCallback,
-  loadConfig,
-  loadLocalConfig,
-  secretsOf,
-} from '../../../src/base/config/index.js';
+import { laneCallback, loadConfig, loadLocalConfig, secretsOf } from '../../../src/base/config/index.js';
+import { problemsOf } from './problems.js';
 
 const SERVICE = { API_KEY: 'the-key', MESSAGING_BASE_URL: 'https://host.example/smsmessaging/v1' };
 const TOKEN = 'a-token-of-some-length';
 
-function problems(environment: Record<string, string>): readonly string[] {
-  try {
-    loadConfig({ ...SERVICE, ...environment });
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
+const problems = (environment: Record<string, string>) =>
+  problemsOf(() => loadConfig({ ...SERVICE, ...environment }));
 
 describe('The callback', () => {
   it('is not used unless CALLBACK_URL is set', () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ConfigError, loadLocalConfig } from '../../../src/base/config/index.js';
+import { loadLocalConfig } from '../../../src/base/config/index.js';
+import { problemsOf } from './problems.js';
 
 const pricesOf = (settings: Record<string, string>, file?: string) =>
   loadLocalConfig(
@@ -7,15 +8,8 @@ const pricesOf = (settings: Record<string, string>, file?: string) =>
     { readFile: () => file ?? '' },
   ).prices;
 
-function problemsOf(file: string, settings: Record<string, string> = {}): readonly string[] {
-  try {
-    pricesOf(settings, file);
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
+const problems = (file: string, settings: Record<string, string> = {}) =>
+  problemsOf(() => pricesOf(settings, file));
 
 test('Without prices, there are none', () => {
   expect(pricesOf({})).toBeUndefined();
@@ -71,7 +65,7 @@ test('Every problem of a price file is reported with its line', () => {
     ';;1 USD',
     '49;;1 EUR',
   ].join('\n');
-  expect(problemsOf(file)).toEqual([
+  expect(problems(file)).toEqual([
     'PRICE_FILE prices.csv, line 2: the price must have a decimal point and no comma, such as 0.042 EUR; it is "0,042 EUR"',
     'PRICE_FILE prices.csv, line 5: the prefix must be the first digits of an international number, such as +44; it is "0044"',
     'PRICE_FILE prices.csv, line 7: the price must name its currency (ISO 4217), such as 0.042 EUR; it is "0.05"',
@@ -97,15 +91,15 @@ test.each([
     [', line 3 opens a quote in field 2, and does not close it; close the quote, or leave it out'],
   ],
 ])('The price file %j is refused', (file, expected) => {
-  expect(problemsOf(file)).toEqual(expected.map((text) => `PRICE_FILE prices.csv${text}`));
+  expect(problems(file)).toEqual(expected.map((text) => `PRICE_FILE prices.csv${text}`));
 });
 
 test('A file in another currency than PRICE_PER_SEGMENT is refused, and many problems are counted', () => {
   const file = ['prefix,price', ...Array.from({ length: 30 }, (_, at) => `${at + 20},0.05 USD`)].join('\n');
-  const problems = problemsOf(file, { PRICE_PER_SEGMENT: '0.05 EUR' });
-  expect(problems).toHaveLength(11);
-  expect(problems[0]).toMatch(/line 2: the price is in USD, but that of PRICE_PER_SEGMENT is in EUR/);
-  expect(problems.at(-1)).toBe('PRICE_FILE prices.csv: 20 more lines are invalid');
+  const found = problems(file, { PRICE_PER_SEGMENT: '0.05 EUR' });
+  expect(found).toHaveLength(11);
+  expect(found[0]).toMatch(/line 2: the price is in USD, but that of PRICE_PER_SEGMENT is in EUR/);
+  expect(found.at(-1)).toBe('PRICE_FILE prices.csv: 20 more lines are invalid');
 });
 
 test('A price file that cannot be read, and an invalid price, are reported together', () => {

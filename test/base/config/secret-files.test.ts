@@ -2,15 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import {
-  ConfigError,
-  type Environment,
-  loadConfig,
-  loadLocalConfig,
-  secretsOf,
-} from '../../../src/base/config/index.js';
+import { type Environment, loadConfig, loadLocalConfig, secretsOf } from '../../../src/base/config/index.js';
 import { SETTING_NAMES, SETTINGS, secretsInFiles } from '../../../src/base/config/settings.js';
 import { parseRedisUrl } from '../../../src/base/redis/redis-url.js';
+import { problemsOf } from './problems.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'volley-secrets-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -23,18 +18,8 @@ function file(name: string, text: string): string {
 
 const SERVICE = { MESSAGING_BASE_URL: 'https://host.example/v1' };
 
-function problems(
-  environment: Environment,
-  load: (from: Environment) => unknown = loadConfig,
-): readonly string[] {
-  try {
-    load({ ...SERVICE, ...environment });
-  } catch (error) {
-    if (error instanceof ConfigError) return error.problems;
-    throw error;
-  }
-  return [];
-}
+const problems = (environment: Environment, load: (from: Environment) => unknown = loadConfig) =>
+  problemsOf(() => load({ ...SERVICE, ...environment }));
 
 test('Every secret setting can be read from a file', () => {
   const secret = SETTING_NAMES.filter((name) => SETTINGS.shape[name].unwrap().meta()?.['secret'] === true);

@@ -14,7 +14,7 @@ import type { SomeLimits } from '../../src/campaign/states/limit-values.js';
 import { beginImport, discardImport } from '../../src/intake/import/import-session.js';
 import { NIGHTLY } from '../base/parts.js';
 import { testRedis } from '../base/redis/test-redis.js';
-import { storedLane } from '../engine/stored-lane.js';
+import { storedLane } from '../scene/stored.js';
 
 const { url, prefix, redis } = testRedis('shared-limits');
 const LANES = ['a', 'b', 'c', 'd'];

@@ -27,7 +27,7 @@ async function costWith(
   isDetailed = true,
 ): Promise<bigint | null> {
   const letters = states.map((state) => RECIPIENT_STATE[state].letter ?? '\0').join('');
-  await storedLane(redis, prefix, lane).setStatuses(id, letters);
+  await storedLane({ redis, keys, id: lane }).setLetters(id, letters);
   const [meta, state] = await Promise.all([
     readMeta(redis, keys, lane, id),
     readState(redis, keys, lane, id),

@@ -69,9 +69,9 @@ test('The snapshot of an empty fleet is all zeros', async () => {
 test('The delay of polls is that of the request that is due first', async () => {
   const { volley, lane } = opened('late');
   const overdue = async () => (await volley.fleetSnapshot()).lanes[0]?.pollOverdue ?? null;
-  await lane.enqueue('unpolled', 'c1:0', Date.now() + 60_000);
+  await lane.setFirstPoll('c1:0', Date.now() + 60_000);
   expect(await overdue()).toBeNull();
-  await lane.enqueue('polled', 'c1:128', Date.now() - 5_000);
+  await lane.setNextPoll('c1:128', Date.now() - 5_000);
   const overdueMs = parseDuration((await overdue()) ?? '');
   expect(overdueMs).toBeGreaterThanOrEqual(5_000);
   expect(overdueMs).toBeLessThan(15_000);

@@ -14,7 +14,7 @@ import { storedLane } from '../scene/stored.js';
 
 const { prefix, redis } = testRedis('report');
 const { deps, keys, lane } = importFixture(redis, prefix);
-const stored = storedLane(redis, prefix, lane);
+const stored = storedLane({ redis, keys, id: lane });
 const SENT = Date.UTC(2027, 0, 15, 8, 0, 0);
 
 async function campaign(message: string, first: number, count: number): Promise<string> {
@@ -26,13 +26,13 @@ async function campaign(message: string, first: number, count: number): Promise<
 
 /** Writes statuses and records as the scripts do. */
 async function settled(id: string, first: number, letters: string, record: string): Promise<void> {
-  await stored.setStatuses(id, letters, first);
+  await stored.setLetters(id, letters, first);
   await stored.setRecord(id, first, record);
 }
 
 async function claimed(hash: 'claims' | 'unknown', number: number, claim: object): Promise<void> {
   await stored.put(hash, String(number), claim);
-  onTestFinished(() => stored.remove(hash, String(number)));
+  onTestFinished(async () => void (await stored.remove(hash, String(number))));
 }
 
 async function rows(id: string, status?: string): Promise<ReportRow[]> {

@@ -25,7 +25,7 @@ export function resultsFixture(server: Redis, prefix: string) {
   });
   const finder = openLanes({ redis: server, keys, config, events: deps.events, random: Math.random });
   const feed = createResultsFeed({ redis: server, keys, finder, outboxes: outboxResults(server, keys) });
-  const stored = storedLane(server, own, 'default');
+  const stored = storedLane({ redis: server, keys, id: 'default' });
   const [log, latest] = [keys.lane('default', 'results'), keys.lane('default', 'latestResults')];
   let call = 0;
   return {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/base/config/index.js';
+import { keyNames } from '../../src/base/redis/keys.js';
 import type { LaneOutlook } from '../../src/campaign/estimate/lane-outlook.js';
 import { readWindow } from '../../src/campaign/estimate/window.js';
 import { OLDER_DATA } from '../../src/campaign/states/block-codes.js';
@@ -427,11 +428,10 @@ test('The time in which a campaign is paused, its lane is held, or both, does no
 
 test('The rate of a campaign that starts late, because no worker ran, counts from its start', async () => {
   const { commands, views, state, campaign } = laneFixture(redis, prefix, 'late');
-  const stored = storedLane(redis, prefix, 'late');
+  const stored = storedLane({ redis, keys: keyNames(prefix), id: 'late' });
   const after = (minutes: number): number => START + minutes * 60_000;
   await campaign('c', 100, { state: 'scheduled', launchAt: START });
-  await stored.dequeue('running', 'c');
-  await stored.enqueue('scheduled', 'c', START);
+  await stored.schedule('c', START);
   await commands.lane('hold', 'held', after(20));
   await commands.lane('resume', '', after(30));
   await views.tend(1e12, after(60));
@@ -517,7 +517,7 @@ test.each(['cancel', 'lapse'] as const)(
     const after = (minutes: number): number => START + minutes * MINUTE;
     const counted = { cursor: 110, counts: { planned: 90, deliveredToNetwork: 110 } };
     await campaign('c', 200, { launchAt: START, lapseAt: after(40), ...counted });
-    await storedLane(redis, prefix, name).enqueue('lapsing', 'c', after(40));
+    await storedLane({ redis, keys: keyNames(prefix), id: name }).lapse('c', after(40));
     await commands.campaign('pause', 'c', 'paused', after(5));
     await commands.campaign('resume', 'c', '', after(25));
     // A worker sees it at once.

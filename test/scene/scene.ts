@@ -4,6 +4,7 @@ import { openVolley } from '../../src/app/runtime/open-volley.js';
 import type { Volley } from '../../src/app/volley.js';
 import { loadConfig, loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../src/base/events/events.js';
+import { keyNames } from '../../src/base/redis/keys.js';
 import type { Simulator, SimulatorDependencies, SimulatorOptions } from '../../src/tools/simulator/index.js';
 import { keysOf, type TestRedis, testRedis } from '../base/redis/test-redis.js';
 import type { ApiServer, ApiServerOptions } from './api.js';
@@ -119,7 +120,8 @@ export function scene(name: string, { lanes, list, settings: own = {} }: SceneOp
     api: async (more, options) =>
       (await import('./api.js')).serveApi({ ...settings, ...more }, later, options),
     shell: (more, cwd = folder().path) => commandLine(cwd, { ...settings, ...more }),
-    stored: (lane = 'default', prefix = server.prefix) => storedLane(server.redis, prefix, lane),
+    stored: (lane = 'default', prefix = server.prefix) =>
+      storedLane({ redis: server.redis, keys: keyNames(prefix), id: lane }),
     async storedKeys(pattern) {
       const all = await keysOf(server.redis, server.prefix);
       return all.filter((key) => (pattern === undefined ? !BOOKKEEPING.test(key) : pattern.test(key))).sort();

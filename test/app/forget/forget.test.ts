@@ -44,7 +44,7 @@ function installation(name: string) {
   onTestFinished(close);
   const keys = keyNames(own);
   const withAda = () => keysWith(redis, own, ADA);
-  const stored = storedLane(redis, own, LANE);
+  const stored = storedLane({ redis, keys, id: LANE });
   /** Lets the workers look again at what is open, as they do a minute later. */
   const resume = async (): Promise<void> => {
     for (const id of await redis.zrange(keys.forget.due, '0', '-1')) await redis.zadd(keys.forget.due, 0, id);
@@ -219,7 +219,7 @@ test('A message that was sent is erased when its status is final, and a repeated
   await own.resume();
   expect(await withAda()).toEqual(open);
 
-  await stored.setStatuses(id, 'NNT');
+  await stored.setLetters(id, 'NNT');
   await own.resume();
   expect(await withAda()).toEqual([]);
   // The others keep theirs: polls need them.
@@ -251,7 +251,7 @@ test('A request that is repeated while an earlier one waits forgets what has com
     suppressed: true,
   });
   expect(await withAda()).toEqual([`{${LANE}}:campaign:${id}:slices`]);
-  await stored.setStatuses(id, 'NNT');
+  await stored.setLetters(id, 'NNT');
   await own.resume();
   expect(await withAda()).toEqual([]);
   expect(await redis.hlen(keys.suppression.digests)).toBe(1);

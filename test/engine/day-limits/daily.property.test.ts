@@ -7,7 +7,7 @@ import { LimitError } from '../../../src/campaign/limits/check-limits.js';
 import { reserveDay } from '../../../src/engine/day-limits/daily.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { storedLane } from '../stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 /*
  * Processes that store messages of one API key on several lanes, one call to Redis after the other, in any order: each may die between two

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
-import type { BearerOutcome, TokenSource } from '../../../src/engine/jobs/token-source.js';
+import type { TokenSource } from '../../../src/engine/jobs/token-source.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
@@ -9,7 +9,7 @@ import { laneStatus } from '../../../src/reporting/status.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
-import { json, startService } from '../sending/local-service.js';
+import { json, onlyForNew, renewedToken, startService } from '../sending/local-service.js';
 
 const { redis, prefix } = testRedis('follow-up');
 const NUMBERS = ['+4915700000001', '+4915700000002'] as const;
@@ -139,16 +139,7 @@ describe('A poll', () => {
     },
   );
 
-  test('of a request that the service does not know emits an event and is repeated until the deadline', async () => {
-    const service = await startService(json(404, {}));
-    const followUp = await createFollowUp(service);
-    await followUp.turn();
-    expect(followUp.types()).toContain('request.missing');
-    expect(await followUp.followed()).toBe(1);
-    expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
-  });
-
-  test('of a missing request shows the message of the service in the event', async () => {
+  test('of a request that the service does not know emits an event with its message, and is repeated until the deadline', async () => {
     const text = { messageId: 'SVC0002', text: 'No such request %1', variables: ['r1'] };
     const service = await startService(json(404, { requestError: { serviceException: text } }));
     const followUp = await createFollowUp(service);
@@ -159,6 +150,8 @@ describe('A poll', () => {
       requestId: 'r1',
       reason: 'SVC0002: No such request r1',
     });
+    expect(await followUp.followed()).toBe(1);
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
   });
 
   test('of a request whose campaign is removed is not made', async () => {
@@ -197,18 +190,8 @@ describe('A poll', () => {
   });
 
   test('that the service answers with 401 is repeated with a new token', async () => {
-    const service = await startService((request, response, attempt) => {
-      const isNew = request.headers.authorization === 'Bearer new';
-      const answer = isNew ? report('DeliveredToTerminal', 'DeliveredToTerminal') : json(401, {});
-      answer(request, response, attempt);
-    });
-    let token: BearerOutcome = { kind: 'token', bearer: { authorization: 'old' }, generation: 1 };
-    const replaceRefused = async (): Promise<BearerOutcome> => {
-      token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
-      return token;
-    };
-    const get = async () => token;
-    const tokens = { get, getForRequest: get, newerThan: get, replaceRefused, worked: () => {} };
+    const service = await startService(onlyForNew(report('DeliveredToTerminal', 'DeliveredToTerminal')));
+    const { tokens } = renewedToken();
     const followUp = await createFollowUp({ ...service, tokens });
     await followUp.turn();
     expect(service.received.map(({ authorisation }) => authorisation)).toEqual(['Bearer old', 'Bearer new']);

@@ -6,7 +6,7 @@ import { inboundService } from '../../../src/engine/inbound/inbound-service.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { storedLane } from '../stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 const { redis, prefix } = testRedis('inbound-service');
 const keys = keyNames(prefix);

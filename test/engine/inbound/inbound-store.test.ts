@@ -3,7 +3,7 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { inboundStore, type ReceivedPart } from '../../../src/engine/inbound/inbound-store.js';
 import { usedBytes } from '../../../src/engine/recipients/key-bytes.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { storedLane } from '../stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 const { redis, prefix } = testRedis('inbound-store');
 const keys = keyNames(prefix);

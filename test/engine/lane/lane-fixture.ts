@@ -20,7 +20,7 @@ import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import type { StoredState } from '../../../src/engine/store/campaigns.js';
-import { storedLane } from '../stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 /** Rules of a lane of 100 requests an hour. A test changes those it needs. */
 export const RULES: ScriptRules = {

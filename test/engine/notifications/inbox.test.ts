@@ -4,7 +4,7 @@ import type { Inbox } from '../../../src/engine/notifications/inbox.js';
 import type { NotificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { SOON } from '../../base/soon.js';
-import { storedLane } from '../stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 import { lookAtOnce, receivingLane, report } from './receiving-lane.js';
 
 const server = testRedis('inbox');

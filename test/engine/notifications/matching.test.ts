@@ -17,7 +17,7 @@ import { createMessagingClient } from '../../../src/service/client/messaging.js'
 import { testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 import { partsOf, rawServer, reply } from '../../interface/raw-server.js';
-import { storedLane } from '../stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 const { redis, prefix } = testRedis('matching');
 let fixtures = 0;

@@ -5,8 +5,8 @@ import { progressKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { readProgress, recordProgress } from '../../../src/engine/recipients/progress.js';
 import { progressFollower } from '../../../src/engine/recovery/follow-progress.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../../scene/stored.js';
 import { runningState } from '../lane/lane-fixture.js';
-import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('progress');
 const keys = keyNames(prefix);

@@ -11,8 +11,8 @@ import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
 import { openHighestClaims } from '../../../src/engine/recovery/highest-claims.js';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../../scene/stored.js';
 import { laneFixture } from '../lane/lane-fixture.js';
-import { storedLane } from '../stored-lane.js';
 
 const { redis, prefix } = testRedis('highest-claims');
 const folder = await mkdtemp(join(tmpdir(), 'volley-state-'));

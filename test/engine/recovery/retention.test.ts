@@ -7,7 +7,7 @@ import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
-import { storedLane } from '../stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 const { prefix, redis } = testRedis('retention');
 const { deps, keys, lane } = importFixture(redis, prefix);

@@ -14,8 +14,8 @@ import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { SOON } from '../../base/soon.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
+import { storedLane } from '../../scene/stored.js';
 import { laneFixture } from '../lane/lane-fixture.js';
-import { storedLane } from '../stored-lane.js';
 
 const { prefix, redis, url } = testRedis('sweep');
 const { deps, keys, lanes, lane: name } = importFixture(redis, prefix);

@@ -19,32 +19,6 @@ test('A worker claims at once on a server that loses nothing, and elsewhere only
   expect((await unsure.claim('a', 1, START + LOSS_MS)).claims).toHaveLength(1);
 });
 
-test('Claims that Redis lost, of a worker that died too, become unknown and are not sent twice', async () => {
-  const it = await laneWithWorkers(server, 'died', 500, { quota: 100 });
-  await it.backUpWith('a', 'b');
-  let now = START + LOSS_MS;
-  const sent: number[] = [];
-  for (let round = 0; round < 4; round += 1) {
-    const { claims } = await it.claim('a', 20, now);
-    await it.accept(claims, now + 1);
-    sent.push(...claims.map(({ first }) => first));
-    now += 10;
-  }
-  expect(sent).toHaveLength(80);
-  await it.failOver();
-
-  await it.replayed('b', now);
-  const reply = await it.claim('b', 10, now + it.rules.grace);
-  expect(reply.why).toBe('recovering');
-  const rest = await it.claimRest('b', now + it.rules.grace + (reply.againInMs ?? 0));
-  expect(rest.filter((ordinal) => sent.includes(ordinal))).toEqual([]);
-  await it.sweep(now + 10 * it.rules.window);
-  const { counts: n } = await it.state('c');
-  // A lane claims at most 128 batches in its first span, and twice as many in the next.
-  expect(n).toMatchObject({ unknown: 384, deliveredToTerminal: 116 });
-  expect(rest).toHaveLength(116);
-});
-
 test('Requests that a lost worker may have sent use up the window', async () => {
   const it = await laneWithWorkers(server, 'window', 500, { quota: 100 });
   await it.failOverWith('a', 'b');

@@ -58,9 +58,7 @@ test('A permit returns an hour after its response', async () => {
 test('A refused batch is halved until the bad recipient is alone, and all others are sent', async () => {
   const lane = laneFixture(redis, prefix, 'halves', { maxRecipients: 8 });
   await lane.campaign('c', 8);
-  let _call = 0;
   for (;;) {
-    _call += 1;
     const claims = await lane.claim();
     const [claim] = claims;
     if (claim === undefined) break;

@@ -116,9 +116,14 @@ describe.each(results)('A send that is settled as %s', (result, effect) => {
     const { lane, claim } = await probedLane(result, 'again');
     const settlement = { claim, result, ...DETAILS[result] };
     await lane.settlements.send([settlement], 0, NOW);
-    const before = [await lane.stored.record(), await lane.state('c')];
+    const stored = async () => [
+      await lane.stored.record(),
+      await lane.state('c'),
+      await lane.commands.unknown(),
+    ];
+    const before = await stored();
     const { settled, events } = await lane.settlements.send([settlement], 0, NOW);
     expect({ settled, events }).toEqual({ settled: 0, events: [] });
-    expect([await lane.stored.record(), await lane.state('c')]).toEqual(before);
+    expect(await stored()).toEqual(before);
   });
 });

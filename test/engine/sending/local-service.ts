@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { BearerOutcome, TokenSource } from '../../../src/engine/jobs/token-source.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { Messages } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
@@ -24,6 +25,25 @@ export const json = (status: number, body: object, headers: Record<string, strin
 export const ACCEPTED = json(201, {
   outboundSMSMessageRequest: { resourceURL: 'http://service.example/outbound/ACME/requests/r1' },
 });
+
+/** A token that the service refuses once: the one that replaces it is `new`. `refused` lists the generations that were given back. */
+export function renewedToken(): { tokens: TokenSource; refused: number[] } {
+  let token: BearerOutcome = { kind: 'token', bearer: { authorization: 'old' }, generation: 1 };
+  const refused: number[] = [];
+  const get = async (): Promise<BearerOutcome> => token;
+  const replaceRefused = async (generation: number): Promise<BearerOutcome> => {
+    refused.push(generation);
+    token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
+    return token;
+  };
+  return { refused, tokens: { get, getForRequest: get, newerThan: get, replaceRefused, worked: () => {} } };
+}
+
+/** Refuses the old token of {@link renewedToken}, and answers the new one. */
+export const onlyForNew =
+  (answer: Answer): Answer =>
+  (request, response, attempt) =>
+    (request.headers.authorization === 'Bearer new' ? answer : json(401, {}))(request, response, attempt);
 
 /** What a turn uses and how it runs, where a test needs something else. */
 type TurnParts = Partial<Parameters<typeof sendTurn>[1]> & { readonly signal?: AbortSignal };

@@ -19,10 +19,9 @@ test('A batch sent again under its correlator keeps its recipients, even above a
 async function laneWithRepeat(name: string, change: Record<string, unknown> = {}) {
   const lane = laneFixture(redis, prefix, name, { repeatFor: 86_400_000, maxRecipients: 2 });
   await lane.campaign('c', 6, change);
-  const claim = (_call: number, now: number) => lane.ask(now);
-  const { claims } = await claim(1, START);
+  const { claims } = await lane.ask();
   await lane.settle(claims, 'unknown', START + 1);
-  return { ...lane, claim };
+  return lane;
 }
 
 test('A batch that may have been accepted becomes unknown when its campaign is cancelled before it is sent again', async () => {
@@ -56,7 +55,7 @@ test.each(['tend', 'claim'])(
   async (by) => {
     const lane = await laneWithRepeat(`repeat-lapsed-${by}`, { lapseAt: START + 100 });
     await lane.stored.lapse('c', START + 100);
-    if (by === 'claim') expect((await lane.claim(2, START + 200)).claims).toEqual([]);
+    if (by === 'claim') expect((await lane.ask(START + 200)).claims).toEqual([]);
     await lane.sweep(START + 200);
     expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
     await lane.sweep(START + 60_000);
@@ -71,9 +70,8 @@ test.each(['tend', 'claim'])(
     const lane = laneFixture(redis, `${prefix}-${name}`, name, { maxRecipients: 2 });
     await lane.campaign('c', 6, { lapseAt: START + 100 });
     await lane.stored.lapse('c', START + 100);
-    const take = (_call: number, now: number) => lane.ask(now);
-    const { claims } = await take(1, START);
-    if (by === 'claim') await take(2, START + 200);
+    const { claims } = await lane.ask();
+    if (by === 'claim') await lane.ask(START + 200);
     else await lane.views.tend(86_400_000, START + 200);
     expect((await lane.state('c')).counts).toMatchObject({ lapsed: 4, sending: 2 });
     await lane.commands.campaign('cancel', 'c', undefined, START + 300);
@@ -87,7 +85,7 @@ test.each(['tend', 'claim'])(
 
 test('A batch whose worker did not repeat it stays whole, and is repeated later', async () => {
   const lane = await laneWithRepeat('repeat-released');
-  const again = await lane.claim(2, START + 10);
+  const again = await lane.ask(START + 10);
   expect(again.claims.map(({ first, count }) => [first, count])).toEqual([[0, 2]]);
   await lane.settle(again.claims, 'released', START + 20);
   const third = await lane.ask(START + 30, 1, { maxRecipients: 1 });
@@ -110,7 +108,7 @@ describe('A repeat under a correlator leaves the outcome unknown, and is neither
   ] as const)('when it is settled as %s (%s)', async (result, reason, why) => {
     const name = `repeat-${result}-${reason}`;
     const lane = await laneWithRepeat(name);
-    const again = await lane.claim(2, START + 10);
+    const again = await lane.ask(START + 10);
     const isFinal = result === 'unclear';
     const { events } = await lane.settle(again.claims, result, START + 20, { reason, isFinal });
     expect(events).toContainEqual(expect.objectContaining({ type: 'unknown', reason: why }));
@@ -120,7 +118,7 @@ describe('A repeat under a correlator leaves the outcome unknown, and is neither
     });
     expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2, reason: why }]);
     await lane.commands.lane('resume');
-    const { claims } = await lane.claim(3, START + 120_000);
+    const { claims } = await lane.ask(START + 120_000);
     expect(claims.map(({ first }) => first)).toEqual([2]);
   });
 });
@@ -161,14 +159,14 @@ test('A batch that an operator resends is not halved if the service knows its co
 
 test('A batch that may have been accepted becomes unknown, not suppressed, when all its recipients are suppressed by now', async () => {
   const lane = await laneWithRepeat('repeat-suppressed');
-  const again = await lane.claim(2, START + 10);
+  const again = await lane.ask(START + 10);
   await lane.settle(again.claims, 'suppressed', START + 20);
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4 });
 });
 
 test('A batch is not sent again under its correlator when some of its recipients are suppressed by now', async () => {
   const lane = await laneWithRepeat('repeat-divided');
-  const again = await lane.claim(2, START + 10);
+  const again = await lane.ask(START + 10);
   await lane.settle(again.claims, 'partlySuppressed', START + 20, { letters: 'S-' });
   expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, planned: 4, sending: 0 });
   expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 2 }]);

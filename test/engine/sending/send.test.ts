@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { BearerOutcome, TokenSource } from '../../../src/engine/jobs/token-source.js';
+import type { TokenSource } from '../../../src/engine/jobs/token-source.js';
 import { DamagedError } from '../../../src/engine/recipients/damaged.js';
 import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
@@ -11,7 +11,7 @@ import { laneStatus } from '../../../src/reporting/status.js';
 import { createMessagingClient, measuredClient } from '../../../src/service/client/messaging.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
-import { type Answer, json, startService } from './local-service.js';
+import { type Answer, json, onlyForNew, renewedToken, startService } from './local-service.js';
 
 const { redis, prefix } = testRedis('send');
 const NUMBERS = ['+4915700000001', '+4915700000002', '+4915700000003', '+4915700000004'];
@@ -253,58 +253,28 @@ describe('A batch', () => {
 });
 
 describe('The lane', () => {
-  test('lets the lane back off after a 429 for as long as the service says, and the batch is released', async () => {
-    const service = await startService(json(429, {}, { 'retry-after': '60' }));
+  test('backs off after a 429 for as long as the service says, with its message in the status and in the log', async () => {
+    const service = await startService(json(429, REQUEST_ERROR, { 'retry-after': '60' }));
     const sender = createSender(service);
     await sender.fixture.campaign('c', 2, { batch: 2 });
     const end = await sender.turn();
     expect(end).toMatchObject({ kind: 'later', why: 'throttled' });
     if (end.kind === 'later') expect(end.inMs).toBeGreaterThan(59_000);
     expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
-    expect(await sender.status()).toMatchObject({ state: 'backingOff', throttled: 1 });
-  });
-
-  test('shows the message of the service with a 429, in its status and in the log', async () => {
-    const service = await startService(json(429, REQUEST_ERROR));
-    const sender = createSender(service);
-    await sender.fixture.campaign('c', 2, { batch: 2 });
-    await sender.turn();
-    const { blockedBy } = await sender.status();
-    expect(blockedBy?.reason).toBe('the service returned 429: POL0013: Duplicated addresses A and B');
-    const emitted = sender.emitted.filter(
-      ({ type }) => type === 'request.throttled' || type === 'lane.backingOff',
-    );
-    expect(emitted).toEqual([
-      expect.objectContaining({ reason: 'POL0013: Duplicated addresses A and B' }),
-      expect.objectContaining({ cause: 'throttled', reason: 'POL0013: Duplicated addresses A and B' }),
-    ]);
-  });
-
-  test('shows the message of the service with a refused key', async () => {
-    const service = await startService(json(401, REQUEST_ERROR));
-    const sender = createSender(service);
-    await sender.fixture.campaign('c', 2, { batch: 2 });
-    await sender.turn();
-    const { blockedBy } = await sender.status();
-    expect(blockedBy?.reason).toMatch(
-      /API key of lane default .*: correct it.*\. The service says: POL0013: Duplicated addresses A and B$/,
-    );
+    const reason = 'POL0013: Duplicated addresses A and B';
+    expect(await sender.status()).toMatchObject({
+      state: 'backingOff',
+      throttled: 1,
+      blockedBy: { reason: `the service returned 429: ${reason}` },
+    });
+    expect(
+      sender.emitted.filter(({ type }) => type === 'request.throttled' || type === 'lane.backingOff'),
+    ).toEqual([expect.objectContaining({ reason }), expect.objectContaining({ cause: 'throttled', reason })]);
   });
 
   test('replaces a token that the service refuses with 401, and sends the batch with the new one', async () => {
-    const service = await startService((request, response, attempt) => {
-      const isNew = request.headers.authorization === 'Bearer new';
-      (isNew ? accept() : json(401, {}))(request, response, attempt);
-    });
-    let token: BearerOutcome = { kind: 'token', bearer: { authorization: 'old' }, generation: 1 };
-    const refused: number[] = [];
-    const replaceRefused = async (generation: number) => {
-      refused.push(generation);
-      token = { kind: 'token', bearer: { authorization: 'new' }, generation: 2 };
-      return token;
-    };
-    const get = async () => token;
-    const tokens = { get, getForRequest: get, newerThan: get, replaceRefused, worked: () => {} };
+    const service = await startService(onlyForNew(accept()));
+    const { tokens, refused } = renewedToken();
     const sender = createSender({ ...service, tokens });
     await sender.fixture.campaign('c', 2, { batch: 2 });
     await sender.turn();
@@ -314,29 +284,24 @@ describe('The lane', () => {
     expect((await sender.status()).state).toBe('open');
   });
 
-  test('stops and names the reason when there is no other token than the refused one', async () => {
-    const service = await startService(json(401, {}));
-    const sender = createSender(service);
-    await sender.fixture.campaign('c', 2, { batch: 2 });
-    expect(await sender.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
-    const { state, blockedBy } = await sender.status();
-    expect(state).toBe('stopped');
-    expect(blockedBy?.reason).toContain('does not accept the API key of lane default (401)');
-    expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
-  });
-
-  test('stops after a 403, and no recipient becomes rejected', async () => {
-    const service = await startService(json(403, {}));
-    const sender = createSender(service);
-    await sender.fixture.campaign('c', 2, { batch: 2 });
-    expect(await sender.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
-    const { state, blockedBy } = await sender.status();
-    expect(state).toBe('stopped');
-    expect(blockedBy?.reason).toContain('403');
-    const { counts } = await sender.fixture.state('c');
-    expect(counts).toMatchObject({ planned: 2, sending: 0 });
-    expect(counts['rejected'] ?? 0).toBe(0);
-  });
+  test.each([
+    [
+      401,
+      /does not accept the API key of lane default \(401\): correct it.*\. The service says: POL0013: .* A and B$/,
+    ],
+    [403, /403/],
+  ])(
+    'stops after a %i with what the service says, and no recipient becomes rejected',
+    async (status, reason) => {
+      const service = await startService(json(status, REQUEST_ERROR));
+      const sender = createSender(service);
+      await sender.fixture.campaign('c', 2, { batch: 2 });
+      expect(await sender.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
+      const { state, blockedBy } = await sender.status();
+      expect([state, blockedBy?.reason]).toEqual(['stopped', expect.stringMatching(reason)]);
+      expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0, rejected: 0 });
+    },
+  );
 });
 
 describe('A claim that has grown old before its request starts', () => {

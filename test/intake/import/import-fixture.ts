@@ -8,7 +8,7 @@ import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
 import { outboxResults } from '../../../src/intake/outbox/views/outbox-results.js';
 import type { OutboxResults } from '../../../src/reporting/results-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
-import { storedLane } from '../../engine/stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 /** Everything an import needs, on a real Redis, with one lane of 100 requests per hour. */
 export function importFixture(redis: Redis, prefix: string, environment: Record<string, string> = {}) {

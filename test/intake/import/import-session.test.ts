@@ -7,7 +7,7 @@ import type { CampaignMeta } from '../../../src/engine/store/campaign-meta.js';
 import { readState } from '../../../src/engine/store/campaigns.js';
 import { beginImport, discardImport, ImportLostError } from '../../../src/intake/import/import-session.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
-import { storedLane } from '../../engine/stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 
 const { prefix, redis } = testRedis('import-session');
 const keys = keyNames(prefix);

@@ -7,7 +7,7 @@ import { sliceOf } from '../../../src/intake/outbox/waves/wave.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane } from '../../engine/lane/lane-fixture.js';
 import { losableServer } from '../../engine/losable-server.js';
-import { storedLane } from '../../engine/stored-lane.js';
+import { storedLane } from '../../scene/stored.js';
 import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 import { storedOutbox } from './stored-outbox.js';
 
@@ -250,7 +250,7 @@ test('A worker that is new to the lane forgets no requests of it while the clock
   };
   const stored = storedLane(lane);
   await stored.setWorkers({ one: [aDayAgo, 1], other: [aDayAgo, 1] });
-  await stored.setLedger({ time: aDayAgo, agreedAt: aDayAgo, ...ledger });
+  await stored.changeRecord({ time: aDayAgo, agreedAt: aDayAgo, ...ledger });
   await tend();
   expect(await stored.sends()).toBe(3);
 });

@@ -11,7 +11,7 @@ const PROCESSES = [
   'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',
   'test/surfaces/http/server/redis-lost.test.ts',
-  'test/surfaces/cli/{serve,startup,up,up-file,up-start,end-to-end}.test.ts',
+  'test/surfaces/cli/{startup,end-to-end,open/up-file,machine/serve,machine/up,machine/up-start}.test.ts',
 ];
 /** Files that need a browser. */
 const CHROMIUM = ['test/end-to-end/console/*.test.ts'];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { campaignSentence } from '../../src/surfaces/cli/sentence.js';
+import { campaignSentence } from '../../src/surfaces/cli/output/sentence.js';
 import { createMetrics } from '../../src/surfaces/metrics/index.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { closedPort } from '../interface/raw-server.js';

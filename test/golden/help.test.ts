@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { createContext } from '../../src/surfaces/cli/context.js';
+import { createContext } from '../../src/surfaces/cli/context/context.js';
 import { createProgram, run } from '../../src/surfaces/cli/program.js';
 
 function terminal() {

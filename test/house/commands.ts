@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { createContext } from '../../src/surfaces/cli/context.js';
+import { createContext } from '../../src/surfaces/cli/context/context.js';
 import { createProgram } from '../../src/surfaces/cli/program.js';
 
 /** The fenced blocks of a language. */

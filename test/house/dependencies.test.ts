@@ -101,6 +101,24 @@ const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     app: ['server', 'limits', 'route', 'access', 'bodies', 'openapi', 'routes'],
     index: ['route', 'app'],
   },
+  'surfaces/cli': {
+    output: [],
+    context: ['output'],
+    // Finds the Redis, the settings, and the campaign of a command, and opens Volley.
+    open: ['output', 'context'],
+    files: ['output', 'context'],
+    flags: ['context', 'files'],
+    watch: ['output', 'context', 'open'],
+    // What people read of an operation.
+    answers: ['output', 'context', 'open', 'files', 'watch'],
+    // The commands that are written by hand: those on campaigns and the like, and those on this machine.
+    actions: ['output', 'context', 'open', 'files', 'flags', 'watch', 'answers'],
+    machine: ['output', 'context', 'open', 'files'],
+    // Their names, options, and help.
+    commands: ['context', 'flags', 'answers', 'actions', 'machine'],
+    program: ['output', 'context', 'machine', 'commands'],
+    main: ['program'],
+  },
 };
 
 /** Folders that may import less than the rooms above theirs: the folders of other rooms that they may import. */

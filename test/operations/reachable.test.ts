@@ -5,7 +5,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
 import { expect, test } from 'vitest';
 import { OPERATIONS } from '../../src/operations/index.js';
 import { isThere, type Operation } from '../../src/operations/operation.js';
-import { createContext } from '../../src/surfaces/cli/context.js';
+import { createContext } from '../../src/surfaces/cli/context/context.js';
 import { createProgram } from '../../src/surfaces/cli/program.js';
 import { scene } from '../scene/scene.js';
 

@@ -17,7 +17,7 @@ import { checkWebhooks } from './webhooks.js';
 import { checkDifferences, checkWorkers, missingRoles } from './workers.js';
 
 /**
- * Everything that is checked once Redis answers, in its order. What needs the files of a machine, or no Redis, is in surfaces/cli/doctor.
+ * Everything that is checked once Redis answers, in its order. What needs the files of a machine, or no Redis, is in surfaces/cli/machine/doctor.
  * Rows with `than` need complete settings.
  */
 const ROWS: readonly Row[] = [

@@ -1,8 +1,6 @@
 import { Command } from 'commander';
 import type { ExitCode } from '../../base/exit-codes.js';
 import { version } from '../../base/version.js';
-import { packageFile, pasteable } from './command-name.js';
-import { examples, FIRST_SEND } from './commands/action.js';
 import { addCampaignCommands } from './commands/campaign.js';
 import { addLaneCommands } from './commands/lane.js';
 import { addOutboxCommands } from './commands/outbox.js';
@@ -11,10 +9,12 @@ import { addRecordsCommands } from './commands/records.js';
 import { addScheduleCommands } from './commands/schedule.js';
 import { addNumberCommands } from './commands/suppress.js';
 import { addWebhookCommands } from './commands/webhook.js';
-import { type CliIo, type Context, createContext } from './context.js';
-import { inOurWords } from './errors.js';
-import { columnsOf } from './terminal.js';
-import { wrappedLines } from './text.js';
+import { examples, FIRST_SEND } from './context/action.js';
+import { type CliIo, type Context, createContext } from './context/context.js';
+import { inOurWords } from './context/errors.js';
+import { packageFile, pasteable } from './output/command-name.js';
+import { columnsOf } from './output/terminal.js';
+import { wrappedLines } from './output/text.js';
 
 /**
  * Every command with its options and help. The files in `commands/` only define them: they import commander and
@@ -58,7 +58,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 3 an operator must act, 130 interrupt
 export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   const context = createContext(io, argv.includes('--json'));
   if (argv[0] === '__complete') {
-    const { complete } = await import('./completion.js');
+    const { complete } = await import('./machine/completion.js');
     // The words follow a `--`.
     await complete(createProgram(context), context, argv.slice(2));
     return context.exit();

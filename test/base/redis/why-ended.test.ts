@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { whyEnded } from '../../../src/base/redis/why-ended.js';
-import { lostRedis } from '../../../src/surfaces/cli/lost-redis.js';
+import { lostRedis } from '../../../src/surfaces/cli/machine/lost-redis.js';
 
 const STARTING = '7:C 23 Nov 2026 22:00:00.000 # oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo';
 const READY = '7:M 23 Nov 2026 22:00:00.100 * Ready to accept connections';

@@ -2,10 +2,10 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { moment } from '../../../src/surfaces/cli/commands/option-values.js';
-import { createContext } from '../../../src/surfaces/cli/context.js';
+import { createContext } from '../../../src/surfaces/cli/context/context.js';
+import { moment } from '../../../src/surfaces/cli/flags/option-values.js';
+import { wrappedLines } from '../../../src/surfaces/cli/output/text.js';
 import { createProgram, run } from '../../../src/surfaces/cli/program.js';
-import { wrappedLines } from '../../../src/surfaces/cli/text.js';
 
 const NOW = Date.UTC(2026, 10, 22);
 

@@ -3,8 +3,8 @@ import type { Volley } from '../../../app/volley.js';
 import type { LocalConfig } from '../../../base/config/index.js';
 import type { Call, Command, Operation, Page, Rows } from '../../../operations/operation.js';
 import type { DONE } from '../../../operations/words.js';
-import type { Answer, Context } from '../context.js';
-import type { Setting } from '../open.js';
+import type { Answer, Context } from '../context/context.js';
+import type { Setting } from '../open/open.js';
 
 /** What the answer to a command may need. */
 export interface Scene<Input> {

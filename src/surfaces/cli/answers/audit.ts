@@ -2,8 +2,8 @@ import { moment } from '../../../base/moments.js';
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { AuditEntry } from '../../../campaign/states/audit.js';
 import * as operations from '../../../operations/audit.js';
-import { columnsOf } from '../terminal.js';
-import { grouped, oneLine, table } from '../text.js';
+import { columnsOf } from '../output/terminal.js';
+import { grouped, oneLine, table } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Operation', typeof operations> = {

@@ -1,8 +1,8 @@
 import { moment } from '../../../base/moments.js';
 import type { InboundMessage } from '../../../campaign/states/inbound.js';
 import * as operations from '../../../operations/inbound.js';
-import { columnsOf } from '../terminal.js';
-import { counted, oneLine, table } from '../text.js';
+import { columnsOf } from '../output/terminal.js';
+import { counted, oneLine, table } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Replies', typeof operations> = {

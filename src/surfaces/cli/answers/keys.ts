@@ -3,9 +3,9 @@ import { moment } from '../../../base/moments.js';
 import { LIMIT_NAMES } from '../../../campaign/limits/limits.js';
 import type { ApiKey, ApiKeyDetails } from '../../../campaign/states/api-key.js';
 import * as operations from '../../../operations/keys.js';
-import { consoleLink, consoleOrigin } from '../console-link.js';
-import { columnsOf } from '../terminal.js';
-import { counted, cut, oneLine, table } from '../text.js';
+import { consoleLink, consoleOrigin } from '../open/console-link.js';
+import { columnsOf } from '../output/terminal.js';
+import { counted, cut, oneLine, table } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'API keys', typeof operations> = {

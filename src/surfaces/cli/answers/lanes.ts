@@ -1,11 +1,11 @@
 import { differenceLine } from '../../../app/doctor/differences.js';
 import * as operations from '../../../operations/lanes.js';
 import { DONE } from '../../../operations/words.js';
-import type { Context } from '../context.js';
-import { differencesFrom } from '../differences.js';
-import { renderLane, storedLaneLines } from '../lane.js';
-import { settingsIn } from '../lane-file.js';
-import { counted } from '../text.js';
+import type { Context } from '../context/context.js';
+import { settingsIn } from '../files/lane-file.js';
+import { differencesFrom } from '../open/differences.js';
+import { renderLane, storedLaneLines } from '../output/lane.js';
+import { counted } from '../output/text.js';
 import type { Answers, Typed } from './answer.js';
 
 /** A removal that is refused is answered sooner. */

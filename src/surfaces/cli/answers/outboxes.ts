@@ -2,11 +2,11 @@ import { moment } from '../../../base/moments.js';
 import type { PutResult } from '../../../campaign/views/outbox-views.js';
 import * as messages from '../../../operations/messages.js';
 import * as outboxes from '../../../operations/outboxes.js';
-import type { Context } from '../context.js';
-import { destinationOf, via } from '../destination.js';
-import { readNumbers } from '../input.js';
-import { columnsOf } from '../terminal.js';
-import { counted, grouped, oneLine, table } from '../text.js';
+import type { Context } from '../context/context.js';
+import { readNumbers } from '../files/input.js';
+import { destinationOf, via } from '../open/destination.js';
+import { columnsOf } from '../output/terminal.js';
+import { counted, grouped, oneLine, table } from '../output/text.js';
 import type { Answers, Typed } from './answer.js';
 
 const operations = { ...outboxes, ...messages };

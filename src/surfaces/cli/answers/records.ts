@@ -5,12 +5,12 @@ import type { RecordsState } from '../../../call-records/states.js';
 import type { RecordsRequest } from '../../../call-records/view.js';
 import { asSentence } from '../../../campaign/errors/errors.js';
 import * as operations from '../../../operations/records.js';
-import type { Answer, Context } from '../context.js';
-import { badInput } from '../errors.js';
-import { withLocalVolley } from '../open.js';
-import { withRecords } from '../records-service.js';
-import { columnsOf } from '../terminal.js';
-import { oneLine, table } from '../text.js';
+import type { Answer, Context } from '../context/context.js';
+import { badInput } from '../context/errors.js';
+import { withLocalVolley } from '../open/open.js';
+import { withRecords } from '../open/records-service.js';
+import { columnsOf } from '../output/terminal.js';
+import { oneLine, table } from '../output/text.js';
 import type { Answers, Opener, Typed } from './answer.js';
 
 /** What people say about a request for call records. */

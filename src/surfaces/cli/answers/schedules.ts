@@ -5,12 +5,12 @@ import type { CampaignStatus } from '../../../campaign/views/views.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../../../intake/schedules/schedules.js';
 import * as operations from '../../../operations/schedules.js';
 import { listenForStop } from '../../lifecycle.js';
-import type { Context } from '../context.js';
-import { destinationOf, via } from '../destination.js';
-import { campaignSentence } from '../sentence.js';
-import { columnsOf } from '../terminal.js';
-import { counted, cut, grouped, oneLine, padded, table } from '../text.js';
-import { noteIfNoWorkers } from '../watch.js';
+import type { Context } from '../context/context.js';
+import { destinationOf, via } from '../open/destination.js';
+import { campaignSentence } from '../output/sentence.js';
+import { columnsOf } from '../output/terminal.js';
+import { counted, cut, grouped, oneLine, padded, table } from '../output/text.js';
+import { noteIfNoWorkers } from '../watch/watch.js';
 import type { Answers, Scene } from './answer.js';
 
 /** How long `run` waits for a worker. */

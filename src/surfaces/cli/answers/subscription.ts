@@ -6,8 +6,8 @@ import type {
   UnsubscribeOutcome,
 } from '../../../engine/notifications/subscription-service.js';
 import * as operations from '../../../operations/subscription.js';
-import { badInput } from '../errors.js';
-import { withServiceVolley } from '../open.js';
+import { badInput } from '../context/errors.js';
+import { withServiceVolley } from '../open/open.js';
 import type { Answers } from './answer.js';
 
 /** The line that people read, and the exit code if it is not that of success. */

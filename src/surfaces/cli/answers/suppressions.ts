@@ -4,11 +4,11 @@ import { moment } from '../../../base/moments.js';
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { SuppressionOperation } from '../../../campaign/states/suppression.js';
 import * as operations from '../../../operations/suppressions.js';
-import type { Context } from '../context.js';
-import { badInput } from '../errors.js';
-import { readNumbers, STDIN } from '../input.js';
-import { columnsOf } from '../terminal.js';
-import { counted, grouped, oneLine, table } from '../text.js';
+import type { Context } from '../context/context.js';
+import { badInput } from '../context/errors.js';
+import { readNumbers, STDIN } from '../files/input.js';
+import { columnsOf } from '../output/terminal.js';
+import { counted, grouped, oneLine, table } from '../output/text.js';
 import type { Answers, Questions, Scene, Typed } from './answer.js';
 
 /** The numbers may come from standard input: then `ps` and the history of the shell do not show them. */

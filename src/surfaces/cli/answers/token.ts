@@ -3,9 +3,9 @@ import { formatDuration, secondsOf } from '../../../base/duration.js';
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
 import * as operations from '../../../operations/token.js';
-import type { Answer } from '../context.js';
-import { withServiceVolley } from '../open.js';
-import { oneLine } from '../text.js';
+import type { Answer } from '../context/context.js';
+import { withServiceVolley } from '../open/open.js';
+import { oneLine } from '../output/text.js';
 import type { Answers, Scene } from './answer.js';
 
 type OnLane = Scene<{ readonly lane: string }>;

@@ -2,8 +2,8 @@ import { EXIT } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
 import type { Webhook } from '../../../campaign/views/webhook-views.js';
 import * as operations from '../../../operations/webhooks.js';
-import { columnsOf } from '../terminal.js';
-import { counted, oneLine, table } from '../text.js';
+import { columnsOf } from '../output/terminal.js';
+import { counted, oneLine, table } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Webhooks', typeof operations> = {

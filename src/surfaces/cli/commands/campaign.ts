@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { FIELDS } from '../../../campaign/fields/fields.js';
-import type { Context } from '../context.js';
-import { action } from './action.js';
-import { withCountry, withFields, withList } from './campaign-flags.js';
+import { action } from '../context/action.js';
+import type { Context } from '../context/context.js';
+import { withCountry, withFields, withList } from '../flags/campaign-flags.js';
+import { filled, oneOf } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
-import { filled, oneOf } from './option-values.js';
 
-const verbs = () => import('../campaign.js');
+const verbs = () => import('../actions/campaign.js');
 
 /** Adds the commands that create, show, and change campaigns. */
 export function addCampaignCommands(program: Command, context: Context): void {
@@ -24,11 +24,11 @@ export function addCampaignCommands(program: Command, context: Context): void {
           )
           .option('-y, --yes', 'do not ask')
           .option('-w, --wait', 'show progress until the campaign is completed'),
-      action: action(context, () => import('../send.js'), 'send'),
+      action: action(context, () => import('../actions/send.js'), 'send'),
     },
     previewCampaign: {
       before: (command) => withOnlyNew(withFields(withList(command), context, 'preview')),
-      action: action(context, () => import('../preview.js'), 'preview'),
+      action: action(context, () => import('../actions/preview.js'), 'preview'),
     },
     getCampaign: {
       after: (command) => command.option('-w, --watch', 'show progress until the campaign is completed'),
@@ -36,7 +36,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
     },
     getReport: {
       after: withExcel,
-      action: action(context, () => import('../report.js'), 'report'),
+      action: action(context, () => import('../actions/report.js'), 'report'),
     },
     resolveCampaign: {
       before: (command) =>

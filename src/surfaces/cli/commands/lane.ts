@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Context } from '../context.js';
-import { examples } from './action.js';
+import { examples } from '../context/action.js';
+import type { Context } from '../context/context.js';
 import { addOperations } from './operation.js';
 
 /** Adds the commands for lanes, in the order in which help lists them. */

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { parseWantedStatus, WANTED_STATUSES } from '../../../campaign/states/reported-status.js';
 import type { OperationCommand } from '../../../operations/command-table.js';
-import type { Context } from '../context.js';
-import { examples } from './action.js';
-import { withCountry } from './campaign-flags.js';
-import { OPERATION_COMMANDS } from './operation-commands.js';
+import { OPERATION_COMMANDS } from '../answers/operation-commands.js';
+import { examples } from '../context/action.js';
+import type { Context } from '../context/context.js';
+import { withCountry } from '../flags/campaign-flags.js';
 import {
   dayOrMoment,
   duration,
@@ -19,7 +19,7 @@ import {
   tomorrow,
   wholeNumber,
   withRequired,
-} from './option-values.js';
+} from '../flags/option-values.js';
 
 /*
  * The commands of operations, from the table that their rows generate: it needs no schemas, so help loads none.
@@ -76,7 +76,7 @@ function addOperation(
     .action(
       action ??
         (async (...args: unknown[]) => {
-          const { runOperation } = await import('../run-operation.js');
+          const { runOperation } = await import('../answers/run-operation.js');
           context.print(await runOperation(context, row, args));
         }),
     );

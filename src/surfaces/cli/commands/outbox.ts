@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { FIELDS } from '../../../campaign/fields/fields.js';
-import type { Context } from '../context.js';
-import { action, examples } from './action.js';
-import { withFields } from './campaign-flags.js';
+import { action, examples } from '../context/action.js';
+import type { Context } from '../context/context.js';
+import { withFields } from '../flags/campaign-flags.js';
+import { filled, namedValues, wholeNumber } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
-import { filled, namedValues, wholeNumber } from './option-values.js';
 
-const verbs = () => import('../outbox.js');
+const verbs = () => import('../actions/outbox.js');
 
 /** Adds the commands for outboxes, in the order in which help lists them. */
 export function addOutboxCommands(program: Command, context: Context): void {

@@ -4,12 +4,12 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { readProblem } from '../../../base/config/file-problem.js';
 import { ROLES } from '../../../engine/recovery/roles.js';
 import type { SimulatorOptions } from '../../../tools/simulator/index.js';
-import type { Context } from '../context.js';
-import { action, examples } from './action.js';
+import { action, examples } from '../context/action.js';
+import type { Context } from '../context/context.js';
+import { filled, oneOf, someOf, wholeNumber } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
-import { filled, oneOf, someOf, wholeNumber } from './option-values.js';
 
-const verbs = () => import('../process.js');
+const verbs = () => import('../machine/process.js');
 const CONCURRENCY = ['--concurrency <lanes>', 'lanes served at a time (default: 50)'] as const;
 
 /** Adds the commands that run Volley, in the order in which help lists them. */
@@ -23,7 +23,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .option('--force', 'overwrite .env')
     .option('--json', 'print one JSON object at the end')
     .addHelpText('after', examples('init'))
-    .action(action(context, () => import('../init.js'), 'init'));
+    .action(action(context, () => import('../machine/init.js'), 'init'));
 
   program
     .command('up')
@@ -42,7 +42,7 @@ export function addProcessCommands(program: Command, context: Context): void {
     .option('--install', 'as root, install a Redis server if there is none')
     .option('--json', 'print one JSON object when it is ready')
     .addHelpText('after', examples('up --simulator', 'up --simulator --quota 100', 'up'))
-    .action(action(context, () => import('../up.js'), 'up'));
+    .action(action(context, () => import('../machine/up.js'), 'up'));
 
   program
     .command('work')
@@ -109,7 +109,7 @@ export function addProcessCommands(program: Command, context: Context): void {
       'after Redis was restored from a backup: hold all lanes, and list what may send again and the API keys that work',
     )
     .addHelpText('after', examples('doctor', 'doctor --restored'))
-    .action(action(context, () => import('../doctor.js'), 'doctor'));
+    .action(action(context, () => import('../machine/doctor.js'), 'doctor'));
 
   program
     .command('conformance')
@@ -160,7 +160,7 @@ export function addProcessCommands(program: Command, context: Context): void {
       'after',
       examples('conformance', 'conformance --to +447700900123 --sender ACME', 'conformance --json'),
     )
-    .action(action(context, () => import('../conformance.js'), 'conformance'));
+    .action(action(context, () => import('../machine/conformance.js'), 'conformance'));
 
   program
     .command('completion')
@@ -177,7 +177,7 @@ export function addProcessCommands(program: Command, context: Context): void {
 For bash, add to ~/.bashrc: source ~/.volley-completion
 For zsh, save the script for zsh, and add the same line to ~/.zshrc, after compinit.`,
     )
-    .action(action(context, () => import('../completion.js'), 'completion'));
+    .action(action(context, () => import('../machine/completion.js'), 'completion'));
 }
 
 function collected(value: string, before: readonly string[] = []): readonly string[] {

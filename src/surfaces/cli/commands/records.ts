@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import type { Context } from '../context.js';
-import { action, examples } from './action.js';
+import { action, examples } from '../context/action.js';
+import type { Context } from '../context/context.js';
+import { filled, namedValues, someNames } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
-import { filled, namedValues, someNames } from './option-values.js';
 
-const verbs = () => import('../records.js');
+const verbs = () => import('../actions/records.js');
 
 /** Adds the commands for call records, in the order in which help lists them. */
 export function addRecordsCommands(program: Command, context: Context): void {

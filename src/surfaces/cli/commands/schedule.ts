@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Context } from '../context.js';
-import { action, examples } from './action.js';
-import { withFields } from './campaign-flags.js';
+import { action, examples } from '../context/action.js';
+import type { Context } from '../context/context.js';
+import { withFields } from '../flags/campaign-flags.js';
 import { addOperations } from './operation.js';
 
 /** Adds the commands for recurring campaigns, in the order in which help lists them. */
@@ -26,7 +26,7 @@ export function addScheduleCommands(program: Command, context: Context): void {
           name: "the campaign's name, for people (default: the id of the schedule)",
           skipInvalid: 'leave out invalid rows; without it, an occurrence whose list has one fails',
         }),
-      action: action(context, () => import('../schedule.js'), 'add'),
+      action: action(context, () => import('../actions/schedule.js'), 'add'),
     },
   });
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { FIELDS } from '../../../campaign/fields/fields.js';
-import type { Context } from '../context.js';
-import { action, examples } from './action.js';
-import { withCountry } from './campaign-flags.js';
+import { action, examples } from '../context/action.js';
+import type { Context } from '../context/context.js';
+import { withCountry } from '../flags/campaign-flags.js';
+import { filled } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
-import { filled } from './option-values.js';
 
-const verbs = () => import('../suppression.js');
+const verbs = () => import('../actions/suppression.js');
 
 /** Adds the commands for numbers, in the order in which help lists them. */
 export function addNumberCommands(program: Command, context: Context): void {
@@ -23,7 +23,7 @@ export function addNumberCommands(program: Command, context: Context): void {
   addOperations(program, context, 'Numbers', {
     findNumber: {
       before: (command) => withCountry(command.helpGroup('Campaigns:')),
-      action: action(context, () => import('../campaign.js'), 'find'),
+      action: action(context, () => import('../actions/campaign.js'), 'find'),
     },
   });
 

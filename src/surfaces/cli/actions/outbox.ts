@@ -1,0 +1,285 @@
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import type { Outbox } from '../../../app/volley.js';
+import type { LocalConfig } from '../../../base/config/index.js';
+import { EXIT } from '../../../base/exit-codes.js';
+import { moment } from '../../../base/moments.js';
+import type { ErrorItem } from '../../../campaign/errors/error-codes.js';
+import { rowProblem } from '../../../campaign/errors/error-item.js';
+import { listed } from '../../../campaign/errors/listed.js';
+import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
+import { stateLabel } from '../../../campaign/states/state-labels.js';
+import type {
+  OutboxChange,
+  OutboxMessageStatus,
+  OutboxStatus,
+} from '../../../campaign/views/outbox-views.js';
+import { PUT_OUTCOMES } from '../../../campaign/views/outbox-views.js';
+import { cancelMessage, cancelMessages, getMessage } from '../../../operations/messages.js';
+import { getOutbox } from '../../../operations/outboxes.js';
+import { stillRunning } from '../../../operations/words.js';
+import { requireTerminal, runCall } from '../answers/run-operation.js';
+import type { Answer, Context } from '../context/context.js';
+import { badInput, CliError } from '../context/errors.js';
+import { openListFile } from '../files/input.js';
+import type { CampaignFlags } from '../flags/campaign-flags.js';
+import { destinationOf, via } from '../open/destination.js';
+import { type Setting, withLocalVolley } from '../open/open.js';
+import { counted, grouped, oneLine } from '../output/text.js';
+import { windowText } from '../output/window-text.js';
+
+interface OutboxOptions {
+  lane?: string | undefined;
+}
+
+/** Invalid lines that people see; `--json` has the first 100. */
+const INVALID_SHOWN = 20;
+const INVALID_LISTED = 100;
+
+/** Opens Volley for a command on an outbox. Several lanes may have one of a name; `--lane` says which is meant. */
+function withOutbox<Result>(
+  context: Context,
+  name: string,
+  { lane }: OutboxOptions,
+  use: (outbox: Outbox, setting: Setting<LocalConfig>) => Promise<Result>,
+): Promise<Result> {
+  return withLocalVolley(context, (volley, setting) =>
+    use(volley.outbox(name, { lanes: lane === undefined ? undefined : [lane] }), setting),
+  );
+}
+
+interface SetFlags extends Partial<CampaignFlags<'outbox'>> {
+  sendRule?: string;
+  zone?: string;
+  late?: string;
+  value?: Readonly<Record<string, string>>;
+  preview?: boolean;
+  yes?: boolean;
+}
+
+/** Settings whose names are no plain words. */
+const SETTING_TEXTS: Readonly<Record<string, string>> = {
+  message: 'text',
+  sendRule: 'time rule',
+  zone: 'time zone',
+  late: 'limit of lateness',
+};
+
+const settingText = (name: string): string =>
+  SETTING_TEXTS[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** `volley outbox set` */
+export function set(context: Context, name: string, options: SetFlags): Promise<Answer> {
+  const { sendRule, zone, late, window, value: values, preview, yes, lane } = options;
+  if (preview !== true && yes !== true) requireTerminal(context, 'change the outbox');
+  return withOutbox(context, name, { lane }, async (outbox) => {
+    const changes = {
+      ...fieldsFrom('outbox', { ...options, lane: undefined }),
+      ...{ sendRule, zone, late, window: window?.hours === 'none' ? null : window },
+    };
+    const expected = await outbox.previewSet(changes, { values });
+    const { changed, unfit } = expected;
+    if (changed.length === 0)
+      return { json: expected, lines: [`Outbox ${name} has these settings already.`] };
+    const lines = effectLines(expected);
+    if (preview === true)
+      return {
+        json: expected,
+        lines: [`Outbox ${name} would get another ${listed(changed.map(settingText))}.`, ...lines],
+        ...(unfit.length === 0 ? {} : { exit: EXIT.badInput }),
+      };
+    if (yes !== true && unfit.length === 0) {
+      for (const line of lines)
+        context.stderr.write(`${line}
+`);
+      const question = `Change the ${listed(changed.map(settingText))} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
+      if (!(await context.confirm(question, 'nothing was changed')))
+        throw new CliError('declined', 'Nothing was changed.');
+    }
+    const done = await outbox.set(changes, { values });
+    const first = `Outbox ${name} has another ${listed(done.changed.map(settingText))}. No waiting message is sent as before.`;
+    return { json: done, lines: [first, ...effectLines(done)] };
+  });
+}
+
+/** What a change does to the messages that wait. */
+function effectLines({ waiting, moved, dueNow, lapsing, unfit }: OutboxChange): string[] {
+  const rows: [number, string][] = [
+    [waiting, 'waiting'],
+    [moved, 'of them at another time'],
+    [dueNow, 'of them due at once'],
+    [lapsing, 'of them lapse, because it is too late'],
+  ];
+  return [
+    ...rows.flatMap(([count, what]) => (count === 0 ? [] : [`  ${grouped(count)} ${what}`])),
+    ...unfit.map(
+      ({ member, reason, messageCount, ids }) =>
+        `  ${grouped(messageCount)} cannot be sent: \`${oneLine(member)}\` ${oneLine(reason)} (${oneLine(ids.join(', '))})`,
+    ),
+  ];
+}
+
+/** `volley outbox show` */
+export function show(
+  context: Context,
+  name: string,
+  id: string | undefined,
+  { lane }: OutboxOptions,
+): Promise<Answer> {
+  if (id === undefined)
+    return runCall(context, getOutbox, { name, lane }, async (run) => {
+      const status = await run();
+      return { json: status, lines: outboxLines(status, context.clock()) };
+    });
+  return runCall(context, getMessage, { name, lane, id }, async (run, { volley, lanes }) => {
+    const message = await run();
+    const { zone } = await volley.outbox(name, { lanes }).status();
+    return { json: message, lines: messageLines(message, zone, context.clock()) };
+  });
+}
+
+function outboxLines(outbox: OutboxStatus, now: number): string[] {
+  const { name, lane, state, reason, sendRule, zone, late, counts: messages, nextDue } = outbox;
+  const { total, ...counts } = messages;
+  const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
+  return [
+    `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    `  lane      ${lane}`,
+    `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${late} late`,
+    ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, zone, now)}`]),
+    `  text      ${oneLine(outbox.message)}`,
+    `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
+    ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now, zone)}`]),
+    ...(messages.unknown === 0
+      ? []
+      : [
+          `  unknown   ${counted(messages.unknown, 'message')}; to see the campaigns that sent them: volley list`,
+        ]),
+  ];
+}
+
+function messageLines(
+  { id, state, sendAt, to, reference, text, campaign, reason, requestId }: OutboxMessageStatus,
+  zone: string | null,
+  now: number,
+): string[] {
+  return [
+    `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    ...(to === null ? [] : [`  to        ${to}`]),
+    ...(sendAt === null ? [] : [`  due       ${moment(Date.parse(sendAt), now, zone)}`]),
+    ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
+    ...(text === null ? [] : [`  text      ${oneLine(text)}`]),
+    ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
+    ...(state === 'unknown' ? [`  to resolve: volley resolve ${campaign} --request ${requestId}`] : []),
+  ];
+}
+
+/** `volley outbox import` */
+export async function importList(
+  context: Context,
+  name: string,
+  file: string,
+  { idColumn, toColumn, lane }: OutboxOptions & { idColumn: string; toColumn?: string },
+): Promise<Answer> {
+  const { csv } = await openListFile(context, file);
+  const list = await listOfFile(csv);
+  return withOutbox(context, name, { lane }, async (outbox, setting) => {
+    const counts = Object.fromEntries(PUT_OUTCOMES.map((outcome) => [outcome, 0]));
+    /** The same, with the reasons of those that were refused. */
+    const detailed: Record<string, number> = {};
+    const errors: ErrorItem[] = [];
+    /** What is wrong first with each of the first invalid messages. */
+    const listed: ErrorItem[] = [];
+    const warnings: string[] = [];
+    let [lines, invalid] = [0, 0];
+    for await (const result of outbox.import(list, { idColumn, toColumn })) {
+      lines += 1;
+      warnings.push(...result.warnings);
+      const { outcome, code } = result;
+      const isInvalid = code === 'badInput' || code === 'opensTooLate';
+      counts[outcome] = (counts[outcome] ?? 0) + 1;
+      const shown = isInvalid ? 'invalid' : (code ?? outcome);
+      detailed[shown] = (detailed[shown] ?? 0) + 1;
+      if (isInvalid) {
+        invalid += 1;
+        if (listed.length < INVALID_SHOWN) listed.push(...result.errors.slice(0, 1));
+      }
+      if (errors.length < INVALID_LISTED) errors.push(...result.errors);
+    }
+    const summary = Object.entries(detailed).map(([outcome, count]) => `${grouped(count)} ${outcome}`);
+    const { lane: itsLane } = await outbox.status();
+    const destination = destinationOf(setting, itsLane);
+    const json = { destination, messageCount: lines, counts, errors, warnings };
+    const more = invalid - listed.length;
+    return {
+      json,
+      lines: [
+        `${counted(lines, 'message')}${via(destination)}${summary.length === 0 ? '' : `: ${summary.join(', ')}`}`,
+        ...listed.map(({ line, column, message }) => {
+          const at = column === null ? null : oneLine(column);
+          return `  ${rowProblem({ line, column: at, message: oneLine(message) })}`;
+        }),
+        ...(more > 0 ? [`  and ${counted(more, 'more')}`.replace(/mores$/, 'more')] : []),
+        ...warnings.slice(0, INVALID_SHOWN).map(oneLine),
+      ],
+      ...(invalid === 0 ? {} : { exit: EXIT.badInput }),
+    };
+  });
+}
+
+/** The list by its first character: a CSV file begins with the name of a column. Reads nothing of it. */
+async function listOfFile(
+  list: Readable,
+): Promise<{ csv: Readable } | { ndjson: Readable } | { json: Readable }> {
+  await once(list, 'readable');
+  const start: unknown = list.read();
+  if (start === null) return { csv: list };
+  list.unshift(start);
+  const [, first] = /^\ufeff?\s*(\S)/.exec(String(start)) ?? [];
+  if (first === '[') return { json: list };
+  return first === '{' ? { ndjson: list } : { csv: list };
+}
+
+/** `volley outbox cancel` */
+export async function cancel(
+  context: Context,
+  name: string,
+  id: string | undefined,
+  { version, lane, all, yes }: OutboxOptions & { version?: number; all?: boolean; yes?: boolean },
+): Promise<Answer> {
+  if (id === undefined && all !== true)
+    throw badInput('Name a message, or cancel everything that waits in the outbox with --all.');
+  if (all === true && (id !== undefined || version !== undefined))
+    throw badInput(
+      `The option --all cancels everything that waits in the outbox, so leave out ${id === undefined ? '--version' : 'the id'}.`,
+    );
+  if (id === undefined) return cancelAll(context, { name, lane }, yes === true);
+  return runCall(context, cancelMessage, { name, lane, id, version }, async (run) => {
+    const result = await run();
+    const done = result.outcome === 'lapsed' ? 'has lapsed' : 'is cancelled';
+    return { json: result, lines: [`Message ${oneLine(id)} ${done}: it will never be sent.`] };
+  });
+}
+
+async function cancelAll(
+  context: Context,
+  outbox: OutboxOptions & { readonly name: string },
+  isConfirmed: boolean,
+): Promise<Answer> {
+  if (!isConfirmed) requireTerminal(context, 'cancel');
+  return runCall(context, cancelMessages, { ...outbox }, async (run, { volley, lanes }) => {
+    const { name } = outbox;
+    const { counts } = await volley.outbox(name, { lanes }).status();
+    if (!isConfirmed && counts.waiting > 0) {
+      const question = `Cancel ${counted(counts.waiting, 'message')} of outbox ${name}? This cannot be undone.`;
+      if (!(await context.confirm(question, 'nothing was cancelled')))
+        throw new CliError('declined', 'Nothing was cancelled.');
+    }
+    const done = await run();
+    const cancelled =
+      done.cancelled === 0
+        ? 'Nothing was waiting'
+        : `${counted(done.cancelled, 'message')} will never be sent`;
+    return { json: done, lines: [`Outbox ${name}: ${cancelled}.${stillRunning(done.inFlight)}`] };
+  });
+}

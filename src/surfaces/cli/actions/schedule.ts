@@ -1,0 +1,77 @@
+import { basename, extname, resolve } from 'node:path';
+import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
+import { pausedLine, timesIn } from '../answers/schedules.js';
+import type { Answer, Context } from '../context/context.js';
+import { badInput } from '../context/errors.js';
+import { STDIN } from '../files/input.js';
+import type { CampaignFlags } from '../flags/campaign-flags.js';
+import { destinationOf, via } from '../open/destination.js';
+import { withLocalVolley } from '../open/open.js';
+import { noteIfNoWorkers } from '../watch/watch.js';
+
+interface AddOptions extends CampaignFlags<'schedule'> {
+  cron: string;
+  zone: string;
+  id?: string;
+  provided?: string;
+  overlap?: 'skip' | 'wait' | 'allow';
+  catchUp?: string;
+}
+
+/** Occurrences that `add` shows, so that a mistake in the expression is seen at once. */
+const SHOWN_AFTER_ADD = 3;
+
+/** `volley schedule add` */
+export function add(context: Context, file: string | undefined, options: AddOptions): Promise<Answer> {
+  const { provided, id, cron, zone, overlap, catchUp } = options;
+  if ((file === undefined) === (provided === undefined))
+    throw badInput(
+      'Give the path of a CSV file, or the name of a list that your code provides with --provided.',
+    );
+  if (file === STDIN)
+    throw badInput(
+      'A schedule cannot read standard input: give the path of a file that the workers can read.',
+    );
+  const path = file === undefined ? undefined : resolve(context.cwd, file);
+  return withLocalVolley(context, async (volley, setting) => {
+    const { kind, schedule } = await volley.schedules.add({
+      ...fieldsFrom('schedule', options),
+      cron,
+      zone,
+      overlap,
+      id: id ?? idFrom(provided ?? basename(path ?? '', extname(path ?? ''))),
+      recipients: path ?? { provided: provided ?? '' },
+      catchUp,
+    });
+    const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD, {
+      lanes: [schedule.lane],
+    });
+    await noteIfNoWorkers(context, volley);
+    const destination = destinationOf(setting, schedule.lane);
+    const what =
+      kind === 'existing'
+        ? `Schedule ${schedule.id} exists already and sends${via(destination)}; nothing has changed.`
+        : `Schedule ${context.paint('bold', schedule.id)} is added on lane ${schedule.lane} and sends${via(destination)}.`;
+    return {
+      json: { ...schedule, destination, existing: kind === 'existing' },
+      lines: [
+        what,
+        ...(schedule.state === 'paused'
+          ? [pausedLine(schedule)]
+          : ['It is due next:', ...timesIn(schedule, times, context)]),
+      ],
+    };
+  });
+}
+
+/** `Spring sale` becomes `spring-sale`. */
+function idFrom(name: string): string {
+  return (
+    name
+      .normalize('NFKD')
+      .toLowerCase()
+      .replace(/[^a-z0-9_.]+/g, '-')
+      .replace(/^[-_.]+|-+$/g, '')
+      .slice(0, 64) || 'schedule'
+  );
+}

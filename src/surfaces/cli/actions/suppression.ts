@@ -1,0 +1,89 @@
+import { basename } from 'node:path';
+import { invalidRows } from '../../../intake/import/invalid-groups.js';
+import { addedText, tableOf } from '../answers/suppressions.js';
+import type { Answer, Context } from '../context/context.js';
+import { badInput } from '../context/errors.js';
+import { openListFile, readNumbers, STDIN } from '../files/input.js';
+import { withLocalVolley } from '../open/open.js';
+import { counted } from '../output/text.js';
+import { countriesText, countryColumnText, lookOf, renderInvalid, renderWarnings } from './preview.js';
+
+interface NumberOptions {
+  country?: string;
+}
+
+interface ImportOptions extends NumberOptions {
+  lane?: string;
+  reason?: string;
+  toColumn?: string;
+  countryColumn?: string;
+}
+
+/** `volley suppress why` */
+export async function why(context: Context, typed: string, { country }: NumberOptions): Promise<Answer> {
+  const [number = ''] = await readNumbers(context, [typed]);
+  return withLocalVolley(context, async (volley) => {
+    const entries = await volley.suppression.entries(number, { country });
+    const operations = entries.flatMap((entry) => entry.operations);
+    return {
+      json: { entries },
+      lines: operations.length === 0 ? ['This number is not suppressed.'] : tableOf(context, operations),
+    };
+  });
+}
+
+/** `volley suppress import` */
+export function importFile(context: Context, file: string, options: ImportOptions): Promise<Answer> {
+  return withLocalVolley(context, async (volley) => {
+    const { csv } = await openListFile(context, file);
+    const { lane, country, reason, toColumn, countryColumn: given } = options;
+    const outcome = await volley.suppression.import(
+      { csv },
+      {
+        ...{ lane, country, reason, toColumn, countryColumn: given },
+        source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
+      },
+    );
+    const { added, alreadyListed, rows, duplicates, invalid, operation } = outcome;
+    const { invalidGroups, countryColumn, countries, warnings } = outcome;
+    const from = ` from ${counted(rows, 'row')}`;
+    const stored =
+      operation === null
+        ? [`No number was added${from}.`]
+        : [
+            addedText(added, alreadyListed, from, operation),
+            ...(duplicates === 0 ? [] : [`${counted(duplicates, 'row')} with the number of an earlier row.`]),
+            `Numbers by country: ${countriesText(outcome)}${countryColumnText(outcome)}.`,
+            ...renderWarnings(
+              outcome,
+              lookOf(context, invalid.length === 0 ? context.stdout : context.stderr),
+            ),
+          ];
+    const json = {
+      added,
+      alreadyListed,
+      operation,
+      rows,
+      duplicates,
+      countryColumn,
+      countries,
+      warnings,
+    };
+    if (invalid.length === 0) return { json: { ...json, invalid: [] }, lines: stored };
+    const collected = invalidRows();
+    for (const row of invalid) collected.add(row, [], () => row);
+    const errors = collected.errors();
+    throw badInput(
+      [
+        ...stored,
+        `${counted(invalid.length, 'row')} without a valid number:`,
+        ...renderInvalid({ invalid: invalid.length, invalidGroups, errors }),
+      ].join('\n'),
+      {
+        ...json,
+        invalid: invalid.length,
+        errors,
+      },
+    );
+  });
+}

@@ -1,0 +1,243 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { readProblem } from '../../../base/config/file-problem.js';
+import { LABEL, LABEL_FORM } from '../../../campaign/fields/field-kinds.js';
+import { type FieldOf, fieldNamed, fieldsOf } from '../../../campaign/fields/field-sets.js';
+import {
+  type CampaignFields,
+  FIELDS,
+  type Field,
+  type FieldName,
+  type Taker,
+} from '../../../campaign/fields/fields.js';
+import { FINAL_STATUS_FORM, parseFinalStatus } from '../../../campaign/fields/results-of.js';
+import type { Context } from '../context/context.js';
+import { badInput } from '../context/errors.js';
+import {
+  amount,
+  duration,
+  filled,
+  listOf,
+  momentOrWords,
+  namedValues,
+  oneOf,
+  someNames,
+  tomorrow,
+  withRequired,
+} from './option-values.js';
+
+/** Means standard input. */
+const STDIN = '-';
+
+/** What people set of a campaign on the command line, by the names of the fields. */
+export type CampaignFlags<By extends Taker = 'preview'> = {
+  readonly [Name in FieldOf<By>]: CampaignFields[Name];
+};
+
+/** Adds the argument with the list, which may be the results of a campaign instead. */
+export function withList(command: Command): Command {
+  return command
+    .argument(
+      '[file]',
+      'CSV file with a header line; commas, semicolons, or tabs; UTF-8, Windows-1252, or UTF-16; - for standard input; none with --to-results-of',
+      filled,
+    )
+    .hook('preAction', (_parent, called) => {
+      const [file] = called.args;
+      const isSource = called.getOptionValue('toResultsOf') !== undefined;
+      if ((file === undefined) === isSource) return;
+      called.error(
+        isSource
+          ? 'error: options --to-results-of and a file do not go together: a campaign has one list'
+          : "error: missing required argument 'file'",
+        { code: 'commander.missingArgument' },
+      );
+    });
+}
+
+/**
+ * Adds the flags of the fields that something takes. `help`: what help says about fields that mean something else there. `isChange`: none is
+ * required, because they change what there is.
+ */
+export function withFields(
+  command: Command,
+  context: Context,
+  by: Taker,
+  help: Partial<Readonly<Record<FieldName, string>>> = {},
+  isChange = false,
+): Command {
+  for (const name of fieldsOf(by)) {
+    const field = fieldNamed(name);
+    const about = help[name] ?? field.help;
+    const shown = {
+      ...field,
+      name,
+      help: isChange ? about.replace(/ \(default: [^)]*\)/, '') : about,
+    };
+    withField(command, context, shown, isChange);
+  }
+  return command;
+}
+
+function withField(
+  command: Command,
+  context: Context,
+  field: Field & { readonly name: string },
+  isChange: boolean,
+): Command {
+  const { flag, help } = field;
+  switch (field.kind) {
+    case 'message':
+      return withMessage(command, context, field, isChange);
+    case 'country':
+      return withCountry(command, field);
+    case 'switch':
+      return command.option(flag, help);
+    case 'text':
+      return command.option(flag, help, filled);
+    case 'choice':
+      return command.option(flag, help, oneOf(field.choices));
+    case 'time': {
+      const example = help.replace('{tomorrow}', tomorrow(context.clock()));
+      const read = (text: string): string => momentOrWords(text, context.clock);
+      return command.addOption(new FieldOption(flag, example, field.name).argParser(read));
+    }
+    case 'duration':
+      return command.option(flag, help, duration);
+    case 'amount':
+      return command.option(flag, help, amount);
+    case 'window': {
+      const option = (flags: string, about: string, member: string, read: (text: string) => unknown) =>
+        new FieldOption(flags, about, field.name).argParser((text: string, before?: object) => ({
+          ...before,
+          [member]: read(text),
+        }));
+      return command
+        .addOption(option(flag, help, 'hours', filled))
+        .addOption(option(field.exceptFlag, field.exceptHelp, 'except', someNames));
+    }
+    case 'resultsOf':
+      return withResultsOf(command, field);
+    case 'labels':
+      return command.addOption(new FieldOption(flag, help, field.name).argParser(listOf(label)));
+    case 'entries':
+      return command.option(flag, help, namedValues('shop=17'));
+    default:
+      return field satisfies never;
+  }
+}
+
+/** An option with another name than its field: `--at` is `sendAt`, and each `--tag` is one of `tags`. */
+class FieldOption extends Option {
+  readonly #field: string;
+
+  constructor(flag: string, help: string, field: string) {
+    super(flag, help);
+    this.#field = field;
+  }
+
+  override attributeName(): string {
+    return this.#field;
+  }
+}
+
+function label(text: string): string {
+  if (LABEL.test(text)) return text;
+  throw new InvalidArgumentError(`${LABEL_FORM}.`);
+}
+
+/** Adds `--to-results-of`, and the states of the recipients. The two make one field. */
+function withResultsOf(command: Command, { flag, help }: Field): Command {
+  const states = '--status <states>';
+  return command
+    .option(flag, help, filled)
+    .option(states, `with --to-results-of: ${FINAL_STATUS_FORM}`, finalStatuses)
+    .hook('preAction', (_parent, called) => {
+      const { toResultsOf: campaign, status } = called.opts();
+      if ((campaign === undefined) === (status === undefined)) {
+        if (campaign !== undefined) called.setOptionValue('toResultsOf', { campaign, status });
+        return;
+      }
+      const [given, lacking] = status === undefined ? [flag, states] : [states, flag];
+      called.error(`error: option '${given}' needs '${lacking}'`, {
+        code: 'commander.missingMandatoryOptionValue',
+      });
+    });
+}
+
+function finalStatuses(text: string, before?: readonly string[]): readonly string[] {
+  const names = someNames(text, before);
+  const other = names.find((name) => parseFinalStatus(name) === null);
+  if (other === undefined) return names;
+  throw new InvalidArgumentError(`${other} is no final state. Use ${FINAL_STATUS_FORM}.`);
+}
+
+/** Adds `--message`: a text, a file, or standard input. */
+function withMessage(
+  command: Command,
+  context: Context,
+  { flag, help }: Field,
+  isOptional: boolean,
+): Command {
+  const read = (text: string): string =>
+    text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text, context.cwd);
+  const added = isOptional ? command.option(flag, help, read) : withRequired(command, flag, help, read);
+  return added.hook('preAction', async (_parent, called) => {
+    if (called.getOptionValue('message') !== STDIN) return;
+    const { readText } = await import('../files/input.js');
+    const text = await readText(context, 'the text');
+    if (text.trim() === '') throw badInput('The text on standard input is empty.');
+    called.setOptionValue('message', text);
+  });
+}
+
+/** Adds an entry to those of earlier options. */
+/**
+ * Adds `--country`. Its value is checked against the metadata of all countries, which takes long to load, so it is
+ * checked only when the option is used.
+ */
+export function withCountry(command: Command, { flag, help }: Field = FIELDS.country): Command {
+  return command.option(flag, help).hook('preAction', async (_parent, called) => {
+    const text: unknown = called.getOptionValue('country');
+    if (typeof text !== 'string') return;
+    const { numberReader } = await import('../../../campaign/numbers/number.js');
+    const code = text.toUpperCase();
+    try {
+      numberReader(code);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      called.error(`error: option '${flag}' argument '${text}' is invalid. ${reason}.`, {
+        code: 'commander.invalidArgument',
+      });
+    }
+    called.setOptionValue('country', code);
+  });
+}
+
+/** The text itself, or for `@file` the content of the file in `folder`, without a byte order mark, and without one line break at its end. */
+export function messageText(value: string, folder: string): string {
+  if (value.startsWith('@@')) return value.slice(1);
+  if (!value.startsWith('@')) return notEmpty(value);
+  const path = value.slice(1);
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(resolve(folder, path));
+  } catch (error) {
+    const reason =
+      readProblem(error, JSON.stringify(path)) ?? `The file ${JSON.stringify(path)} cannot be read`;
+    throw new InvalidArgumentError(`${reason}. To start a text with @, write @@.`);
+  }
+  try {
+    // Editors end a file with a line break, which is not part of the text.
+    return notEmpty(new TextDecoder('utf-8', { fatal: true }).decode(bytes).replace(/\r?\n$/, ''));
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
+    throw new InvalidArgumentError(`The file ${JSON.stringify(path)} is not UTF-8. Save it as UTF-8.`);
+  }
+}
+
+function notEmpty(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('The text is empty.');
+  return text;
+}

@@ -1,0 +1,76 @@
+import { formatDuration } from '../../../base/duration.js';
+import { between } from '../../../base/moments.js';
+import type { Waiting } from '../../../campaign/views/live-views.js';
+import type { CampaignStatus } from '../../../campaign/views/views.js';
+import { campaignWaiting } from '../../../reporting/waiting.js';
+import { pasteable } from './command-name.js';
+import type { Ink } from './terminal.js';
+
+/** What a campaign is doing, in a sentence, and what an operator has to do, if anything. `howToStart`: how to start a worker. */
+export function campaignSentence(
+  status: CampaignStatus,
+  now: number,
+  howToStart = '',
+): { text: string; ink: Ink } {
+  const waiting = campaignWaiting(status, now);
+  const how = waiting.code === 'workers' ? ` ${howToStart}` : etaText(waiting, status, now);
+  return { text: pasteable(`${waitingText(waiting, now)}${how}`.trimEnd()), ink: inkOf(waiting) };
+}
+
+/** Why something waits, with how long that still takes, and the command that ends it. */
+export function waitingText({ text, until, remedy }: Waiting, now: number): string {
+  const body = text.replace(/\.$/, '');
+  if (remedy !== null) return `${body}: ${commandOf(remedy)}`;
+  return until === null || Date.parse(until) <= now
+    ? text
+    : `${body} (in ${formatDuration(Date.parse(until) - now)}).`;
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  resumeCampaign: 'resume',
+  resolveCampaign: 'resolve',
+  resumeLane: 'lane resume',
+};
+
+/** The command of an operation on what an address names: `/v1/lanes/main/resume`. */
+function commandOf({ operation, path }: NonNullable<Waiting['remedy']>): string {
+  return `volley ${VERBS[operation]} ${decodeURIComponent(path.split('/')[3] ?? '')}`;
+}
+
+const INKS = { normal: 'cyan', good: 'green', warning: 'yellow', bad: 'red' } as const;
+
+function inkOf({ code, tone }: Waiting): Ink {
+  if (code === 'unknown') return 'magenta';
+  return code === 'importing' || code === 'scheduled' ? 'dim' : INKS[tone];
+}
+
+/** When the last message is sent, as far as the campaign goes on by itself. After a backoff, only if that is bounded. */
+function etaText({ code }: Waiting, { eta, zone }: CampaignStatus, now: number): string {
+  switch (code) {
+    case 'importing':
+    case 'paused':
+    case 'unknown':
+    case 'unserved':
+    case 'workers':
+    case 'reports':
+    case 'completed':
+    case 'cancelled':
+      return '';
+    case 'scheduled':
+    case 'sending':
+    case 'quota':
+    case 'window':
+    case 'finishing':
+      return eta === null ? '' : ` Last message ${between(eta, now, zone)}.`;
+    case 'backingOff':
+    case 'probing':
+    case 'recovering':
+    case 'noToken':
+    case 'held':
+    case 'stopped':
+    case 'failing':
+      return eta?.latest == null ? '' : ` Last message ${between(eta, now, zone)}.`;
+    default:
+      return code satisfies never;
+  }
+}

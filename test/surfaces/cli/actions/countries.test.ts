@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest';
+import { scene } from '../../../scene/scene.js';
+
+const { shell, write } = scene('cli-countries');
+const { volley, json } = shell({ API_KEY: 'the-key', SENDER_ADDRESS: '+447400100100' });
+const list = (name: string, ...rows: readonly string[]): string => write(name, `${rows.join('\n')}\n`);
+
+const ROWS = [
+  'Anna;0171 1234567;Deutschland',
+  'Bob;07400 123456;United Kingdom',
+  'Chloé;06 12 34 56 78;FR',
+  'Dirk;0470 12 34 56;Belgique',
+];
+list('mixed.csv', 'name;phone;Land', ...ROWS);
+list('unnamed.csv', 'name;phone;Wohin', ...ROWS);
+list('doubtful.csv', 'name;phone;Land', ...ROWS, 'Eva;0171 7654321;Narnia');
+
+const text = ['-m', 'Hi {{name}}'];
+const COUNTRIES =
+  /^countries +Germany \(\+49\) 1, United Kingdom \(\+44\) 1, France \(\+33\) 1, and Belgium \(\+32\) 1$/m;
+
+test('preview takes the country of each row from a column, and shows numbers by country', async () => {
+  const { exit, stdout } = await volley('preview', 'mixed.csv', ...text, '--country', 'DE');
+  expect([exit, stdout]).toEqual([0, expect.stringMatching(COUNTRIES)]);
+  expect(stdout).toContain('numbers in column "phone", countries in column "Land"');
+  expect(stdout).toMatch(/^samples +\+491711234567 .*\n +\+447400123456 .*\n +\+33612345678 /m);
+  expect(stdout).not.toMatch(/^warning/m);
+});
+
+test('--country-column names a column that is not found', async () => {
+  const found = await volley('preview', 'unnamed.csv', ...text);
+  expect([found.exit, found.stdout]).toEqual([2, expect.stringContaining('4 of 4 rows are invalid')]);
+  const named = await volley('preview', 'unnamed.csv', ...text, '--country-column', 'wohin');
+  expect([named.exit, named.stdout]).toEqual([0, expect.stringMatching(COUNTRIES)]);
+});
+
+test('A column with a cell that is no country is advised, and then names the row', async () => {
+  const advised = await volley('preview', 'doubtful.csv', ...text);
+  expect([advised.exit, advised.stdout]).toEqual([
+    2,
+    expect.stringMatching(/5 numbers have no calling code; use --country-column Land$/m),
+  ]);
+  const { exit, stdout } = await volley('preview', 'doubtful.csv', ...text, '--country-column', 'Land');
+  expect([exit, stdout]).toEqual([
+    2,
+    expect.stringContaining(
+      '  line 6, column "Land": "Narnia" is not a country; enter a code such as DE, or a name such as Germany\n',
+    ),
+  ]);
+});
+
+test('One country for the numbers of several countries is warned about, with the option that helps', async () => {
+  const seen = await volley('preview', 'doubtful.csv', ...text, '--country', 'DE');
+  expect([seen.exit, seen.stdout]).toEqual([
+    0,
+    expect.stringMatching(
+      /^warning +3 numbers in national format are read in another country than column "Land" says: line 3 .* use --country-column\.$/m,
+    ),
+  ]);
+  list('abroad.csv', 'phone', '0171 1234567', '+33 6 12 34 56 78');
+  const sent = await volley('send', 'abroad.csv', '-m', 'Hi', '--country', 'DE', '--yes');
+  expect([sent.exit, sent.stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      /^warning +1 number in national format is read as \+49 \(Germany\), but 1 number has another calling code: France \(\+33\) 1\. .* name it in --country-column: line 2\.$/m,
+    ),
+  ]);
+});
+
+test('suppress import shows what it stored, what was there already, and which rows look doubtful', async () => {
+  await volley('suppress', 'add', '+491711234567');
+  list(
+    'opt-outs.csv',
+    'phone;country',
+    '0171 1234567;Germany',
+    '07400 123456;GBR',
+    '+44 7400 123456;GB',
+    '+33 6 12 34 56 78;DE',
+    '0172 1234567;',
+  );
+  const { exit, stdout } = await volley('suppress', 'import', 'opt-outs.csv', '--country', 'DE');
+  expect(exit).toBe(0);
+  expect(stdout.split('\n')).toEqual([
+    '3 numbers added from 5 rows; 1 already on the list. To undo it: volley suppress undo 2',
+    '1 row with the number of an earlier row.',
+    'Numbers by country: Germany (+49) 2, United Kingdom (+44) 1, and France (+33) 1, countries in column "country".',
+    'warning     1 number in national format is read as +49 (Germany), but 2 numbers have other calling codes: United Kingdom (+44) 1 and France (+33) 1. If any of them is from another country, enter the country in column "country": line 6.',
+    'warning     1 number has the calling code of another country than column "country" says: line 5 (France, not Germany). A number with a calling code is used as it is written.',
+    '',
+  ]);
+  const again = await json('suppress', 'import', 'opt-outs.csv', '--country', 'DE');
+  expect(again).toMatchObject({
+    exit: 0,
+    output: {
+      added: 0,
+      alreadyListed: 4,
+      rows: 5,
+      duplicates: 1,
+      countryColumn: 'country',
+      countries: [
+        { country: 'DE', callingCode: '49', numberCount: 2 },
+        { country: 'GB', callingCode: '44', numberCount: 1 },
+        { country: 'FR', callingCode: '33', numberCount: 1 },
+      ],
+      warnings: [expect.stringContaining('line 6'), expect.stringContaining('line 5')],
+      invalid: [],
+    },
+  });
+});
+
+test('suppress import lists rows that it skips, and stores the others', async () => {
+  list('some.csv', 'number;where', '0171 2223344;Germany', '0171 2223345;Narnia', '0171 2223346;');
+  const { exit, stderr } = await volley('suppress', 'import', 'some.csv', '--country-column', 'where');
+  expect(exit).toBe(2);
+  expect(stderr).toContain('1 number added from 3 rows.');
+  expect(stderr).toContain('line 3, column "where": "Narnia" is not a country');
+  expect(stderr).toContain('line 4, column "number": "0171 2223346" has no calling code');
+});

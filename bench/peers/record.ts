@@ -1,6 +1,6 @@
 /** Pure: the result of a contestant, computed only from the simulator's logs. All times in ms. */
-import type { Arrival } from '../../src/tools/simulator/arrivals.js';
-import type { LedgerEntry } from '../../src/tools/simulator/ledger.js';
+import type { Arrival } from '../../src/tools/simulator/state/arrivals.js';
+import type { LedgerEntry } from '../../src/tools/simulator/state/ledger.js';
 import type { Scenario } from './scenario.js';
 
 /** The logs of one contestant, in order of time. */

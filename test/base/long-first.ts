@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { seededRandom } from '../../src/tools/simulator/random.js';
+import { seededRandom } from '../../src/tools/simulator/rules/random.js';
 
 /** Files that run for long although they are short: with processes, kills, services that wait, and many cases. */
 const LONG =

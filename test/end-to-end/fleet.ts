@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createVolley, type Volley } from '../../src/app/runtime.js';
 import { loadConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
-import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/rules/options.js';
 import { type Program, startProgram } from './program.js';
 import { type SimulatorProcess, startSimulatorProcess } from './simulator-process.js';
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { parseWantedStatus } from '../../src/campaign/states/reported-status.js';
-import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/rules/options.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import type { Fleet, Kind } from './fleet.js';
 import type { Program } from './program.js';

@@ -1,7 +1,7 @@
-import type { Arrival } from '../../src/tools/simulator/arrivals.js';
-import type { InboundText } from '../../src/tools/simulator/inbound.js';
-import type { LedgerEntry } from '../../src/tools/simulator/ledger.js';
-import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import type { InboundText } from '../../src/tools/simulator/messages/inbound.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/rules/options.js';
+import type { Arrival } from '../../src/tools/simulator/state/arrivals.js';
+import type { LedgerEntry } from '../../src/tools/simulator/state/ledger.js';
 import type { Summary } from '../../src/tools/simulator/summary.js';
 import { startProgram } from './program.js';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { findServer } from '../../src/base/redis/find-server.js';
-import { seededRandom } from '../../src/tools/simulator/random.js';
+import { seededRandom } from '../../src/tools/simulator/rules/random.js';
 import { lateWritesRun } from './late-writes.js';
 
 test.skipIf((await findServer()) === undefined)(

@@ -6,7 +6,7 @@ import type { Random } from '../../src/base/clock.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import { type Opening, readWindow } from '../../src/campaign/estimate/window.js';
 import { IN_FLIGHT } from '../../src/engine/scripts/rules.js';
-import { seededRandom } from '../../src/tools/simulator/random.js';
+import { seededRandom } from '../../src/tools/simulator/rules/random.js';
 import { type Fleet, laneCredentials, type Member, startFleet } from '../end-to-end/fleet.js';
 import { callbackSettings } from '../end-to-end/receiver.js';
 import { recipients } from '../end-to-end/recipients.js';

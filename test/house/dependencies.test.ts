@@ -88,6 +88,19 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
 
 /** The folders and files of large folders, in the same form. */
 const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'tools/simulator': {
+    rules: [],
+    state: ['rules'],
+    wire: ['rules', 'state'],
+    messages: ['rules', 'state', 'wire'],
+    accounts: ['rules', 'state', 'wire'],
+    records: ['rules', 'state', 'wire'],
+    summary: ['state', 'messages', 'accounts'],
+    control: ['rules', 'state', 'wire', 'messages', 'records', 'summary'],
+    server: ['rules', 'state', 'wire', 'messages', 'accounts', 'records', 'summary', 'control'],
+    index: ['rules', 'state', 'records', 'summary', 'server'],
+    main: ['server'],
+  },
   'surfaces/http': {
     server: [],
     limits: ['server'],

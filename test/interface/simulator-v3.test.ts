@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { magicNumber } from '../../src/tools/simulator/magic-recipients.js';
-import type { SimulatorOptions } from '../../src/tools/simulator/options.js';
+import { magicNumber } from '../../src/tools/simulator/rules/magic-recipients.js';
+import type { SimulatorOptions } from '../../src/tools/simulator/rules/options.js';
 import { startSimulator } from '../scene/closing.js';
 import { jsonOf, type RawReply, reply } from '../tools/simulator/raw-http.js';
 

@@ -4,7 +4,7 @@ import type { ScriptRules } from '../../src/engine/scripts/script-rules.js';
 import type { CampaignMeta } from '../../src/engine/store/campaign-meta.js';
 import { readState } from '../../src/engine/store/campaigns.js';
 import { campaignStatus } from '../../src/reporting/status.js';
-import type { QuotaModelName } from '../../src/tools/simulator/quota-models.js';
+import type { QuotaModelName } from '../../src/tools/simulator/rules/quota-models.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture, START } from '../engine/lane/lane-fixture.js';
 import { serveVirtually, type VirtualCampaign, type VirtualService } from '../engine/lane/virtual-lane.js';

@@ -1,6 +1,6 @@
 import type { LaneSettings } from '../../src/base/config/index.js';
 import type { Opening } from '../../src/campaign/estimate/window.js';
-import { QUOTA_MODELS } from '../../src/tools/simulator/quota-models.js';
+import { QUOTA_MODELS } from '../../src/tools/simulator/rules/quota-models.js';
 import { OUTBOX } from './lane-state.js';
 import type { RandomStream, Streams } from './random.js';
 import {

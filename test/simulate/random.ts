@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/tools/simulator/random.js';
+import { seededRandom } from '../../src/tools/simulator/rules/random.js';
 
 /** A stream of random choices. */
 export interface RandomStream {

@@ -1,7 +1,7 @@
 import type { Clocks } from '../../src/base/clock.js';
 import { type Config, type LaneSettings, loadConfig } from '../../src/base/config/index.js';
 import type { Opening } from '../../src/campaign/estimate/window.js';
-import type { QuotaModelName } from '../../src/tools/simulator/quota-models.js';
+import type { QuotaModelName } from '../../src/tools/simulator/rules/quota-models.js';
 
 /** The kinds of faults. Each world draws some of them. */
 export const FAULTS = ['kill', 'stop', 'cut', 'lock', 'clock', 'full', 'forget', 'service', 'slow'] as const;

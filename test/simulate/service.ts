@@ -7,7 +7,7 @@ import {
   type SendOutcome,
   sendOutcome,
 } from '../../src/service/client/outcome.js';
-import { createQuotaModel, type QuotaModel } from '../../src/tools/simulator/quota-models.js';
+import { createQuotaModel, type QuotaModel } from '../../src/tools/simulator/rules/quota-models.js';
 import { Notifier } from './notifier.js';
 import type { Process } from './process.js';
 import type { RandomStream } from './random.js';

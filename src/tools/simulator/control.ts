@@ -2,14 +2,14 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import type { Activity } from './activity.js';
-import type { Arrival } from './arrivals.js';
-import { type InboundText, inboundSchema } from './inbound.js';
-import type { LedgerEntry } from './ledger.js';
-import type { SimulatorOptions } from './options.js';
+import { type InboundText, inboundSchema } from './messages/inbound.js';
 import type { RecordsEntry } from './records.js';
+import type { SimulatorOptions } from './rules/options.js';
+import type { Activity } from './state/activity.js';
+import type { Arrival } from './state/arrivals.js';
+import type { LedgerEntry } from './state/ledger.js';
 import type { Summary } from './summary.js';
-import { empty, failure, type Incoming, json, sendAnswer } from './wire.js';
+import { empty, failure, type Incoming, json, sendAnswer } from './wire/wire.js';
 
 /** The operations of a simulator for tests, in the same process or over HTTP. */
 export interface Controls {

@@ -1,7 +1,7 @@
-export type { Arrival, Outcome } from './arrivals.js';
-export type { Answered, Ledger, LedgerEntry } from './ledger.js';
-export { MAGIC_RECIPIENTS, type MagicName, magicNumber } from './magic-recipients.js';
-export { type SimulatorOptions, SimulatorOptionsError } from './options.js';
 export type { RecordsEntry } from './records.js';
+export { MAGIC_RECIPIENTS, type MagicName, magicNumber } from './rules/magic-recipients.js';
+export { type SimulatorOptions, SimulatorOptionsError } from './rules/options.js';
 export { type Simulator, type SimulatorDependencies, startSimulator } from './server.js';
+export type { Arrival, Outcome } from './state/arrivals.js';
+export type { Answered, Ledger, LedgerEntry } from './state/ledger.js';
 export type { Summary } from './summary.js';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { RecordsJob } from './changes.js';
-import { sample } from './distribution.js';
-import { type Effect, effectOf } from './fault-effects.js';
-import { drawFault, type RecordsFault, type RecordsReadFault } from './faults.js';
-import type { KeyRing, KeyState } from './key-ring.js';
-import type { Settings } from './options.js';
-import type { Simulation } from './simulation.js';
-import { type Answer, failure, type Incoming } from './wire.js';
+import { sample } from './rules/distribution.js';
+import { drawFault, type RecordsFault, type RecordsReadFault } from './rules/faults.js';
+import type { Settings } from './rules/options.js';
+import type { RecordsJob } from './state/changes.js';
+import type { KeyRing, KeyState } from './state/key-ring.js';
+import type { Simulation } from './state/simulation.js';
+import { type Effect, effectOf } from './wire/fault-effects.js';
+import { type Answer, failure, type Incoming } from './wire/wire.js';
 
 type Contract = NonNullable<Settings['records']['contract']>;
 type Part = 'request' | 'status' | 'download';

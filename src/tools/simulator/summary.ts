@@ -1,10 +1,10 @@
-import type { Accounts } from './accounts.js';
-import type { ArrivalLog, WindowMaximum } from './arrivals.js';
-import type { Clients } from './clients.js';
-import type { KeyRing } from './key-ring.js';
-import type { Ledger } from './ledger.js';
-import type { Notifications } from './notifications.js';
-import type { TokenIssuer } from './tokens.js';
+import type { Accounts } from './accounts/accounts.js';
+import type { Clients } from './accounts/clients.js';
+import type { TokenIssuer } from './accounts/tokens.js';
+import type { Notifications } from './messages/notifications.js';
+import type { ArrivalLog, WindowMaximum } from './state/arrivals.js';
+import type { KeyRing } from './state/key-ring.js';
+import type { Ledger } from './state/ledger.js';
 
 /** The counts since the start or the last `clear()`. */
 export interface Summary {

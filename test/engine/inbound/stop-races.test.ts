@@ -13,7 +13,7 @@ import { openMessages } from '../../../src/engine/sending/messages.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
-import { seededRandom } from '../../../src/tools/simulator/random.js';
+import { seededRandom } from '../../../src/tools/simulator/rules/random.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane } from '../lane/lane-fixture.js';
 

@@ -1,6 +1,6 @@
 import type { PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
 import type { SendSettlement } from '../../../src/engine/sending/send-claim.js';
-import { createQuotaModel, type QuotaModelName } from '../../../src/tools/simulator/quota-models.js';
+import { createQuotaModel, type QuotaModelName } from '../../../src/tools/simulator/rules/quota-models.js';
 import type { laneFixture } from './lane-fixture.js';
 
 /** A campaign of a virtual lane. */

@@ -1,4 +1,4 @@
-import { createQuotaModel, type QuotaModelName } from '../../../src/tools/simulator/quota-models.js';
+import { createQuotaModel, type QuotaModelName } from '../../../src/tools/simulator/rules/quota-models.js';
 import type { laneFixture } from './lane-fixture.js';
 import { START } from './lane-fixture.js';
 

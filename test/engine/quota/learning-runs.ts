@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
-import { QUOTA_MODELS, type QuotaModelName } from '../../../src/tools/simulator/quota-models.js';
+import { QUOTA_MODELS, type QuotaModelName } from '../../../src/tools/simulator/rules/quota-models.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { serveVirtually, type VirtualEnd } from '../lane/virtual-lane.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { QUOTA_MODELS, type QuotaModelName } from '../../../src/tools/simulator/quota-models.js';
+import { QUOTA_MODELS, type QuotaModelName } from '../../../src/tools/simulator/rules/quota-models.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../lane/lane-fixture.js';

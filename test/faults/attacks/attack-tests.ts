@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { seededRandom } from '../../../src/tools/simulator/random.js';
+import { seededRandom } from '../../../src/tools/simulator/rules/random.js';
 import { privateRedis } from '../../base/redis/private-redis.js';
 import type { Figures } from '../figures.js';
 import { runAttack } from '../run-scenario.js';

@@ -1,6 +1,6 @@
 import { connect } from '../../../src/base/redis/connection.js';
 import { startPrivateRedis } from '../../../src/base/redis/private-server.js';
-import { seededRandom } from '../../../src/tools/simulator/random.js';
+import { seededRandom } from '../../../src/tools/simulator/rules/random.js';
 import { scheduleReplaceRun } from '../../intake/schedules/replace-run.js';
 import { ATTACKS } from '../attacks.js';
 import { lateWritesRun } from '../late-writes.js';

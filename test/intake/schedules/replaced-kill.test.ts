@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { seededRandom } from '../../../src/tools/simulator/random.js';
+import { seededRandom } from '../../../src/tools/simulator/rules/random.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { scheduleReplaceRun } from './replace-run.js';
 

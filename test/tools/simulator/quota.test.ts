@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { QUOTA_MODELS } from '../../../src/tools/simulator/quota-models.js';
+import { QUOTA_MODELS } from '../../../src/tools/simulator/rules/quota-models.js';
 import { idOf, simulatorUnderTest, statusOf } from './simulator.js';
 
 it.each(QUOTA_MODELS)(

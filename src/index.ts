@@ -18,15 +18,15 @@ export {
   type EventType,
   type VolleyEvent,
 } from './base/events/events.js';
+export type { RecordsInput } from './call-records/contract/input.js';
 export type { NoRecords } from './call-records/fetch.js';
-export type { RecordsInput } from './call-records/input.js';
 export type { RecordsDownload } from './call-records/open-file.js';
 export type { Records } from './call-records/open-records.js';
-export type { RecordsFilter } from './call-records/requests.js';
 export type { RecordsResolution } from './call-records/resolve.js';
-export type { RecordsOptions } from './call-records/slots.js';
-export type { RecordsState } from './call-records/states.js';
-export type { RecordsRequest } from './call-records/view.js';
+export type { RecordsFilter } from './call-records/store/requests.js';
+export type { RecordsOptions } from './call-records/store/slots.js';
+export type { RecordsState } from './call-records/store/states.js';
+export type { RecordsRequest } from './call-records/store/view.js';
 export type { ErrorCode, ErrorItem } from './campaign/errors/error-codes.js';
 export * from './campaign/errors/errors.js';
 export type { CampaignFields } from './campaign/fields/fields.js';

@@ -1,10 +1,10 @@
-import type { NoAnswer } from './answers.js';
-import { parameterValues } from './input.js';
-import type { RecordsLane } from './lanes.js';
+import type { NoAnswer } from './contract/answers.js';
+import { parameterValues } from './contract/input.js';
 import type { RecordsContext } from './send-request.js';
-import type { HeldSlot, RecordsOptions, SlotTaker } from './slots.js';
-import type { RecordsState } from './states.js';
-import type { StoredRequest } from './store.js';
+import type { RecordsLane } from './store/lanes.js';
+import type { HeldSlot, RecordsOptions, SlotTaker } from './store/slots.js';
+import type { RecordsState } from './store/states.js';
+import type { StoredRequest } from './store/store.js';
 
 /** The answer to a status request, which is recorded already. */
 interface Asked {

@@ -1,6 +1,6 @@
 import type { LaneId } from '../base/redis/keys.js';
 import type { Operator } from '../campaign/states/audit.js';
-import type { RecordsInput } from './input.js';
+import type { RecordsInput } from './contract/input.js';
 import type { OpenRecords, Records } from './open-records.js';
 
 /**

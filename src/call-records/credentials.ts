@@ -1,10 +1,10 @@
 import { InputError } from '../campaign/errors/errors.js';
 import type { TokenOutcome } from '../service/auth/outcome.js';
-import { type Contract, PARTS } from './contract.js';
-import { templatesOf } from './contradictions.js';
-import { NoTokenError } from './errors.js';
-import type { RecordsAccess, RecordsAccount, RecordsLane } from './lanes.js';
-import type { Values } from './template.js';
+import { type Contract, PARTS } from './contract/contract.js';
+import { templatesOf } from './contract/contradictions.js';
+import type { Values } from './contract/template.js';
+import { NoTokenError } from './store/errors.js';
+import type { RecordsAccess, RecordsAccount, RecordsLane } from './store/lanes.js';
 
 /** What a lane's requests carry. */
 export interface Credentials {

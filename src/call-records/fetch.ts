@@ -1,12 +1,12 @@
 import { pause, startStopwatch } from '../base/clock.js';
 import type { StatusAsker } from './ask-status.js';
-import type { RecordsLane } from './lanes.js';
 import type { FileOpener, RecordsDownload } from './open-file.js';
 import type { RecordsContext, RequestOptions, RequestSender } from './send-request.js';
-import { LOOK_EVERY_MS } from './slots.js';
-import { hasFile, type RecordsState } from './states.js';
-import { type StoredRequest, viewOf } from './store.js';
-import type { RecordsRequest } from './view.js';
+import type { RecordsLane } from './store/lanes.js';
+import { LOOK_EVERY_MS } from './store/slots.js';
+import { hasFile, type RecordsState } from './store/states.js';
+import { type StoredRequest, viewOf } from './store/store.js';
+import type { RecordsRequest } from './store/view.js';
 
 /** There is no file, now or at all: `request.state` and `reason` say why. */
 export interface NoRecords {

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { type Machine, startStopwatch } from '../base/clock.js';
-import { later, type NoAnswer } from './answers.js';
 import type { StatusAsker } from './ask-status.js';
-import type { OpenFile } from './client.js';
-import { parameterValues } from './input.js';
-import type { RecordsLane } from './lanes.js';
+import { later, type NoAnswer } from './contract/answers.js';
+import type { OpenFile } from './contract/client.js';
+import { parameterValues } from './contract/input.js';
 import type { RecordsContext } from './send-request.js';
-import type { HeldSlot, RecordsOptions, SlotTaker } from './slots.js';
-import { hasFile } from './states.js';
-import { type StoredRequest, viewOf } from './store.js';
-import type { RecordsRequest } from './view.js';
+import type { RecordsLane } from './store/lanes.js';
+import type { HeldSlot, RecordsOptions, SlotTaker } from './store/slots.js';
+import { hasFile } from './store/states.js';
+import { type StoredRequest, viewOf } from './store/store.js';
+import type { RecordsRequest } from './store/view.js';
 
 /**
  * A file of call records. The next request of the credential starts only after its body has been read to the end, or was given up:

@@ -10,10 +10,10 @@ import type { Events } from '../base/events/events.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys } from '../base/redis/keys.js';
 import { InputError } from '../campaign/errors/errors.js';
-import type { Contract, ContractClient } from './contract.js';
-import type { RecordsAccount, RecordsLanes } from './lanes.js';
+import type { Contract, ContractClient } from './contract/contract.js';
 import type { RecordsService } from './records.js';
-import type { RequestReader } from './requests.js';
+import type { RecordsAccount, RecordsLanes } from './store/lanes.js';
+import type { RequestReader } from './store/requests.js';
 
 /** Requests call records and downloads them. */
 export interface Records extends Omit<RecordsService, 'check' | 'close'>, RequestReader {
@@ -52,13 +52,14 @@ export function openRecords(options: RecordsOptions): OpenRecords {
   const { contractFile, inFlight, simulatorOrigin } = config.records;
   const direct = { proxy: undefined, ca: undefined, timeoutMs: config.requestTimeoutMs };
   const route = (url: string) => ('messagingBaseUrl' in config ? serviceConnection(config, url) : direct);
-  const openStore = async () => (await import('./store.js')).recordsStore(redis, keys, config.retentionMs);
+  const openStore = async () =>
+    (await import('./store/store.js')).recordsStore(redis, keys, config.retentionMs);
   const reader = async (): Promise<RequestReader> =>
-    (await import('./requests.js')).requestReader(await openStore(), lanes);
+    (await import('./store/requests.js')).requestReader(await openStore(), lanes);
 
   async function contract(): Promise<Contract | null> {
     if (contractFile === undefined) return null;
-    return (await import('./read-contract.js')).readContract(contractFile);
+    return (await import('./contract/read-contract.js')).readContract(contractFile);
   }
 
   async function open(): Promise<RecordsService> {
@@ -70,7 +71,7 @@ export function openRecords(options: RecordsOptions): OpenRecords {
     }
     const [{ createRecords }, { createRecordsClient }] = await Promise.all([
       import('./records.js'),
-      import('./client.js'),
+      import('./contract/client.js'),
     ]);
     const machine = systemMachine;
     return createRecords({

@@ -1,20 +1,20 @@
 import type { Machine } from '../base/clock.js';
 import { InputError } from '../campaign/errors/errors.js';
 import { statusAsker } from './ask-status.js';
-import type { Contract } from './contract.js';
-import { templatesOf } from './contradictions.js';
+import type { Contract } from './contract/contract.js';
+import { templatesOf } from './contract/contradictions.js';
+import { checkInput, checkParameters, type RecordsInput } from './contract/input.js';
 import { contractCredentials } from './credentials.js';
 import { type FetchOptions, fetcher, type NoRecords, noRecords, reasonFor } from './fetch.js';
-import { checkInput, checkParameters, type RecordsInput } from './input.js';
-import type { RecordsAccount, RecordsLanes } from './lanes.js';
 import { fileOpener, type RecordsDownload } from './open-file.js';
-import { requestReader } from './requests.js';
 import { type RecordsResolution, resolveRequest } from './resolve.js';
 import { type RecordsContext, type RequestOptions, requestSender } from './send-request.js';
-import { type RecordsOptions, slotTaker } from './slots.js';
-import { hasFile } from './states.js';
-import type { StoredRequest } from './store.js';
-import type { RecordsRequest } from './view.js';
+import type { RecordsAccount, RecordsLanes } from './store/lanes.js';
+import { requestReader } from './store/requests.js';
+import { type RecordsOptions, slotTaker } from './store/slots.js';
+import { hasFile } from './store/states.js';
+import type { StoredRequest } from './store/store.js';
+import type { RecordsRequest } from './store/view.js';
 
 /** What {@link createRecords} works with. */
 interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {

@@ -1,9 +1,9 @@
 import { InputError } from '../campaign/errors/errors.js';
 import { StateError } from '../campaign/errors/state-error.js';
-import type { RecordsLane } from './lanes.js';
 import type { RequestSender } from './send-request.js';
-import type { RecordsOptions } from './slots.js';
-import type { RecordsChange, RecordsStore, StoredRequest } from './store.js';
+import type { RecordsLane } from './store/lanes.js';
+import type { RecordsOptions } from './store/slots.js';
+import type { RecordsChange, RecordsStore, StoredRequest } from './store/store.js';
 
 /** What an operator knows about a request with an unknown outcome. */
 export type RecordsResolution =

@@ -1,19 +1,19 @@
 import { type Machine, startStopwatch } from '../base/clock.js';
 import type { Events } from '../base/events/events.js';
-import type { RequestOutcome } from './answers.js';
-import type { RecordsClient } from './client.js';
-import type { Contract } from './contract.js';
+import type { RequestOutcome } from './contract/answers.js';
+import type { RecordsClient } from './contract/client.js';
+import type { Contract } from './contract/contract.js';
+import { type CheckedInput, parameterValues } from './contract/input.js';
 import type { ContractCredentials } from './credentials.js';
-import { type CheckedInput, parameterValues } from './input.js';
-import type { RecordsLane } from './lanes.js';
-import { type RecordsOptions, slotWait } from './slots.js';
+import type { RecordsLane } from './store/lanes.js';
+import { type RecordsOptions, slotWait } from './store/slots.js';
 import {
   mayLackCalls,
   type RecordsChange,
   type RecordsStore,
   type RequestKey,
   type StoredRequest,
-} from './store.js';
+} from './store/store.js';
 
 /** What the steps of a request work with. */
 export interface RecordsContext {

@@ -1,5 +1,5 @@
 import type { Volley } from '../app/volley.js';
-import type { RecordsRequest } from '../call-records/view.js';
+import type { RecordsRequest } from '../call-records/store/view.js';
 import { InputError, NoSuchLaneError, NotAllowedError, NotFoundError } from '../campaign/errors/errors.js';
 import { listed } from '../campaign/errors/listed.js';
 import type { CampaignFields } from '../campaign/fields/fields.js';

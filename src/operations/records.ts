@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { NoRecords } from '../call-records/fetch.js';
 import type { RecordsDownload } from '../call-records/open-file.js';
-import { RECORDS_STATES } from '../call-records/states.js';
-import { recordsRequest } from '../call-records/view.js';
+import { RECORDS_STATES } from '../call-records/store/states.js';
+import { recordsRequest } from '../call-records/store/view.js';
 import { MAX_LANES } from '../reporting/results-cursor.js';
 import { byLane, byLanesOfKey, byRecordsRequest } from './access.js';
 import { call, file, type OpenFile } from './operation.js';

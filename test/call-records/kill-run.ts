@@ -9,7 +9,7 @@ import { createVolley } from '../../src/app/runtime.js';
 import { loadConfig } from '../../src/base/config/index.js';
 import type { RecordsDownload } from '../../src/call-records/open-file.js';
 import { startSimulator } from '../../src/tools/simulator/index.js';
-import { at, CONTRACT } from './contract.js';
+import { at, CONTRACT } from './contract/contract.js';
 
 /** Plain JavaScript, which is not compiled. */
 const PROGRAM = resolve('test/call-records/fetch-many.mjs');

@@ -8,7 +8,7 @@ import { keyNames } from '../../src/base/redis/keys.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/index.js';
 import { startTcpProxy } from '../faults/tcp-proxy.js';
 import { scene } from '../scene/scene.js';
-import { at, CONTRACT, WITH_ADDRESS } from './contract.js';
+import { at, CONTRACT, WITH_ADDRESS } from './contract/contract.js';
 import { contentOf, january, recordsSetting } from './service.js';
 
 const redis = scene('records');

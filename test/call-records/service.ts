@@ -2,7 +2,7 @@ import type { Volley } from '../../src/app/volley.js';
 import type { VolleyEvent } from '../../src/base/events/events.js';
 import type { Simulator, SimulatorOptions } from '../../src/tools/simulator/index.js';
 import type { Scene } from '../scene/scene.js';
-import { at, CONTRACT } from './contract.js';
+import { at, CONTRACT } from './contract/contract.js';
 
 /** A simulator of call records, and clients of it. */
 export interface RecordsSetting {

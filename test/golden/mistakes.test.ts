@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { at, CONTRACT } from '../call-records/contract.js';
+import { at, CONTRACT } from '../call-records/contract/contract.js';
 import type { CommandLine } from '../scene/command-line.js';
 import { scene } from '../scene/scene.js';
 import { AT_FIRST, COMMANDS, PIPED, SENDING, WITH_ACCOUNT } from './mistakes.js';

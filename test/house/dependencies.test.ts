@@ -88,6 +88,29 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
 
 /** The folders and files of large folders, in the same form. */
 const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  'call-records': {
+    // What an operator writes about the service, and requests and responses as it says.
+    contract: [],
+    store: ['contract'],
+    credentials: ['contract', 'store'],
+    'send-request': ['contract', 'store', 'credentials'],
+    'ask-status': ['contract', 'store', 'send-request'],
+    'open-file': ['contract', 'store', 'send-request', 'ask-status'],
+    resolve: ['store', 'send-request'],
+    fetch: ['store', 'send-request', 'ask-status', 'open-file'],
+    records: [
+      'contract',
+      'store',
+      'credentials',
+      'send-request',
+      'ask-status',
+      'open-file',
+      'resolve',
+      'fetch',
+    ],
+    'open-records': ['contract', 'store', 'records'],
+    'audited-records': ['contract', 'open-records'],
+  },
   'tools/simulator': {
     rules: [],
     state: ['rules'],

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemMachine } from '../../src/base/clock.js';
-import { createRecordsClient } from '../../src/call-records/client.js';
-import { parameterValues } from '../../src/call-records/input.js';
-import { at, CONTRACT, contractOf, WITH_ADDRESS } from '../call-records/contract.js';
+import { createRecordsClient } from '../../src/call-records/contract/client.js';
+import { parameterValues } from '../../src/call-records/contract/input.js';
+import { at, CONTRACT, contractOf, WITH_ADDRESS } from '../call-records/contract/contract.js';
 import { closedPort, rawServer } from './raw-server.js';
 
 const CREDENTIALS = { apiKey: 'secret-key' };

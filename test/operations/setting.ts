@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
-import { at, CONTRACT } from '../call-records/contract.js';
+import { at, CONTRACT } from '../call-records/contract/contract.js';
 import { scene } from '../scene/scene.js';
 
 /**

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { RecordsInput } from '../../call-records/input.js';
+import type { RecordsInput } from '../../call-records/contract/input.js';
 import type { Records } from '../../call-records/open-records.js';
-import { RECORDS_STATES } from '../../call-records/states.js';
+import { RECORDS_STATES } from '../../call-records/store/states.js';
 import { optional, strict } from '../../campaign/fields/input.js';
 import type { Inbound } from '../../engine/inbound/inbound-service.js';
 import type { SuppressionList } from '../../intake/import/suppression-list.js';

@@ -3,7 +3,7 @@ import type { Volley } from '../../../app/volley.js';
 import { EXIT } from '../../../base/exit-codes.js';
 import type { NoRecords } from '../../../call-records/fetch.js';
 import type { RecordsDownload } from '../../../call-records/open-file.js';
-import type { RecordsRequest } from '../../../call-records/view.js';
+import type { RecordsRequest } from '../../../call-records/store/view.js';
 import { asSentence } from '../../../campaign/errors/errors.js';
 import { lastDayWarning, type RequestOptions, requested, stateText } from '../answers/records.js';
 import type { Answer, Context } from '../context/context.js';

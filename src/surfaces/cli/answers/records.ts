@@ -1,8 +1,8 @@
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
-import type { RecordsInput } from '../../../call-records/input.js';
-import type { RecordsState } from '../../../call-records/states.js';
-import type { RecordsRequest } from '../../../call-records/view.js';
+import type { RecordsInput } from '../../../call-records/contract/input.js';
+import type { RecordsState } from '../../../call-records/store/states.js';
+import type { RecordsRequest } from '../../../call-records/store/view.js';
 import { asSentence } from '../../../campaign/errors/errors.js';
 import * as operations from '../../../operations/records.js';
 import type { Answer, Context } from '../context/context.js';

@@ -68,7 +68,7 @@ function invented(
 export async function simulatorRecords({ records, lanes }: Config): Promise<SimulatorOptions> {
   const { contractFile } = records;
   if (contractFile === undefined) return {};
-  const { readContract } = await import('../../../call-records/read-contract.js');
+  const { readContract } = await import('../../../call-records/contract/read-contract.js');
   const { client } = await readContract(contractFile);
   const contract = JSON.parse((await readFile(contractFile, 'utf8')).replace(/^\uFEFF/, ''));
   const { SIMULATED_CLIENT } = await import('../../../call-records/open-records.js');

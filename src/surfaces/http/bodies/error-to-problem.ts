@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isFull, isUnavailable, RedisFullError } from '../../../base/redis/unavailable.js';
-import { RecordsBusyError } from '../../../call-records/errors.js';
+import { RecordsBusyError } from '../../../call-records/store/errors.js';
 import { type ErrorCode, type ErrorItem, isProblemCode } from '../../../campaign/errors/error-codes.js';
 import {
   AmbiguousNameError,

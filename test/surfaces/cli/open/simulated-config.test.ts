@@ -7,7 +7,7 @@ import {
   simulatorLanes,
   simulatorRecords,
 } from '../../../../src/surfaces/cli/open/simulated-config.js';
-import { CONTRACT } from '../../../call-records/contract.js';
+import { CONTRACT } from '../../../call-records/contract/contract.js';
 import { january } from '../../../call-records/service.js';
 import { scene } from '../../../scene/scene.js';
 

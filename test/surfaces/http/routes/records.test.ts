@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../../src/base/config/index.js';
-import { NoTokenError, RecordsBusyError } from '../../../../src/call-records/errors.js';
+import { NoTokenError, RecordsBusyError } from '../../../../src/call-records/store/errors.js';
 import { errorToProblem } from '../../../../src/surfaces/http/bodies/error-to-problem.js';
 import { createHttp } from '../../../../src/surfaces/http/index.js';
 import { Problem } from '../../../../src/surfaces/http/server/problem.js';

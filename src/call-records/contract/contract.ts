@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DURATION_FORM, parseDuration } from '../base/duration.js';
+import { DURATION_FORM, parseDuration } from '../../base/duration.js';
 import { HEADER_TEXT, hasStrayBrace, textsIn } from './template.js';
 
 /*

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { getNodeValue } from 'jsonc-parser';
 import type { z } from 'zod';
-import { readProblem } from '../base/config/file-problem.js';
-import { ConfigError } from '../base/config/index.js';
-import { parseJsonFile } from '../base/config/json-file.js';
+import { readProblem } from '../../base/config/file-problem.js';
+import { ConfigError } from '../../base/config/index.js';
+import { parseJsonFile } from '../../base/config/json-file.js';
 import { type Contract, contractMembers } from './contract.js';
 import { contradictions } from './contradictions.js';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { type Redis, serverTime } from '../base/redis/connection.js';
-import type { Keys } from '../base/redis/keys.js';
-import { loadScript } from '../base/redis/script.js';
-import { untilAnswered } from '../base/redis/until-answered.js';
-import { NotFoundError } from '../campaign/errors/errors.js';
-import { type CheckedInput, isOver } from './input.js';
+import { type Redis, serverTime } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
+import { untilAnswered } from '../../base/redis/until-answered.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
+import { type CheckedInput, isOver } from '../contract/input.js';
 import { RECORDS_OVER, RECORDS_STATES, type RecordsState } from './states.js';
 import type { RecordsRequest } from './view.js';
 

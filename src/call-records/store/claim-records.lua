@@ -17,7 +17,7 @@
   Returns         JSON: {kind: 'claimed'} | {kind: 'open', id} (another request with this key) | {kind: 'wait', ms} (no slot is free,
                   or too early) | {kind: 'taken'} (it is not planned)
 ]]
--- @include ../base/redis/clock.lua
+-- @include ../../base/redis/clock.lua
 local now = clock('')
 local state = redis.call('HGET', requestKey, 'state')
 

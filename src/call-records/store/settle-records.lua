@@ -12,7 +12,7 @@
         retentionMs  number: how long to keep a request that is over; 0 for one that is not
   Returns            1 if the change was made; 0 if not
 ]]
--- @include ../base/redis/clock.lua
+-- @include ../../base/redis/clock.lua
 local now = clock('')
 if claim ~= '' then redis.call('ZREM', slotsKey, claim) end
 local state = redis.call('HGET', requestKey, 'state')

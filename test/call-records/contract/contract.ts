@@ -1,5 +1,5 @@
-import type { Contract } from '../../src/call-records/contract.js';
-import { parseContract } from '../../src/call-records/read-contract.js';
+import type { Contract } from '../../../src/call-records/contract/contract.js';
+import { parseContract } from '../../../src/call-records/contract/read-contract.js';
 
 /** The file of a contract that uses every kind of member, with times that are short, but long enough for a busy process. */
 export const CONTRACT = {

@@ -4,7 +4,7 @@ import {
   checkParameters,
   parameterValues,
   type RecordsInput,
-} from '../../src/call-records/input.js';
+} from '../../../src/call-records/contract/input.js';
 import { CONTRACT, contractOf } from './contract.js';
 
 const contract = contractOf(CONTRACT);

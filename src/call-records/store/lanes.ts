@@ -1,10 +1,10 @@
-import { accountOf, type Config, type LocalConfig } from '../base/config/index.js';
-import { InputError } from '../campaign/errors/errors.js';
-import { listed } from '../campaign/errors/listed.js';
-import type { LaneFinder } from '../engine/lane/lane-finder.js';
-import type { Account } from '../service/auth/outcome.js';
-import type { TokenCache } from '../service/auth/token-cache.js';
-import { accountId } from '../service/auth/token-record.js';
+import { accountOf, type Config, type LocalConfig } from '../../base/config/index.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { listed } from '../../campaign/errors/listed.js';
+import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import type { Account } from '../../service/auth/outcome.js';
+import type { TokenCache } from '../../service/auth/token-cache.js';
+import { accountId } from '../../service/auth/token-record.js';
 
 /** The tokens of an account or of a client. */
 export interface RecordsAccount {

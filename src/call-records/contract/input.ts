@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { InputError } from '../campaign/errors/errors.js';
-import { nearest } from '../campaign/errors/nearest.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { nearest } from '../../campaign/errors/nearest.js';
 import { ARTICLE, type Contract, parameterValue } from './contract.js';
 import type { Values } from './template.js';
 

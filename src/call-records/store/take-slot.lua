@@ -8,7 +8,7 @@
         renew    '1' if only a slot that is still held may be prolonged
   Returns        0 if the slot is held now; otherwise the ms until the next one may be free, -1 if a slot to renew is lost
 ]]
--- @include ../base/redis/clock.lua
+-- @include ../../base/redis/clock.lua
 local now = clock('')
 redis.call('ZREMRANGEBYSCORE', slotsKey, '-inf', now)
 local held = redis.call('ZSCORE', slotsKey, holder)

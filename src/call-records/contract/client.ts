@@ -1,8 +1,8 @@
-import { type Machine, startStopwatch } from '../base/clock.js';
-import { openDownload } from '../service/client/download.js';
-import type { Exchange } from '../service/client/exchange.js';
-import { onlyPublicAddresses, type Route } from '../service/client/public-addresses.js';
-import { createTransport } from '../service/client/transport.js';
+import { type Machine, startStopwatch } from '../../base/clock.js';
+import { openDownload } from '../../service/client/download.js';
+import type { Exchange } from '../../service/client/exchange.js';
+import { onlyPublicAddresses, type Route } from '../../service/client/public-addresses.js';
+import { createTransport } from '../../service/client/transport.js';
 import { later, type NoAnswer, problemOf, requestOutcome, statusOutcome } from './answers.js';
 import type { Contract } from './contract.js';
 import { fillForm, fillHeaders, fillJson, fillPath, type Values } from './template.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fillForm, fillHeaders, fillJson, fillPath } from '../../src/call-records/template.js';
+import { fillForm, fillHeaders, fillJson, fillPath } from '../../../src/call-records/contract/template.js';
 
 const filled = fc.string({ unit: 'grapheme', minLength: 1 });
 

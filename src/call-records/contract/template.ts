@@ -1,4 +1,4 @@
-import { InputError } from '../campaign/errors/errors.js';
+import { InputError } from '../../campaign/errors/errors.js';
 
 /** Values by the names of their placeholders. A name without a value belongs to an optional parameter that is not set. */
 export type Values = Readonly<Record<string, string | number | boolean | undefined>>;

@@ -1,4 +1,4 @@
-import { VolleyError } from '../campaign/errors/errors.js';
+import { VolleyError } from '../../campaign/errors/errors.js';
 
 /** The lane has no access token, so nothing was sent. */
 export class NoTokenError extends VolleyError {

@@ -1,5 +1,5 @@
-import { type Machine, pause, startStopwatch } from '../base/clock.js';
-import { durationOption } from '../base/duration.js';
+import { type Machine, pause, startStopwatch } from '../../base/clock.js';
+import { durationOption } from '../../base/duration.js';
 import { RecordsBusyError } from './errors.js';
 import type { RecordsStore } from './store.js';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/base/config/index.js';
-import { parseContract } from '../../src/call-records/read-contract.js';
+import { ConfigError } from '../../../src/base/config/index.js';
+import { parseContract } from '../../../src/call-records/contract/read-contract.js';
 import { CONTRACT, contractOf, WITH_ADDRESS } from './contract.js';
 
 /** The problems of a contract in which the member at `path` has another value; without one, it is missing. */
@@ -33,7 +33,7 @@ function membersOf(value: object, path = ''): string[] {
 }
 
 test('The contract of the published interface is valid', () => {
-  const path = fileURLToPath(new URL('../../examples/call-records-v1.json', import.meta.url));
+  const path = fileURLToPath(new URL('../../../examples/call-records-v1.json', import.meta.url));
   const contract = parseContract('call-records-v1.json', readFileSync(path, 'utf8'));
   expect(contract.baseUrl).toBe('https://api.bics.com/mynumbers-cdr/v1');
   expect(contract.timeouts.ready).toBe(6 * 3_600_000);

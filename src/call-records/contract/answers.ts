@@ -1,7 +1,7 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree } from 'jsonc-parser';
-import type { Exchange, Failure, Reply } from '../service/client/exchange.js';
-import { retryAfterMs } from '../service/client/read-response.js';
-import { failureReason, PRIVATE_ADDRESS, quoteOf, reasonOf } from '../service/client/reason.js';
+import type { Exchange, Failure, Reply } from '../../service/client/exchange.js';
+import { retryAfterMs } from '../../service/client/read-response.js';
+import { failureReason, PRIVATE_ADDRESS, quoteOf, reasonOf } from '../../service/client/reason.js';
 import { type Contract, MEANINGS } from './contract.js';
 
 /** How asking for records ended. */

@@ -7,7 +7,7 @@
 const PROCESSES = [
   'test/end-to-end/!(kill).test.ts',
   'test/simulate/{jobs.property,wire}.test.ts',
-  'test/{call-records,engine,intake,reporting}/**/*{kill,restarts,dead-import}.test.ts',
+  'test/{call-records,engine,intake,reporting}/**/*{kill,restarts}.test.ts',
   'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',
   'test/surfaces/http/server/redis-lost.test.ts',

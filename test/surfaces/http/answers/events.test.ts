@@ -208,15 +208,6 @@ test('The stream of a campaign has its status first, and after each change', asy
   expect(new Set(states)).toEqual(new Set(['campaign.cancelled', 'cancelled']));
 });
 
-test('Many streams of one campaign receive the same events', async () => {
-  const id = await campaign();
-  const all = await Promise.all(Array.from({ length: 50 }, () => watch(`/v1/campaigns/${id}/events`)));
-  await Promise.all(all.map((one) => one.next()));
-  await elsewhere.pause(id);
-  const received = await Promise.all(all.map(nextEvent));
-  expect(new Set(received.map((event) => event.id)).size).toBe(1);
-});
-
 test.each(['x', '1', '1-2-3', '-1-0'])('An invalid Last-Event-ID is rejected: %s', async (lastEventId) => {
   const { status, json } = await call('GET', '/v1/events', { headers: { 'last-event-id': lastEventId } });
   expect([status, json]).toMatchObject([

@@ -38,14 +38,6 @@ test('A CSV creates a campaign, and a retry with the same key returns it', async
   expect([again.status, again.json]).toMatchObject([200, { id, existing: true }]);
 });
 
-test('A form has addresses of its own, which generated clients use', async () => {
-  const form = () => campaignForm(campaign({ message: 'Hi {{name}} from a form' }), rows(3));
-  const created = await call('POST', '/v1/campaigns/upload', { form: form() });
-  expect([created.status, created.json]).toMatchObject([201, { recipientCount: 3, state: 'scheduled' }]);
-  const previewed = await call('POST', '/v1/preview/upload', { form: form() });
-  expect([previewed.status, previewed.json]).toMatchObject([200, { recipientCount: 3 }]);
-});
-
 test('The part `campaign` may begin with a byte order mark', async () => {
   const form = new FormData();
   form.append('campaign', new Blob(['\ufeff{"message":"Hi"}']));
@@ -138,22 +130,6 @@ test('An upload whose connection breaks is discarded', async () => {
   socket.destroy();
   await vi.waitUntil(async () => (await campaignKeys()).length === before.length, SOON);
   expect(await campaignKeys()).toEqual(before);
-});
-
-test('An upload whose key is revoked before it ends creates no campaign', async () => {
-  const listed = async () => (await volley.list({ limit: 1_000 })).length;
-  const [before, there] = [await campaignKeys(), await listed()];
-  const own = await key(['send']);
-  const body = `${FIRST}${rows(5_000)}\r\n--edge--\r\n`;
-  const socket = await startUpload(Buffer.byteLength(body), {}, { origin, key: own });
-  const answer = once(socket, 'data');
-  socket.write(body.slice(0, -100));
-  await vi.waitUntil(async () => (await campaignKeys()).length > before.length, SOON);
-  await volley.keys.revoke(own.split('_')[1] ?? '');
-  socket.write(body.slice(-100));
-  expect(String((await answer)[0])).toMatch(/^HTTP\/1\.1 401 /);
-  socket.destroy();
-  expect(await listed()).toBe(there);
 });
 
 test('Closing the server cuts off an upload that stopped midway, and discards it', async () => {

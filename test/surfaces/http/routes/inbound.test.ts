@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../../src/base/redis/keys.js';
 import type { InboundMessage } from '../../../../src/campaign/states/inbound.js';
-import type { SuppressionOperation } from '../../../../src/campaign/states/suppression.js';
 import { scene } from '../../../scene/scene.js';
 
 const { api, prefix, redis, stored } = scene('http-inbound', { lanes: ['main', 'other'] });
@@ -295,13 +294,4 @@ test('A key with the scope inbound submits messages of its lanes and reads nothi
 test('The library refuses more parts than a message can have', async () => {
   const part = { reference: 1, number: 1, total: 1_000_000_000 };
   await expect(volley.inbound.receive(message({ part }))).rejects.toMatchObject({ field: 'part/total' });
-});
-
-test('The operations of stop words can be undone like any other', async () => {
-  const stop = message({ text: 'stop' });
-  await post(stop);
-  const { json } = await call('GET', '/v1/suppressions/operations?limit=1');
-  const [operation] = (json as { operations: SuppressionOperation[] }).operations;
-  expect((await call('POST', `/v1/suppressions/operations/${operation?.id}/undo`)).status).toBe(200);
-  expect(await suppressedOn(volley, 'main', stop.from)).toBe(false);
 });

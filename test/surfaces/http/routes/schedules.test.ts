@@ -93,19 +93,6 @@ test('A key without the scope read sees no text of a message when it pauses or r
   }
 });
 
-test('The list has pages', async () => {
-  for (let at = 0; at < 3; at += 1) await post('/v1/schedules', undefined, request());
-  const ids: string[] = [];
-  for (let after: string | null = ''; after !== null; ) {
-    const { json } = await call('GET', `/v1/schedules?limit=2${after === '' ? '' : `&cursor=${after}`}`);
-    const page = json as { schedules: { id: string }[]; nextCursor: string | null };
-    expect(page.schedules.length).toBeLessThanOrEqual(2);
-    ids.push(...page.schedules.map(({ id }) => id));
-    after = page.nextCursor;
-  }
-  expect(ids).toEqual((await volley.schedules.list()).map(({ id }) => id));
-});
-
 test('A page reads neither the schedules of other lanes nor those of later pages', async () => {
   const own = await key(['read', 'send'], ['main']);
   for (const change of [{ id: 'a1', lane: 'other' }, { id: 'a2' }, { id: 'a3' }, { id: 'a4' }])

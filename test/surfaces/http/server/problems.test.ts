@@ -98,7 +98,12 @@ test.each([
   'A method that an address does not support returns 405 with Allow: %s %s',
   async (method, path, allow) => {
     const { status, headers, json } = await call(method, path);
-    expect([status, headers.get('allow'), json]).toMatchObject([405, allow, { code: 'methodNotAllowed' }]);
+    const detail = `This address does not support ${method}. It supports ${allow}.`;
+    expect([status, headers.get('allow'), json]).toMatchObject([
+      405,
+      allow,
+      { code: 'methodNotAllowed', detail },
+    ]);
   },
 );
 

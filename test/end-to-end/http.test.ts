@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import type { CampaignStatus } from '../../src/campaign/views/views.js';
 import { magicNumber } from '../../src/tools/simulator/index.js';
-import type { ApiResponse } from '../scene/api.js';
 import { scene } from '../scene/scene.js';
 import { startFleet } from './fleet.js';
 
@@ -13,7 +12,7 @@ const fleet = await startFleet({
   simulator: { keys: [{ key: 'key' }], magicRecipients: 'first' },
 });
 afterAll(() => fleet.close());
-const { call, log } = await api();
+const { call } = await api();
 
 /** A campaign with one recipient whose request has an unknown outcome. Each number causes it only once. */
 async function unknownCampaign(number: string): Promise<CampaignStatus> {
@@ -61,20 +60,4 @@ test('A message of an outbox with an unknown outcome leads to its campaign, whic
   expect((await volley('resolve', campaign, '--abandon')).exit).toBe(0);
   expect(await message()).toMatchObject({ state: 'abandoned' });
   expect(await listed()).toEqual([]);
-});
-
-test('A request with an unknown outcome can be resent over HTTP, once its worker can no longer send it', {
-  timeout: 60_000,
-}, async () => {
-  const number = magicNumber('resetAfter', '+191');
-  const { id } = await unknownCampaign(number);
-  let done: ApiResponse;
-  do {
-    done = await call('POST', `/v1/campaigns/${id}/resolve`, { body: { as: 'resend' } });
-    expect(done.status).toBe(200);
-  } while ((done.json as { requests: number }).requests === 0);
-  await expect
-    .poll(async () => (await call('GET', `/v1/campaigns/${id}`)).json, { timeout: 30_000 })
-    .toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
-  expect(log.join('')).not.toContain(number.slice(-8));
 });

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { parseWantedStatus } from '../../src/campaign/states/reported-status.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/rules/options.js';
 import { testRedis } from '../base/redis/test-redis.js';
-import type { Fleet, Kind } from './fleet.js';
+import type { Fleet } from './fleet.js';
 import type { Program } from './program.js';
 import { callbackSettings, startReceiver } from './receiver.js';
 import { recipients } from './recipients.js';
@@ -15,12 +15,10 @@ let fleets = 0;
 async function notifiedFleet(
   notifications: SimulatorOptions['notifications'],
   simulator: SimulatorOptions = {},
-  settings: Record<string, string> = {},
-  workers: readonly Kind[] = ['all'],
 ): Promise<{ fleet: Fleet; receiver: Program }> {
   fleets += 1;
   const own = `${prefix}-${fleets}`;
-  const callback = { REDIS_MAY_LOSE: '0s', ...(await callbackSettings()), ...settings };
+  const callback = { REDIS_MAY_LOSE: '0s', ...(await callbackSettings()) };
   const receiver = await startReceiver({
     API_KEY: 'key',
     REDIS_URL: url,
@@ -38,7 +36,7 @@ async function notifiedFleet(
   const fleet = await startedFleet({
     redisUrl: url,
     prefix: own,
-    workers,
+    workers: ['all', 'all'],
     simulator: { keys: [{ key: 'key' }], ...simulator, ...(notifications ? { notifications } : {}) },
     settings: callback,
   });
@@ -73,8 +71,6 @@ test('Lost, repeated, late, shuffled, and forged notifications leave every recip
       delay: { kind: 'uniform', minMs: 0, maxMs: 1_000 },
     },
     { deliveryTime: { kind: 'uniform', minMs: 0, maxMs: 300 }, impossible: 0.2, seed: 7 },
-    {},
-    ['all', 'all'],
   );
   const id = await launch(fleet, { recipients: recipients(400), message: 'Sale' });
   const status = await finished(fleet.volley, id, 60_000);
@@ -98,8 +94,6 @@ test('A request whose response was lost is found by its notification, and no mes
   const { fleet } = await notifiedFleet(
     { shape: 'mixed', securityTokenIn: 'mixed' },
     { deliveryTime: 200, faults: { resetAfter: 0.03 }, seed: 3 },
-    {},
-    ['all', 'all'],
   );
   const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
   const status = await finished(fleet.volley, id, 60_000);
@@ -114,22 +108,4 @@ test('A request whose response was lost is found by its notification, and no mes
   const { service, reported } = await bothSides(fleet, id);
   expect(reported).toEqual(service);
   expect((await fleet.simulator.summary()).duplicates).toBe(0);
-});
-
-test('A killed receiver loses the reports it held, and polls make up for them', {
-  timeout: 120_000,
-}, async () => {
-  const { fleet, receiver } = await notifiedFleet(
-    { delay: { kind: 'uniform', minMs: 0, maxMs: 3_000 } },
-    { deliveryTime: 500 },
-  );
-  const id = await launch(fleet, { recipients: recipients(300), message: 'Sale' });
-  await vi.waitFor(async () => {
-    const { deliveredToTerminal } = (await fleet.volley.status(id)).counts;
-    expect(deliveredToTerminal).toBeGreaterThan(30);
-  }, 20_000);
-  await receiver.end('SIGKILL');
-  const { counts } = await finished(fleet.volley, id, 60_000);
-  expect(counts.deliveredToTerminal).toBe(300);
-  expect((await fleet.simulator.summary()).polls).toBeGreaterThan(0);
 });

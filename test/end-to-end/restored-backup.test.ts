@@ -13,8 +13,8 @@ const LANES = [
   { name: 'b', apiKey: 'b', hourlyQuota: 1_000 },
 ];
 
-/** A fleet with a Redis whose data is copied and put back, and state files outside of it; without one in place `without`. */
-async function restorable(workers: number, own: (place: number, folder: string) => Record<string, string>) {
+/** A fleet with a Redis whose data is copied and put back, and a state file outside of it. */
+async function restorable() {
   const folder = await mkdtemp(join(tmpdir(), 'volley-restored-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const dir = join(folder, 'redis');
@@ -25,11 +25,11 @@ async function restorable(workers: number, own: (place: number, folder: string) 
   const fleet = await startedFleet({
     redisUrl: first.url,
     prefix: 'restored',
-    workers: Array.from({ length: workers }, () => 'all' as const),
+    workers: ['all'],
     lanes: LANES,
     // Enough for a campaign that is not over before its backup.
     settings: { QUOTA_WINDOW_MS: '60000', MAX_RECIPIENTS_PER_REQUEST: '1', REQUEST_TIMEOUT_MS: '3000' },
-    own: async (place) => own(place, folder),
+    own: async (place) => ({ STATE_FILE: join(folder, `state${place}.json`) }),
     // So slow that a campaign is not over before the test has seen that it is sent.
     simulator: { keys: [{ key: 'a' }, { key: 'b' }], latency: 400, magicRecipients: 'off' },
   });
@@ -57,9 +57,6 @@ async function restorable(workers: number, own: (place: number, folder: string) 
     settings: { REDIS_URL: first.url, REDIS_PREFIX: 'restored' },
   };
 }
-const stateFiles = (place: number, folder: string): Record<string, string> => ({
-  STATE_FILE: join(folder, `state${place}.json`),
-});
 type Restorable = Awaited<ReturnType<typeof restorable>>;
 
 const accepted = async ({ simulator }: Fleet): Promise<string[]> =>
@@ -92,7 +89,7 @@ const states = async ({ volley }: Fleet): Promise<(string | undefined)[]> =>
 
 describe('After a backup of Redis was restored', { timeout: 180_000 }, () => {
   test('workers hold all lanes, say why, and send nothing twice once doctor --restored has said what to cancel', async () => {
-    const world = await restorable(1, stateFiles);
+    const world = await restorable();
     const { fleet, folder, settings } = world;
     const id = await restoredWhileSending(world);
     const before = await accepted(fleet);
@@ -123,26 +120,5 @@ describe('After a backup of Redis was restored', { timeout: 180_000 }, () => {
     await fleet.volley.finished(last, { signal: AbortSignal.timeout(60_000) });
     expect(twice(await accepted(fleet))).toEqual([]);
     expect((await accepted(fleet)).length).toBe(before.length + 2);
-  });
-
-  test('without STATE_FILE, doctor --restored before workers start has the same effect', async () => {
-    const world = await restorable(1, () => ({}));
-    const { fleet, folder, settings } = world;
-    const id = await restoredWhileSending(world);
-    const before = await accepted(fleet);
-    await writeFile(join(folder, 'lanes.json'), JSON.stringify(LANES));
-    const { json } = commandLine(folder, { ...settings, LANES_FILE: join(folder, 'lanes.json') });
-    await json('doctor', '--restored');
-    expect(await states(fleet)).toEqual(['held', 'held']);
-    const [member] = fleet.members;
-    if (member === undefined) throw new Error('no worker');
-    fleet.begin(member);
-    await fleet.ready();
-    await fleet.volley.cancel(id);
-    await Promise.all(['a', 'b'].map((lane) => fleet.volley.resumeLane(lane)));
-    const next = await launch(fleet, { lane: 'a', recipients: [{ to: '+447700900001' }], message: 'Next' });
-    await fleet.volley.finished(next, { signal: AbortSignal.timeout(60_000) });
-    expect(twice(await accepted(fleet))).toEqual([]);
-    expect((await accepted(fleet)).length).toBe(before.length + 1);
   });
 });

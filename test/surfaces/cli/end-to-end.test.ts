@@ -143,56 +143,11 @@ describe('with a worker', () => {
     ).toHaveLength(1);
   });
 
-  test('find and suppress accept national numbers of the country in --country', async () => {
-    const french = ['06 12 34 56 78', '--country', 'fr'];
-    expect((await cli.json('suppress', 'add', ...french)).output).toMatchObject({ added: 1 });
-    expect((await cli.volley('suppress', 'list')).stdout).toContain('+33612345678\n');
-    expect((await cli.json('suppress', 'remove', ...french)).output).toMatchObject({ removed: 1 });
-    expect((await cli.json('find', ...french)).output).toEqual({ found: [] });
-    expect((await cli.json('find', '07700 900103', '--country', 'US')).exit).toBe(2);
-  });
-
   test('The output of `suppress list` can be imported again, including its first line', async () => {
     await cli.volley('suppress', 'add', '+447700900197', '+447700900198');
     const printed = (await cli.volley('suppress', 'list')).stdout;
     const { output } = await cli.json('suppress', 'import', write('printed.csv', printed));
     expect(output).toMatchObject({ added: 0, rows: printed.trimEnd().split('\n').length });
-  });
-
-  test('--skip-invalid sends to the valid rows and writes the invalid ones to a file', async () => {
-    const bad = write('bad.csv', 'name,phone\nAnna,07700900105\nBo,12\n');
-    const { exit, output } = await cli.json(
-      'send',
-      bad,
-      '-s',
-      'ACME',
-      '-m',
-      'Hello',
-      '--skip-invalid',
-      '--yes',
-    );
-    expect(exit).toBe(0);
-    expect(output).toMatchObject({
-      recipientCount: 1,
-      invalid: 1,
-      invalidFile: join(cwd, 'bad.invalid.csv'),
-    });
-    expect(readFileSync(join(cwd, 'bad.invalid.csv'), 'utf8')).toMatch(
-      /^line,column,reason,name,phone\n3,phone,.*,Bo,12\n$/,
-    );
-  });
-
-  test('A repeated send with an idempotency key returns its campaign even if --at has passed', async () => {
-    const at = new Date(Date.now() + 6_000).toISOString();
-    const timed = send('-m', 'At its time, {{name}}', '--at', at, '--idempotency-key', 'timed');
-    const first = await cli.json(...timed);
-    expect(first).toMatchObject({ exit: 0 });
-    await expect.poll(() => Date.now() > Date.parse(at)).toBe(true);
-    expect(await cli.json(...timed)).toMatchObject({
-      exit: 0,
-      output: { existing: true },
-    });
-    expect((await cli.json(...send('--at', at, '--again'))).exit).toBe(2);
   });
 
   test('--test-to sends one sample with the values of the first valid row', async () => {

@@ -34,21 +34,6 @@ test('--country-column names a column that is not found', async () => {
   expect([named.exit, named.stdout]).toEqual([0, expect.stringMatching(COUNTRIES)]);
 });
 
-test('A column with a cell that is no country is advised, and then names the row', async () => {
-  const advised = await volley('preview', 'doubtful.csv', ...text);
-  expect([advised.exit, advised.stdout]).toEqual([
-    2,
-    expect.stringMatching(/5 numbers have no calling code; use --country-column Land$/m),
-  ]);
-  const { exit, stdout } = await volley('preview', 'doubtful.csv', ...text, '--country-column', 'Land');
-  expect([exit, stdout]).toEqual([
-    2,
-    expect.stringContaining(
-      '  line 6, column "Land": "Narnia" is not a country; enter a code such as DE, or a name such as Germany\n',
-    ),
-  ]);
-});
-
 test('One country for the numbers of several countries is warned about, with the option that helps', async () => {
   const seen = await volley('preview', 'doubtful.csv', ...text, '--country', 'DE');
   expect([seen.exit, seen.stdout]).toEqual([

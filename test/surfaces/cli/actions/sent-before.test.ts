@@ -1,7 +1,5 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { importCampaign } from '../../../../src/intake/import/import-campaign.js';
-import { importFixture, mobile } from '../../../intake/import/import-fixture.js';
 import { scene } from '../../../scene/scene.js';
 import { onTerminal } from '../on-terminal.js';
 
@@ -9,8 +7,6 @@ const {
   shell,
   folder: cwd,
   write,
-  prefix,
-  redis,
   settings: env,
 } = scene('cli-sent-before', {
   settings: { SENDER_ADDRESS: 'ACME', MESSAGING_BASE_URL: 'https://sms.example/smsmessaging/v1' },
@@ -65,33 +61,6 @@ test('Without a terminal, --yes prints the warning and sends', async () => {
   expect([again.exit, again.stdout]).toEqual([0, expect.stringContaining(': 3 recipients via sms.example.')]);
   const both = await json('preview', join(cwd, 'all.csv'), ...text);
   expect(both.output).toMatchObject({ sentBefore: { recipientCount: 3, campaigns: [{ name: 'all' }] } });
-});
-
-test('Beyond 20 campaigns with the text, the preview says that nothing was compared, and --only-new is refused', async () => {
-  const { deps } = importFixture(redis, prefix, { SENDER_ADDRESS: 'ACME' });
-  for (let at = 0; at < 21; at += 1)
-    await importCampaign(deps, { message: 'Many', recipients: [{ to: mobile(at) }] });
-  const text = ['--message', 'Many'];
-  const many = list('many.csv', numbers);
-  const reason = 'more than 20 campaigns of the last 24 hours have this text and sender';
-  const preview = await volley('preview', many, ...text);
-  expect(preview.stdout).toContain(`warning     Volley did not check who gets this text already: ${reason}.`);
-  for (const command of ['preview', 'send']) {
-    const refused = await json(
-      command,
-      many,
-      ...text,
-      '--only-new',
-      ...(command === 'send' ? ['--yes'] : []),
-    );
-    expect(refused).toMatchObject({
-      exit: 2,
-      output: { error: { code: 'notCompared' } },
-    });
-    expect(JSON.stringify(refused.output)).toContain(
-      `It is not known who gets this text already: ${reason}. Nothing was sent. Leave out --only-new`,
-    );
-  }
 });
 
 test('A sample to one number is compared with nothing', async () => {

@@ -11,7 +11,7 @@ import { stat } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readProblem } from '../../../../src/base/config/file-problem.js';
-import { fromSpreadsheetSafe, spreadsheetSafe } from '../../../../src/campaign/text/spreadsheet.js';
+import { spreadsheetSafe } from '../../../../src/campaign/text/spreadsheet.js';
 import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
 import { formatReport, forSpreadsheet } from '../../../../src/reporting/report-file.js';
 import { invalidFile } from '../../../../src/surfaces/cli/actions/invalid-file.js';
@@ -267,11 +267,4 @@ describe('a report', () => {
 
   test('shows a carriage return, which would hide the start of its line on a terminal', () =>
     expect(spreadsheetSafe('\r=1')).toBe('\\u000d=1'));
-  test.each(['=1', '+1', '-1', '@x', '\t=1', '＝1'])('makes %j harmless', (text) => {
-    expect(spreadsheetSafe(text)).toMatch(/^'/);
-    expect(fromSpreadsheetSafe(spreadsheetSafe(text))).toBe(text);
-    expect(fromSpreadsheetSafe(`'${text}`)).toBe(text);
-  });
-  test('leaves ordinary reasons alone', () =>
-    expect(spreadsheetSafe('no such number')).toBe('no such number'));
 });

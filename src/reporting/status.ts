@@ -164,10 +164,11 @@ function failuresOf({ failures }: LaneStatusRecord): TurnFailure[] {
 
 /** The first of these windows that is closed, and until when nothing is sent; null if none is. */
 function closedWindow(rules: readonly (string | undefined)[], now: number): Block {
-  const windows = rules.filter((rule) => rule !== undefined);
-  const closed = windows.find((rule) => !((nextOpening(rule, now)?.from ?? Number.POSITIVE_INFINITY) <= now));
+  const isClosed = (rule: string): boolean =>
+    (nextOpening(rule, now)?.from ?? Number.POSITIVE_INFINITY) > now;
+  const closed = rules.find((rule) => rule !== undefined && isClosed(rule));
   if (closed === undefined) return null;
-  const opening = nextCommonOpening(windows, now);
+  const opening = nextCommonOpening(rules, now);
   const which = closed === rules[0] ? '' : ' of its lane';
   return block(
     closed === rules[0] ? 'windowClosed' : 'laneWindowClosed',

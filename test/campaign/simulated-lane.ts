@@ -1,5 +1,8 @@
-import type { EstimateRules } from '../../src/campaign/estimate/estimate.js';
-import type { LaneOutlook, OutlookCampaign } from '../../src/campaign/estimate/lane-outlook.js';
+import type {
+  EstimateRules,
+  LaneOutlook,
+  OutlookCampaign,
+} from '../../src/campaign/estimate/lane-outlook.js';
 import { nextOpening } from '../../src/campaign/estimate/window.js';
 
 /** A campaign of a simulated lane. It joins `at` a time, ms. */
@@ -15,7 +18,7 @@ export interface SimulatedCampaign {
 /** A lane that is served request by request, in steps of one bucket of the ledger, without Redis and workers. */
 export interface SimulatedLane {
   readonly begin: number;
-  readonly rules: EstimateRules;
+  readonly rules: EstimateRules & { readonly pollShare: number };
   readonly latency: number;
   readonly campaigns: readonly SimulatedCampaign[];
   /** The part of the polls that is followed by another. */
@@ -23,13 +26,18 @@ export interface SimulatedLane {
 }
 
 /** An open lane at this time that has sent nothing in this window. */
-export const idleLane = (now: number, quota: number, window: number): LaneOutlook => ({
-  ...{ now, quota, bucketMs: Math.ceil(window / 384), latency: 100, lastSendAt: 0 },
-  ...{ deducted: 0, deductedUntil: 0, returning: [], inFlightSends: 0, inFlightPolls: 0 },
-  ...{ virtualTime: 0, headStart: 5, stopped: '', held: '', noToken: '', isUnreachable: false, opensAt: 0 },
-  ...{ unpolled: 0, overdue: 0, oldestDue: now, repolled: 0, firstPoll: 15_000, isHeard: false },
-  ...{ campaigns: [], scheduled: [], unlisted: 0 },
-});
+export function idleLane(now: number, quota: number, window: number, pollShare: number): LaneOutlook {
+  // Polls get their share, and up to half of the quota. A single permit is used by sends and polls in turn.
+  const pollsOf = (share: number): number =>
+    quota > 1 ? Math.min(quota - 1, Math.ceil(share * quota)) : share > 0 ? 0.5 : 0;
+  return {
+    ...{ now, quota, limit: quota, bucketMs: Math.ceil(window / 384), latency: 100, lastSendAt: 0 },
+    ...{ pollsAtLeast: pollsOf(pollShare), pollsAtMost: pollsOf(Math.max(pollShare, 0.5)) },
+    ...{ returning: [], due: [], repolled: 0, firstPoll: 15_000, isHeard: false },
+    ...{ virtualTime: 0, headStart: 5, obstacle: null, opensAt: 0 },
+    ...{ campaigns: [], scheduled: [], unlisted: 0 },
+  };
+}
 
 type Kind = 'sends' | 'polls';
 const STEPS_AT_MOST = 100_000;
@@ -45,7 +53,7 @@ export function simulate(
   observe: (look: () => LaneOutlook, left: (id: string) => number) => void,
 ): ReadonlyMap<string, number> {
   const { quota, window, pollShare, smooth, inFlight, firstPoll, deadline, sendWindow } = rules;
-  const idle = idleLane(begin, quota, window);
+  const idle = idleLane(begin, quota, window, pollShare);
   const width = idle.bucketMs;
   const lastSent = new Map<string, number>();
   const leftOf = new Map(campaigns.map(({ id, requests }) => [id, requests]));
@@ -144,9 +152,11 @@ export function simulate(
     };
     const look = (): LaneOutlook => ({
       ...{ ...idle, now, latency, virtualTime, firstPoll, lastSendAt: lastAt.sends },
-      ...{ inFlightSends: inFlightNow.sends, inFlightPolls: inFlightNow.polls },
-      returning: ledger.flatMap(({ at, sends, polls }) => [at, at, sends, polls]),
-      ...{ unpolled: unpolled.length, overdue: upTo(unpolled, now), oldestDue: unpolled[0] ?? now },
+      returning: [
+        ...[now + window, now + rules.timeout + width + window, inFlightNow.sends, inFlightNow.polls],
+        ...ledger.flatMap(({ at, sends, polls }) => [at, at, sends, polls]),
+      ],
+      due: unpolled.flatMap((at) => [at, at, 1]),
       repolled: upTo(polled, now + window),
       campaigns: open.filter(({ id }) => scores.has(id) && left(id) > 0).map(outlookOf),
       scheduled: open.filter(({ id }) => !scores.has(id)).map(outlookOf),

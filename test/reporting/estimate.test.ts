@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { LaneOutlook } from '../../src/campaign/estimate/lane-outlook.js';
 import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
 import type { ScriptRules } from '../../src/engine/scripts/script-rules.js';
 import type { CampaignMeta } from '../../src/engine/store/campaign-meta.js';
@@ -34,11 +35,15 @@ interface Sample {
   readonly isApproximate: boolean;
 }
 
-/** Plays a lane on its real scripts and estimates each campaign's last message at each tenth of it, and four times a window. */
+/**
+ * Plays a lane on its real scripts and estimates each campaign's last message at each tenth of it, and four times a window. `planted`: what
+ * the estimate is wrong about.
+ */
 async function samplesOf(
   change: Partial<ScriptRules>,
   campaigns: readonly VirtualCampaign[],
   service: VirtualService,
+  planted: Partial<LaneOutlook> = {},
 ): Promise<Sample[]> {
   const lane = laneFixture(
     redis,
@@ -58,7 +63,7 @@ async function samplesOf(
       ...{ meta: { ...META, id }, state, lane: { name: 'main', rules: lane.rules } },
       ...{ isConfigured: true, hasWorkers: true, unknownOutcomes: [], acceptedCost: null },
       view: await lane.views.look(now),
-      outlook: await readLaneOutlook(lane.store, now),
+      outlook: { ...(await readLaneOutlook(lane.store, now)), ...planted },
     });
     if (eta === null) throw new Error('something is left to send');
     return eta;
@@ -90,6 +95,8 @@ async function samplesOf(
 }
 
 const one = (recipients: number): VirtualCampaign[] => [{ id: 'one', recipients }];
+
+const isOutside = ({ earliest, latest }: Sample) => earliest > 0 || latest === null || latest < 0;
 
 describe('The last message is sent within the estimated range, from a tenth of the campaign on', () => {
   test.each<[string, Partial<ScriptRules>, VirtualCampaign[], VirtualService]>([
@@ -127,11 +134,22 @@ describe('The last message is sent within the estimated range, from a tenth of t
   ])('%s', async (_, change, campaigns, service) => {
     const samples = await samplesOf(change, campaigns, service);
     expect(new Set(samples.map(({ campaign }) => campaign)).size).toBe(campaigns.length);
-    const isOutside = ({ earliest, latest }: Sample) => earliest > 0 || latest === null || latest < 0;
     expect(samples.filter(isOutside)).toEqual([]);
     // A window, and what its permits return late.
     expect(samples.filter(({ earliest, latest }) => Number(latest) - earliest > 1.3)).toEqual([]);
     expect(samples.some(({ isApproximate }) => isApproximate)).toBe(false);
+  });
+});
+
+describe('It is not, if the estimate is wrong about', () => {
+  test.each<[string, Partial<LaneOutlook>]>([
+    ['the share of polls, which is larger', { pollsAtLeast: 2, pollsAtMost: 2 }],
+    ['the share of polls, which is smaller', { pollsAtLeast: 25, pollsAtMost: 25 }],
+    ['the permits that return', { returning: [] }],
+    ['the quota', { quota: 60, limit: 60 }],
+  ])('%s', async (_, planted) => {
+    const samples = await samplesOf({ quota: 50 }, one(125), HOURLY, planted);
+    expect(samples.filter(isOutside)).not.toEqual([]);
   });
 });
 

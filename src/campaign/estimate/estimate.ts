@@ -1,34 +1,18 @@
 import type { TimeRange } from '../views/measures.js';
-import { futureSends, type SendRules } from './future-sends.js';
-import type { LaneOutlook } from './lane-outlook.js';
+import type { EstimateRules, LaneOutlook, OutlookCampaign } from './lane-outlook.js';
+import { lastSend } from './last-send.js';
 import { nextCommonOpening } from './window.js';
 
-/** The rules of a lane that an estimate needs. Durations are in ms. */
-export interface EstimateRules extends SendRules {
-  /** 0: it is learned. */
-  readonly quota: number;
-  readonly notify?: true;
-  readonly resolveAfter: number;
-}
-
 /** The campaign whose end is estimated. */
-export interface EstimatedCampaign {
-  readonly id: string;
-  /** Requests still to send. */
-  readonly requests: number;
-  readonly weight: number;
+export interface EstimatedCampaign extends Omit<OutlookCampaign, 'score' | 'notBefore'> {
   /** When it is launched or resumed, if it does not run yet. */
   readonly launchAt: number;
-  /** When its unsent recipients lapse; 0: never. */
-  readonly lapseAt: number;
   /** Requests in flight, accepted requests without a final status, and requests with an unknown outcome. */
   readonly sending: number;
   readonly awaiting: number;
   readonly unknown: number;
   /** Why it does not continue by itself; null if it does. */
   readonly obstacle: string | null;
-  /** The rule of its window. */
-  readonly window?: string | undefined;
 }
 
 /** When the last message is sent, and when the last recipient becomes final. Null: nothing is left to wait for. */
@@ -46,43 +30,46 @@ interface Range {
   readonly reason: string | null;
 }
 
-/** Requests per window that a service permits at least, as long as nothing is known about its quota. */
-const MODEST_QUOTA = 100;
-
 /**
  * Estimates the end of a campaign from what its lane may still do: the permits that return, the share of polls, the other campaigns, and
  * windows. Assumes that no operator intervenes and that the service responds. With a learned quota, it is approximate. Pure.
  */
 export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: EstimatedCampaign): Estimate {
   const { requests, lapseAt } = campaign;
+  const shown = (range: Range | null): TimeRange | null => range && timeRange(range, rules.quota === 0);
   if (requests === 0) {
-    const completion = shown(completionOf(lane, rules, campaign, null), rules);
+    const completion = shown(completionOf(lane, rules, campaign, null));
     return { eta: null, completion, inTime: { atLeast: 0, atMost: 0 } };
   }
-  const isKnown = lane.quota > 0;
-  const known = isKnown ? lane : { ...lane, quota: MODEST_QUOTA };
   const own = { ...campaign, score: 0, notBefore: campaign.launchAt };
-  const isPlayed = isKnown || lapseAt > 0;
-  const early = isPlayed ? futureSends(known, rules, own, 'earliest') : null;
-  const late = isPlayed ? futureSends(known, rules, own, 'latest') : null;
+  // Nothing is too early for an unknown quota. As few as with a modest one are sent before they lapse.
+  const isKnown = lane.quota > 0;
+  const early = isKnown ? lastSend(lane, rules, own, false) : null;
+  const late = isKnown || lapseAt > 0 ? lastSend(lane, rules, own, true) : null;
   const opensAt = openFrom(lane, rules, campaign);
   const obstacle =
-    opensAt === null ? 'its window and that of its lane are never open' : (campaign.obstacle ?? closed(lane));
+    opensAt === null
+      ? 'its window and that of its lane are never open'
+      : (campaign.obstacle ?? lane.obstacle);
   const reason = obstacle ?? unbounded(lane, campaign) ?? (late === null ? 'too far away' : null);
   const lapsing = (at: number): number => (lapseAt > 0 ? Math.min(at, Math.max(lane.now, lapseAt)) : at);
   // A learned quota goes beyond the true one and comes down again.
   const pad = rules.window * (rules.quota > 0 ? 0.01 : 0.51) + Math.min(1_000, rules.window / 20);
-  const earliest = Math.max(opensAt ?? lane.now, isKnown && early !== null ? early.at - pad : 0);
-  const latest = reason === null && late !== null ? lapsing(late.at + pad) : null;
-  const eta = { earliest: lapsing(earliest), latest, reason };
-  const isBounded = reason === null || (obstacle === null && !isKnown);
+  const eta = {
+    earliest: lapsing(Math.max(opensAt ?? lane.now, early === null ? 0 : early.at - pad)),
+    latest: reason === null && late !== null ? lapsing(late.at + pad) : null,
+    reason,
+  };
   return {
-    eta: shown(eta, rules),
-    completion: shown(completionOf(lane, rules, campaign, eta), rules),
+    eta: shown(eta),
+    completion: shown(completionOf(lane, rules, campaign, eta)),
     inTime: {
-      atLeast: isBounded && late !== null ? requests - Math.ceil(late.unsent) : 0,
+      atLeast:
+        late !== null && (reason === null || (obstacle === null && !isKnown))
+          ? requests - Math.ceil(late.unsent)
+          : 0,
       atMost:
-        isKnown && early !== null
+        early !== null
           ? requests - Math.floor(early.unsent)
           : opensAt !== null && lapseAt > opensAt
             ? requests
@@ -91,49 +78,35 @@ export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: Esti
   };
 }
 
-/** A range as it is shown, if there is one. */
-function shown(range: Range | null, { quota }: EstimateRules): TimeRange | null {
-  if (range === null) return null;
-  const { earliest, latest, reason } = range;
+function timeRange({ earliest, latest, reason }: Range, isApproximate: boolean): TimeRange {
   const iso = (ms: number): string => new Date(ms).toISOString();
   return {
     earliest: iso(Math.floor(earliest)),
     latest: latest === null ? null : iso(Math.ceil(Math.max(earliest, latest))),
-    isApproximate: quota === 0,
+    isApproximate,
     reason,
   };
 }
 
 /** When the campaign may send for the first time, by its start and the windows; null: never. */
 function openFrom(
-  lane: LaneOutlook,
-  rules: EstimateRules,
+  { now, opensAt, campaigns }: LaneOutlook,
+  { sendWindow }: EstimateRules,
   { id, launchAt, window }: EstimatedCampaign,
 ): number | null {
-  const isListed = lane.campaigns.some((campaign) => campaign.id === id);
-  const start = Math.max(lane.now, lane.opensAt, isListed ? 0 : launchAt);
-  const windows = [window, rules.sendWindow].filter((rule) => rule !== undefined);
-  if (windows.length === 0) return start;
-  const opening = nextCommonOpening(windows, start);
+  const start = Math.max(now, opensAt, campaigns.some((campaign) => campaign.id === id) ? 0 : launchAt);
+  const opening = nextCommonOpening([window, sendWindow], start);
   return opening && Math.max(start, opening.from);
 }
 
-/** Why the lane starts no requests for a time that nothing bounds. */
-function closed({ stopped, held, noToken, isUnreachable }: LaneOutlook): string | null {
-  if (stopped !== '') return 'the lane is stopped until you resume it';
-  if (held !== '') return 'the lane is held until you resume it';
-  if (noToken !== '') return 'the lane waits for an access token';
-  return isUnreachable ? 'the service does not respond' : null;
-}
-
 /** Why nothing bounds the time of the last message on an open lane. */
-function unbounded(lane: LaneOutlook, { id, requests, weight }: EstimatedCampaign): string | null {
-  if (lane.quota === 0) return 'the quota is still being learned';
-  const last = lane.campaigns.at(-1);
-  if (lane.unlisted === 0 || last === undefined) return null;
-  const listed = lane.campaigns.find((campaign) => campaign.id === id);
+function unbounded({ quota, campaigns, unlisted }: LaneOutlook, { id, requests, weight }: EstimatedCampaign) {
+  if (quota === 0) return 'the quota is still being learned';
+  const last = campaigns.at(-1);
+  if (unlisted === 0 || last === undefined) return null;
+  const listed = campaigns.find((campaign) => campaign.id === id);
   const end = listed === undefined ? Number.POSITIVE_INFINITY : listed.score + requests / weight;
-  return end <= last.score ? null : `${lane.unlisted} more campaigns wait in the lane`;
+  return end <= last.score ? null : `${unlisted} more campaigns wait in the lane`;
 }
 
 /**
@@ -159,7 +132,7 @@ function completionOf(
   const reason =
     eta?.reason ??
     (waitsForOperator ? 'requests with an unknown outcome wait for `resolve`' : null) ??
-    (own.awaiting + own.sending > 0 ? closed(lane) : null);
+    (own.awaiting + own.sending > 0 ? lane.obstacle : null);
   const lastSent = Math.max(
     eta?.latest ?? Math.min(lane.now, lane.lastSendAt),
     own.sending > 0 ? lane.now + rules.timeout : 0,

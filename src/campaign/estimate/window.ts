@@ -263,8 +263,9 @@ export function nextOpening(rule: string, at: number): Opening | null {
   return nextCommonOpening([rule], at);
 }
 
-/** When all of these windows are open at `at`, or else next; null if they never are in the next 400 days. */
-export function nextCommonOpening(windows: readonly string[], at: number): Opening | null {
+/** When all of the windows that there are of these are open at `at`, or else next; null if they never are in the next 400 days. */
+export function nextCommonOpening(rules: readonly (string | undefined)[], at: number): Opening | null {
+  const windows = rules.filter((rule) => rule !== undefined);
   const block = Math.floor(at / BLOCK_MS) * BLOCK_MS;
   const key = [block, ...windows].join('|');
   const openings = common.get(key) ?? commonOpenings(windows, block);

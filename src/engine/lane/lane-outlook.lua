@@ -17,17 +17,31 @@
            are scheduled, with their times
 ]]
 -- @include ../claim/settle.lua
+-- @include ../quota/permits.lua
 -- The campaigns to read at most: those that are served first, and those that are launched first.
 local RUNNING_AT_MOST, SCHEDULED_AT_MOST = 300, 50
--- So many buckets of the ledger are one group of permits.
-local BUCKETS_AT_ONCE = 14
+-- So many buckets of the ledger are one group of permits, and first polls are read in at most so many groups.
+local BUCKETS_AT_ONCE, GROUPS_OF_POLLS = 14, 16
+-- Requests per window that a service permits at least, as long as nothing is known about its quota.
+local MODEST_QUOTA = 100
 
 local lane, now = lane_load(laneKey, time)
+local width = LEDGER.width(rules)
 
--- Permits that return: from when until when, and those of how many sends and polls.
+local function append(list, values)
+  for _, value in ipairs(values) do list[#list + 1] = value end
+end
+
+-- Permits in use: from when until when they return, and those of how many sends and polls.
 local function returning()
-  if lane.bucketMs ~= LEDGER.width(rules) then return { now, now + rules.window, lane.sends, lane.polls } end
-  local list, bytes, group = {}, redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1), nil
+  -- A request in flight counts for a window after its answer. A part of a learned limit may be deducted, until that has faded.
+  local list = { now + rules.window, now + rules.timeout + width + rules.window, redis.call('HLEN', claimsKey), redis.call('HLEN', pollsKey) }
+  append(list, { now, lane.deductedAt + rules.window, LIMIT.deduction(lane, rules, now), 0 })
+  if lane.bucketMs ~= width then
+    append(list, { now, now + rules.window, lane.sends, lane.polls })
+    return list
+  end
+  local bytes, group = redis.call('GETRANGE', windowKey, 0, SLOTS * 8 - 1), nil
   for index = lane.firstBucket, lane.firstBucket + SLOTS - 1 do
     local at, place = (index + 1) * lane.bucketMs + rules.window, (index % SLOTS) * 8 + 1
     if at > now and place + 7 <= #bytes then
@@ -37,9 +51,21 @@ local function returning()
         list[#list - 2], list[#list - 1], list[#list] = at, list[#list - 1] + sends, list[#list] + polls
       elseif sends + polls > 0 then
         group = math.floor(index / BUCKETS_AT_ONCE)
-        for _, value in ipairs({ at, at, sends, polls }) do list[#list + 1] = value end
+        append(list, { at, at, sends, polls })
       end
     end
+  end
+  return list
+end
+
+-- First polls: from when until when they are due, and how many.
+local function first_polls()
+  local list, count = {}, redis.call('ZCARD', unpolledKey)
+  local function due_at(rank) return tonumber(redis.call('ZRANGE', unpolledKey, rank, rank, 'WITHSCORES')[2]) end
+  local size = math.max(1, math.ceil(count / GROUPS_OF_POLLS))
+  for first = 0, count - 1, size do
+    local last = math.min(first + size, count) - 1
+    append(list, { due_at(first), due_at(last), last - first + 1 })
   end
   return list
 end
@@ -55,21 +81,22 @@ local running, runningStates, listed = campaigns(runningKey, RUNNING_AT_MOST)
 local scheduled, scheduledStates = campaigns(scheduledKey, SCHEDULED_AT_MOST)
 local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now) or false
 local quota = rules.quota > 0 and rules.quota or lane.learned
-local function why_of(cause) return lane.closed[cause] and lane.closed[cause].why or '' end
+local limit = quota > 0 and quota or MODEST_QUOTA
+-- Sends and polls use a single permit in turn.
+local function for_polls(late)
+  if limit > 1 then return PERMITS.for_polls(lane, rules, now, limit, late) end
+  return rules.pollShare + late > 0 and 0.5 or 0
+end
 local view = cjson.encode({
-  now = now, quota = quota, deducted = LIMIT.deduction(lane, rules, now), deductedUntil = lane.deductedAt + rules.window, returning = returning(),
-  inFlightSends = redis.call('HLEN', claimsKey), inFlightPolls = redis.call('HLEN', pollsKey),
-  bucketMs = LEDGER.width(rules), latency = lane.latency, lastSendAt = lane.lastSendAt,
-  virtualTime = lane.virtualTime, headStart = POLICY.HEAD_START,
-  stopped = why_of('stopped'), held = why_of('held'), noToken = why_of('noToken'), isUnreachable = lane.closed.unreachable ~= nil,
+  now = now, quota = quota, limit = limit, pollsAtLeast = for_polls(0), pollsAtMost = for_polls(limit), returning = returning(), bucketMs = width,
+  due = first_polls(), repolled = redis.call('ZCOUNT', polledKey, '-inf', now + rules.window),
+  firstPoll = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0), isHeard = isHeard,
+  latency = lane.latency, lastSendAt = lane.lastSendAt, virtualTime = lane.virtualTime, headStart = POLICY.HEAD_START,
+  closed = CLOSED.list(lane, now),
   opensAt = math.max(
     CLOSED.until_at(lane, 'throttled'), CLOSED.until_at(lane, 'unreachable'), CLOSED.until_at(lane, 'noToken'),
     CLOSED.until_at(lane, 'recovering'), lane.mayHaveLost == 1 and lane.barrierUntil or 0
   ),
-  unpolled = redis.call('ZCARD', unpolledKey), overdue = redis.call('ZCOUNT', unpolledKey, '-inf', now),
-  oldestDue = tonumber(redis.call('ZRANGE', unpolledKey, 0, 0, 'WITHSCORES')[2]) or now,
-  repolled = redis.call('ZCOUNT', polledKey, '-inf', now + rules.window),
-  firstPoll = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0), isHeard = isHeard,
   unlisted = listed == RUNNING_AT_MOST and redis.call('ZCARD', runningKey) - listed or 0,
 })
 return { view, running, runningStates, scheduled, scheduledStates }

@@ -6,6 +6,7 @@ import { requestsLeft } from '../../campaign/limits/request-count.js';
 import { readOrNull } from '../recipients/damaged.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { RELEASED, stateMembers } from '../store/campaigns.js';
+import { type Cause, closedList, firstClosed } from './closed.js';
 
 /** What an estimate needs of a campaign's state. */
 const stored = z.object({
@@ -39,7 +40,18 @@ function parseStored(text: string): StoredCampaign | null {
   return state;
 }
 
-const outlook = laneFacts.extend({ returning: luaList(z.number()) });
+/** Why a lane starts no requests for a time that nothing bounds. */
+const OBSTACLES = {
+  stopped: 'the lane is stopped until you resume it',
+  held: 'the lane is held until you resume it',
+  unbounded: 'nothing bounds how much Redis may lose',
+  noToken: 'the lane waits for an access token',
+  unreachable: 'the service does not respond',
+} as const satisfies Partial<Record<Cause, string>>;
+const UNBOUNDED_CAUSES = Object.keys(OBSTACLES) as (keyof typeof OBSTACLES)[];
+
+const numbers = luaList(z.number());
+const facts = laneFacts.extend({ returning: numbers, due: numbers, closed: closedList });
 const states = z.array(z.string().nullable());
 const reply = z.tuple([z.string(), z.array(z.string()), states, z.array(z.string()), states]);
 const outlookScript = laneScript(import.meta.url, './lane-outlook.lua', (raw) => reply.parse(raw));
@@ -50,8 +62,11 @@ export async function readLaneOutlook(store: LaneStore, now?: number): Promise<L
     time: now,
   });
   const most = store.rules.maxRecipients;
+  const { closed, ...outlook } = facts.parse(JSON.parse(json));
+  const first = firstClosed({ closed }, UNBOUNDED_CAUSES);
   return {
-    ...outlook.parse(JSON.parse(json)),
+    ...outlook,
+    obstacle: first === undefined ? null : OBSTACLES[first.cause],
     campaigns: openCampaigns(running, runningStates, most),
     scheduled: openCampaigns(scheduled, scheduledStates, most),
   };

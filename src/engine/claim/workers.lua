@@ -111,7 +111,7 @@ function WORKERS.loss(lane)
   return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
 end
 
--- The same, or '' if there was none: it changes if the server may have lost what a script has read before.
+-- The same, or '' if there was none.
 function WORKERS.last_loss(lane) return lane.losses > 0 and WORKERS.loss(lane) or '' end
 
 -- Holds a lane that does not know a claim which no crash and no failover can have lost (`kept`; 0: none is known): a backup was restored,

@@ -1,7 +1,9 @@
 --[[
-  recovery-barrier: a process joins a lane's workers (`attend`: only to poll), leaves them, or reports that it has replayed all its
-  recent claims. When every worker that may have claimed has done so, claiming continues at once, and the placeholder claims made
-  meanwhile are returned: none of those batches had been sent.
+  recovery-barrier: a process joins a lane's workers (`attend`: only to poll), leaves them, begins to replay its recent claims, or reports
+  that it has replayed them all. When every worker that may have claimed has done so, sends continue once the lane knows its polls, and
+  the placeholder claims made for this loss are returned: none of those batches had been sent.
+  A server may lose data while claims are replayed to it, and only the report that follows shows this loss. So a replay counts only for the
+  loss that was the last one when it began.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
@@ -13,16 +15,17 @@
         results   hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
   ARGV  rules     JSON: the lane's rules
-        action    join, attend, leave, or replayed
+        action    join, attend, leave, replaying, or replayed
         process   the process
         seen      number: the highest claim number that it knows of this lane
         kept      number: the highest that no crash and no failover can have lost, or 0
+        after     of replayed: the last loss when this replay began
         restored  number: claims that it has just restored
         polls     number: polls that it has made in the last seconds
         loss      number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
         replicaLoss  number: the same as soon as it has a replica
         time      ms, or '' for the server's
-  Returns  events
+  Returns  the lane's last loss, or ''; events
 ]]
 -- @include ../store/campaign.lua
 -- @include ../claim/workers.lua
@@ -65,7 +68,7 @@ if action == 'join' or action == 'attend' then
   WORKERS.join(lane, process, action == 'join' and rules.maxRecipients or 0, action == 'join' and now or 0)
 elseif action == 'leave' then
   WORKERS.leave(lane, process)
-elseif lane.awaited ~= '' then
+elseif action == 'replayed' and after == WORKERS.last_loss(lane) then
   local awaited = WORKERS.read(lane.awaited)
   if awaited[process] then
     awaited[process] = nil
@@ -85,4 +88,4 @@ elseif lane.awaited ~= '' then
   end
 end
 lane_save(laneKey, lane)
-return #events > 0 and cjson.encode(events) or '[]'
+return { WORKERS.last_loss(lane), #events > 0 and cjson.encode(events) or '[]' }

@@ -11,7 +11,10 @@ import { settleSends } from '../sending/settlements.js';
 const barrierScript = laneScript(
   import.meta.url,
   './recovery-barrier.lua',
-  (reply) => scriptEvents(z.string().parse(reply)),
+  (reply): BarrierReply => {
+    const [loss, events] = z.tuple([z.string(), z.string()]).parse(reply);
+    return { loss, events: scriptEvents(events) };
+  },
   { comparesClock: true },
 );
 
@@ -20,21 +23,36 @@ const barrierScript = laneScript(
  * has lost.
  * - `join`: before its first claim of a send. `attend`: before its first poll, if it never sends.
  * - `leave`: it has settled all its claims and makes no more.
- * - `replayed`: it has replayed all its recent claims.
+ * - `replaying`: it begins to replay its recent claims.
+ * - `replayed`: it has replayed all of them. This counts only if Redis has lost nothing more since.
  */
-export type BarrierReport = 'join' | 'attend' | 'leave' | 'replayed';
+export type BarrierReport = 'join' | 'attend' | 'leave' | 'replaying' | 'replayed';
 
-/**
- * Reports to a lane's recovery barrier. Safe to repeat. With `replayed`, `restored` is the number of its claims that were lost, and
- * `polls` that of its recent polls. `now` is for tests and simulations.
- */
+/** The reply to a report: the name of the lane's last loss of data, '' if there was none, and the events. */
+export interface BarrierReply {
+  readonly loss: string;
+  readonly events: readonly ScriptEvent[];
+}
+
+/** What comes with a report. `now` is for tests and simulations; the others belong to `replayed`. */
+interface BarrierDetails {
+  /** The last loss when this replay began. */
+  readonly after?: string;
+  /** Its claims that were lost. */
+  readonly restored?: number;
+  /** Its recent polls. */
+  readonly polls?: number;
+  readonly now?: number | undefined;
+}
+
+/** Reports to a lane's recovery barrier. Safe to repeat. */
 export const reportToBarrier = (
   store: LaneStore,
   action: BarrierReport,
   { process, seen, kept = 0, loss, replicaLoss }: ClaimingProcess,
-  { restored = 0, polls = 0, now }: { restored?: number; polls?: number; now?: number } = {},
-): Promise<readonly ScriptEvent[]> =>
-  barrierScript(store, { action, process, seen, kept, restored, polls, loss, replicaLoss, time: now });
+  { after = '', restored = 0, polls = 0, now }: BarrierDetails = {},
+): Promise<BarrierReply> =>
+  barrierScript(store, { action, process, seen, kept, after, restored, polls, loss, replicaLoss, time: now });
 
 /** Lanes reported on at once. All of them at once would be one long write, during which the process does nothing else. */
 const LANES_AT_ONCE = 50;
@@ -47,7 +65,7 @@ export async function reportToBarriers(
   const limited = pLimit(LANES_AT_ONCE);
   await Promise.allSettled(
     Array.from(served, ({ lane, recent }) =>
-      limited(async () => lane.emit(await reportToBarrier(lane, action, recent.self))),
+      limited(async () => lane.emit((await reportToBarrier(lane, action, recent.self)).events)),
     ),
   );
 }
@@ -90,19 +108,27 @@ interface ReplayedLane extends LaneStore {
 
 /**
  * Replays this process's recent claims of a lane to Redis, in the order in which they were made: lost claims are restored and
- * settled again. If nothing was lost, this changes nothing. Then it reports to the recovery barrier. Returns how many claims
- * were restored.
+ * settled again. If nothing was lost, this changes nothing. Then it reports to the recovery barrier. If Redis has lost data meanwhile, it
+ * may have lost what was replayed before, so all are replayed again. Returns how many claims were restored.
  * The order matters: a batch may have been claimed, released, and claimed again, and only the last claim counts.
  */
 export async function replayClaims(lane: ReplayedLane, recent: RecentClaims): Promise<number> {
-  const all = recent.all();
+  const report = async (action: BarrierReport, details: BarrierDetails = {}): Promise<string> => {
+    const { loss, events } = await lane.retry(() => reportToBarrier(lane, action, recent.self, details));
+    lane.emit(events);
+    return loss;
+  };
   let restored = 0;
-  for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
-    restored += await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE)));
+  let last = await report('replaying');
+  for (;;) {
+    const all = recent.all();
+    for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
+      restored += await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE)));
+    }
+    const after = last;
+    last = await report('replayed', { after, restored, polls: recent.polls });
+    if (last === after) return restored;
   }
-  const counts = { restored, polls: recent.polls };
-  lane.emit(await lane.retry(() => reportToBarrier(lane, 'replayed', recent.self, counts)));
-  return restored;
 }
 
 /** A claim that does not exist; the scripts ignore it. */

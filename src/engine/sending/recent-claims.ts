@@ -71,6 +71,14 @@ export function recentClaims(
     return Math.max(POLLS_MS, ...[ms, withReplicaMs].filter(Number.isFinite));
   };
   let replayed: Promise<unknown> = Promise.resolve();
+  /** Another replay may begin during one. */
+  const untilReplayed = async (): Promise<void> => {
+    let awaited: Promise<unknown> | undefined;
+    while (awaited !== replayed) {
+      awaited = replayed;
+      await awaited;
+    }
+  };
   const losses = new Set<string>();
   const expire = (): void => {
     const before = monotonic() - KEEP_MS;
@@ -117,7 +125,7 @@ export function recentClaims(
       if (claim !== undefined) claim.settlement = settlement;
     },
     get replayed() {
-      return replayed;
+      return untilReplayed();
     },
     replay() {
       replayed = replayed.then(() => replay(recent)).catch(() => {});

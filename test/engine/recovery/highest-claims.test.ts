@@ -63,12 +63,11 @@ function place(name: string) {
         ...highest,
         self,
         tick: () => tick(),
-        join: () =>
-          reportToBarrier(lane, 'join', {
-            ...self,
-            seen: Math.max(seen, highest.of('a')),
-            kept: highest.of('a'),
-          }),
+        join: async () => {
+          const kept = highest.of('a');
+          const joining = { ...self, seen: Math.max(seen, kept), kept };
+          return (await reportToBarrier(lane, 'join', joining)).events;
+        },
       };
     },
     kept: async (file: string): Promise<number> =>

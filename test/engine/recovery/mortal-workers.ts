@@ -1,5 +1,7 @@
 import type { ClaimReply } from '../../../src/engine/claim/claim-reply.js';
 import { type BarrierReport, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
+import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
+import type { ScriptEvent } from '../../../src/engine/scripts/script-events.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
@@ -9,6 +11,17 @@ import { losableServer } from '../losable-server.js';
 
 /** What the server may lose, if a test does not say otherwise. */
 export const LOSS_MS = 2_000;
+
+/** A process reports that it begins to replay its claims, and then that it has replayed them. Returns the events of both. */
+export async function reportReplay(
+  store: LaneStore,
+  self: Parameters<typeof reportToBarrier>[2],
+  details: Parameters<typeof reportToBarrier>[3] = {},
+): Promise<readonly ScriptEvent[]> {
+  const begun = await reportToBarrier(store, 'replaying', self, details);
+  const ended = await reportToBarrier(store, 'replayed', self, { ...details, after: begun.loss });
+  return [...begun.events, ...ended.events];
+}
 
 /** A lane with workers that may die, on a server that may lose all writes after `backUp`. */
 export async function laneWithWorkers(
@@ -24,18 +37,16 @@ export async function laneWithWorkers(
   const seen = new Map<string, number>();
   let turns = 0;
   const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss, replicaLoss: loss });
-  const report = (
-    action: BarrierReport,
-    process: string,
-    counts: Parameters<typeof reportToBarrier>[3],
-  ): ReturnType<typeof reportToBarrier> => reportToBarrier(lane.store, action, self(process), counts);
+  const report = (action: BarrierReport, process: string, now: number) =>
+    reportToBarrier(lane.store, action, self(process), { now });
   return {
     ...lane,
-    join: (process: string, now: number) => report('join', process, { now }),
-    attend: (process: string, now: number) => report('attend', process, { now }),
-    leave: (process: string, now: number) => report('leave', process, { now }),
+    join: (process: string, now: number) => report('join', process, now),
+    attend: (process: string, now: number) => report('attend', process, now),
+    leave: (process: string, now: number) => report('leave', process, now),
+    /** The process begins and ends its replay at that time. */
     replayed: (process: string, now: number, restored = 0, polls = 0) =>
-      report('replayed', process, { restored, polls, now }),
+      reportReplay(lane.store, self(process), { restored, polls, now }),
     /** `changed`: the rules of a process with other settings. */
     async claim(
       process: string,

@@ -4,7 +4,11 @@ import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { openLane } from '../../../src/engine/lane/lane.js';
-import { replayClaims, reportToBarriers } from '../../../src/engine/recovery/replay-claims.js';
+import {
+  replayClaims,
+  reportToBarrier,
+  reportToBarriers,
+} from '../../../src/engine/recovery/replay-claims.js';
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
@@ -34,8 +38,10 @@ async function laneThatLosesData(name: string, recipients: number, most = 1) {
   const [settings] = config.lanes;
   if (settings === undefined) throw new Error('no lane');
   const lane = openLane(redis, keys, config, settings, createEvents({ level: 'silent' }), () => 0.5);
-  const memory = recentClaims(() => performance.now());
+  const self = { process: 'w', mayLose: () => ({ ms: 0, withReplicaMs: 0 }) };
+  const memory = recentClaims(() => performance.now(), self);
   await fixture.campaign('c', recipients);
+  await reportToBarrier(lane, 'join', memory.self);
   const server = losableServer(redis, `${prefix}-${name}`);
   let call = 0;
   return {
@@ -106,6 +112,28 @@ test('A replay changes nothing when Redis has lost nothing', async () => {
   expect(await replayClaims(it.lane, it.memory)).toBe(0);
   const { changes: _after, ...after } = await it.state();
   expect(after).toEqual(before);
+});
+
+test('A replay that began before Redis lost data confirms nothing of that loss: it is repeated', async () => {
+  const it = await laneThatLosesData('covers', 10);
+  await it.backUp();
+  expect(await it.claim(3)).toHaveLength(3);
+  let losses = 0;
+  const lane = {
+    ...it.lane,
+    /** Redis fails over as soon as it knows all replayed claims. */
+    async retry<Answer>(run: () => Promise<Answer>): Promise<Answer> {
+      const answer = await it.lane.retry(run);
+      if (typeof answer === 'number' && losses === 0) {
+        losses += 1;
+        await it.loseData();
+        await it.fixture.stored.changeServer();
+      }
+      return answer;
+    },
+  };
+  await replayClaims(lane, it.memory);
+  expect((await it.claim(10, 1, it.another())).map(({ first }) => first)).toEqual([3, 4, 5, 6, 7, 8, 9]);
 });
 
 test('A lane stops claiming for a grace period when Redis knows fewer claim numbers than a worker', async () => {

@@ -14,3 +14,25 @@ test('Polls made right before Redis became unavailable are counted, however long
   recent.polled([]);
   expect(recent.polls).toBe(7);
 });
+
+test('A process waits for every replay that begins before the one that it waits for has ended', async () => {
+  const running: (() => void)[] = [];
+  const recent = recentClaims(
+    () => 0,
+    undefined,
+    () => new Promise<void>((resolve) => void running.push(resolve)),
+  );
+  recent.replay();
+  const order: string[] = [];
+  const waiting = recent.replayed.then(() => order.push('claims'));
+  recent.replay();
+  const ended = async (at: number): Promise<void> => {
+    await expect.poll(() => running[at]).toBeDefined();
+    order.push(`replay ${at + 1} ends`);
+    running[at]?.();
+  };
+  await ended(0);
+  await ended(1);
+  await waiting;
+  expect(order).toEqual(['replay 1 ends', 'replay 2 ends', 'claims']);
+});

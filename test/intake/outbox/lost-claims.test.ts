@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { losableServer } from '../../engine/losable-server.js';
+import { reportReplay } from '../../engine/recovery/mortal-workers.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-lost');
@@ -17,17 +18,12 @@ async function recovered(name: string) {
   let turns = 0;
   const claim = (process: string) => {
     turns += 1;
-    const self = { process, seen: 0, loss: LOSS, replicaLoss: LOSS };
-    return own.claims.send({ turn: `${process}${turns}`, call: 1, want: 10, ...self, now: own.now() });
+    const turn = `${process}${turns}`;
+    return own.claims.send({ turn, call: 1, want: 10, ...self(process), now: own.now() });
   };
-  const report = (action: 'join' | 'replayed', process: string) =>
-    reportToBarrier(
-      own.laneStore,
-      action,
-      { process, seen: 0, loss: LOSS, replicaLoss: LOSS },
-      { now: own.now() },
-    );
-  for (const process of ['a', 'b']) await report('join', process);
+  const self = (process: string) => ({ process, seen: 0, loss: LOSS, replicaLoss: LOSS });
+  for (const process of ['a', 'b'])
+    await reportToBarrier(own.laneStore, 'join', self(process), { now: own.now() });
   await claim('a');
   own.advance(2 * LOSS);
   await own.put('a');
@@ -44,7 +40,7 @@ async function recovered(name: string) {
   await own.stored.changeServer();
 
   await claim('b');
-  await report('replayed', 'b');
+  await reportReplay(own.laneStore, self('b'), { now: own.now() });
   own.advance(2 * own.rules.grace);
   for (let calls = 0; calls < 5; calls += 1) await claim('b');
   const placeholders = Object.values(await own.stored.claims());

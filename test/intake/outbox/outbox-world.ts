@@ -5,6 +5,7 @@ import { deleteKeys } from '../../../src/base/redis/keys-with-prefix.js';
 import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { losableServer } from '../../engine/losable-server.js';
+import { reportReplay } from '../../engine/recovery/mortal-workers.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
 
 const id = fc.integer({ min: 0, max: 4 }).map((at) => `m${at}`);
@@ -112,8 +113,7 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
   let [puts, changes, workers, seen, turns] = [0, 0, 0, 0, 0];
   const placeOf = ({ campaign, first }: SendClaim): string => `${campaign}:${first}`;
   const self = () => ({ process: `worker-${workers}`, seen, loss: LOSS, replicaLoss: LOSS });
-  const report = (action: 'join' | 'replayed') =>
-    reportToBarrier(own.laneStore, action, self(), { now: own.now() });
+  const join = () => reportToBarrier(own.laneStore, 'join', self(), { now: own.now() });
 
   const put = async (one: Extract<Step, { kind: 'put' | 'race' }>): Promise<void> => {
     puts += 1;
@@ -193,12 +193,12 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
       inFlight = [];
       workers += 1;
       seen = 0;
-      await report('join');
+      await join();
     }
     await claim(1);
     if (isDead) return;
     for (const one of recent) await replayClaim(own.laneStore, one, own.now());
-    await report('replayed');
+    await reportReplay(own.laneStore, self(), { now: own.now() });
   };
   const play = async (one: Step): Promise<void> => {
     switch (one.kind) {
@@ -237,7 +237,7 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
     }
   };
 
-  if (isLossy) await report('join');
+  if (isLossy) await join();
   for (const one of steps) {
     await play(one);
     const { total, sum, waiting } = await own.counts();

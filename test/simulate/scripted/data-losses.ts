@@ -129,4 +129,35 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
       parts: { replayAfterAnnouncements: async () => {} },
     },
   },
+  {
+    name: 'lost-while-replaying',
+    about:
+      'p1 replays a claim to a server that knows it. Before p1 can say so, another server takes over, which has lost the claim. Then p1 is stopped for a while, and p2 gets its job.',
+    scenario: scenario({ lossMs: 2_000 }),
+    script(stage) {
+      stage.at(1_900, () => stage.faults.forget(250));
+      stage.at(2_100, () => stage.faults.cut(stage.process('p1'), 5));
+      // The report that ends the replay is on its way when the server is lost.
+      stage.at(2_101, () => stage.delay('p1', 'recovery-barrier', 100, 1));
+      stage.at(2_150, () =>
+        stage.after('p1', 'recovery-barrier', () => {
+          stage.faults.loseLocks(stage.process('p1'));
+          stage.faults.stop(stage.process('p1'), 4_000, []);
+          stage.sweep('p2');
+        }),
+      );
+    },
+    bug: {
+      name: 'a replay confirms a loss of data that came after it began',
+      invariant: 2,
+      why: 'the lane goes on without the claims of a worker that has not replayed them, and sends their messages again',
+      lua: [
+        {
+          file: 'engine/recovery/recovery-barrier.lua',
+          from: 'and after == WORKERS.last_loss(lane) then',
+          to: 'then',
+        },
+      ],
+    },
+  },
 ];

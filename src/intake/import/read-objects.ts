@@ -1,13 +1,12 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/text/lone-surrogate.js';
 import {
-  BATCH_BYTES,
+  inRowBatches,
   ListError,
   MAX_FIELD_LENGTH,
-  ROWS_PER_BATCH,
+  mapRows,
+  NO_COLUMN,
   type Row,
   type Rows,
-  rowBytes,
   tooLong,
 } from './rows/rows.js';
 
@@ -35,41 +34,15 @@ export async function rowsOfObjects(
   if (first.done === true) throw new ListError('There are no recipients. Add at least one.');
   const columns = ['to', ...Object.keys(membersOf(first.value)).filter((key) => key !== 'to')];
   const close = (): void => void objects.return?.();
-  return { columns, batches: batchesOf(first.value, objects, columns, close), close };
-}
-
-async function* batchesOf(
-  first: RecipientInput,
-  rest: Iterator<RecipientInput> | AsyncIterator<RecipientInput>,
-  columns: readonly string[],
-  close: () => void,
-): AsyncGenerator<readonly Row[]> {
   const known = new Set([...columns, 'reference']);
-  let line = 0;
-  let bytes = 0;
-  let batch: Row[] = [];
-  const add = (recipient: RecipientInput): boolean => {
-    line += 1;
-    const row = rowOf(line, recipient, columns, lateMembers(recipient, known));
-    batch.push(row);
-    bytes += rowBytes(row.fields);
-    return batch.length === ROWS_PER_BATCH || bytes >= BATCH_BYTES;
-  };
-  add(first);
-  try {
-    for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-      if (add(next.value)) {
-        yield batch;
-        batch = [];
-        bytes = 0;
-        // Reading an array never waits, so without this all other work of the process would wait for the whole list.
-        await nextTick();
-      }
+  async function* rows(): AsyncGenerator<readonly Row[]> {
+    let line = 0;
+    for (let next: typeof first = first; next.done !== true; next = await objects.next()) {
+      line += 1;
+      yield [rowOf(line, next.value, columns, lateMembers(next.value, known))];
     }
-    if (batch.length > 0) yield batch;
-  } finally {
-    close();
   }
+  return { columns, batches: mapRows([], inRowBatches(rows()), (row) => row, close), close };
 }
 
 /** Programs without types may pass anything, and what is no object has no number. */
@@ -86,22 +59,25 @@ function rowOf(
 ): Row {
   const recipient = membersOf(given);
   let unusable: Map<number, string> | undefined;
-  const fields = columns.map((column, position) => {
+  const text = (member: string, position: number): string => {
     // A column may have the name of something that every object inherits, such as `toString`.
-    const value = Object.hasOwn(recipient, column) ? recipient[column] : undefined;
+    const value = Object.hasOwn(recipient, member) ? recipient[member] : undefined;
     const reason = unusableBecause(value);
     if (reason !== null) {
       unusable ??= new Map();
       unusable.set(position, reason);
     }
     return String(value ?? '');
-  });
+  };
+  const fields = columns.map(text);
+  // Unlike a value of the message, it may be missing from the first recipient.
+  const isReferenceLate = !columns.includes('reference') && Object.hasOwn(recipient, 'reference');
+  const reference = isReferenceLate ? text('reference', NO_COLUMN) : undefined;
   return {
     line,
     fields,
     fault: null,
-    // Unlike a value of the message, it may be missing from the first recipient.
-    ...(isReferenceLate(recipient, columns) ? { reference: String(recipient.reference ?? '') } : {}),
+    ...(isReferenceLate && { reference }),
     ...(unusable && { unusable }),
     ...(late && { late }),
   };
@@ -116,10 +92,6 @@ function lateMembers(recipient: RecipientInput, known: ReadonlySet<string>): str
     late.push(name);
   }
   return late;
-}
-
-function isReferenceLate(recipient: RecipientInput, columns: readonly string[]): boolean {
-  return !columns.includes('reference') && Object.hasOwn(recipient, 'reference');
 }
 
 /** Why a value would arrive on the phone as something else, or null if it arrives as it is. */

@@ -7,7 +7,7 @@ import { readMeta } from '../../engine/store/campaign-meta.js';
 import { findLane, readState } from '../../engine/store/campaigns.js';
 import { reportRows } from '../../reporting/report.js';
 import { referenceColumn } from './rows/check-rows.js';
-import { BATCH_BYTES, ROWS_PER_BATCH, type Row, type Rows, rowBytes } from './rows/rows.js';
+import { inRowBatches, type Row, type Rows } from './rows/rows.js';
 
 /**
  * The recipients of a campaign with some final states, as a list. It is read once, a few thousand recipients at a time, each with its state at
@@ -38,23 +38,15 @@ export async function rowsOfResults(
     states: status as readonly RecipientState[],
     values: true,
   });
-  async function* batches(): AsyncGenerator<readonly Row[]> {
-    let [line, bytes] = [0, 0];
-    let batch: Row[] = [];
+  async function* portions(): AsyncGenerator<readonly Row[]> {
+    let line = 0;
     for await (const { to, reference, values } of rows) {
       // It was forgotten.
       if (to === null) continue;
       line += 1;
       const own = stored.map((name) => values?.[name] ?? '');
-      const fields = [to, ...own, ...(hasReference ? [] : [reference ?? ''])];
-      batch.push({ line, fields, fault: null });
-      bytes += rowBytes(fields);
-      if (batch.length < ROWS_PER_BATCH && bytes < BATCH_BYTES) continue;
-      yield batch;
-      batch = [];
-      bytes = 0;
+      yield [{ line, fields: [to, ...own, ...(hasReference ? [] : [reference ?? ''])], fault: null }];
     }
-    if (batch.length > 0) yield batch;
     if (line > 0) return;
     const reason = `no recipient of campaign ${campaign} has ${status.length > 1 ? 'one of these states' : `the state ${status[0]}`}`;
     throw new InputError(reason, { field: 'toResultsOf' });
@@ -63,7 +55,7 @@ export async function rowsOfResults(
     columns,
     numberColumn: meta.numberColumn,
     lacksBecause: `A list of results has the columns that the text of campaign ${campaign} uses, and the references`,
-    batches: batches(),
+    batches: inRowBatches(portions()),
     close: () => void rows.return(undefined),
   };
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { compileTemplate } from '../../../src/campaign/text/template.js';
 import { type RecipientInput, rowsOfObjects } from '../../../src/intake/import/read-objects.js';
 import { checkRows } from '../../../src/intake/import/rows/check-rows.js';
+import { mobile } from './import-fixture.js';
 
 test('Inherited properties of an object and null are not values', async () => {
   const recipients: RecipientInput[] = [
@@ -50,6 +51,24 @@ test.each([
       { kind: 'recipient' },
     ]);
     expect((await check('Hello')).map(({ kind }) => kind)).toEqual(['recipient', 'recipient', 'recipient']);
+  },
+);
+
+test.each([
+  ['an object', { id: 7 }, /^is not a text or a number/],
+  ['a number with more digits than JavaScript keeps', 12_345_678_901_234_567_000, /^is the number/],
+])(
+  'A reference that would change on the way is invalid, also if the first recipient has none: %s',
+  async (_what, reference, reason) => {
+    const recipients = [{ to: mobile(0) }, { to: mobile(1), reference }, { to: mobile(2), reference: 17 }];
+    const { batches } = await checkRows(await rowsOfObjects(recipients as RecipientInput[]));
+    const checked = [];
+    for await (const batch of batches) checked.push(...batch);
+    expect(checked).toMatchObject([
+      { kind: 'recipient', reference: '' },
+      { kind: 'invalid', column: 'reference', reason: expect.stringMatching(reason), reference: '' },
+      { kind: 'recipient', reference: '17' },
+    ]);
   },
 );
 

@@ -1,17 +1,25 @@
 import { createReadStream } from 'node:fs';
 import type { Readable } from 'node:stream';
+import { unlessAborted } from '../../../base/clock.js';
 import { readProblem } from '../../../base/config/file-problem.js';
 import { type CsvRecord, dialectOf } from '../../../campaign/lists/csv-records.js';
 import { fieldReader, numberColumnOf } from '../../../campaign/lists/own-files.js';
 import { refuseTitle } from '../rows/number-column.js';
-import { ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from '../rows/rows.js';
-import { listTurn } from './list-turns.js';
+import {
+  inRowBatches,
+  ListError,
+  MAX_FIELD_LENGTH,
+  mapRows,
+  type Row,
+  type Rows,
+  tooLong,
+} from '../rows/rows.js';
 import { recordsOf } from './records.js';
 import { refuseOtherFormats, textOnly } from './utf8.js';
 
 /** The header and the dialect must lie within this many bytes from the start. */
 const HEAD_BYTES = 64 * 1024;
-/** Bytes parsed at once at most. Checking and packing their rows takes some milliseconds. */
+/** Bytes parsed at once at most. */
 const CHUNK_BYTES = 32 * 1024;
 /** As many as a spreadsheet can have. */
 const MAX_COLUMNS = 16_384;
@@ -34,7 +42,7 @@ export async function readCsv(input: string | Readable, signal?: AbortSignal): P
     refuseOtherFormats(head);
     const { delimiter, skipped, firstLine } = dialectOf(head.toString());
     const bytes = joined(head.subarray(Buffer.byteLength(skipped)), chunks);
-    const batches = recordsOf(textOnly(bytes, firstLine), { delimiter, firstLine });
+    const batches = inRowBatches(recordsOf(textOnly(bytes, firstLine), { delimiter, firstLine }));
     const first = await batches.next();
     const [header, ...records] = first.done === true ? [] : first.value;
     if (header === undefined)
@@ -141,38 +149,14 @@ function columnNames({ line, fields, fault }: CsvRecord, records: readonly CsvRe
   return unique;
 }
 
-/** The bytes of the source in chunks, each in a turn of the event loop that no other list uses. */
+/** The bytes of the source in chunks. Rejects when the signal is aborted, even if the other end sends nothing. */
 async function* buffersOf(source: Readable, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
   const chunks: AsyncIterator<Buffer | string> = source[Symbol.asyncIterator]();
   for (;;) {
     const next = await unlessAborted(chunks.next(), signal);
     if (next.done === true) return;
     const bytes = typeof next.value === 'string' ? Buffer.from(next.value) : next.value;
-    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
-      await listTurn();
-      yield bytes.subarray(at, at + CHUNK_BYTES);
-    }
-  }
-}
-
-/** Rejects when the signal is aborted, even if the work never ends: the other end may send nothing. */
-async function unlessAborted<Result>(
-  work: Promise<Result>,
-  signal: AbortSignal | undefined,
-): Promise<Result> {
-  if (signal === undefined) return work;
-  // It may reject when the signal has been aborted already, and a rejection without a handler ends the process.
-  work.catch(() => {});
-  signal.throwIfAborted();
-  let onAbort = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', onAbort);
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
   }
 }
 

@@ -1,32 +1,21 @@
 import { CsvReader, type CsvRecord, CsvRecordError } from '../../../campaign/lists/csv-records.js';
-import { BATCH_BYTES, ListError, ROWS_PER_BATCH, rowBytes } from '../rows/rows.js';
+import { ListError } from '../rows/rows.js';
 
-/** Batches of the records of a file that have any content, including the header. Throws a {@link ListError} if one is too long. */
+/** The records of a file that have any content, including the header, chunk by chunk. Throws a {@link ListError} if one is too long. */
 export async function* recordsOf(
   chunks: AsyncIterable<Buffer>,
   dialect: ConstructorParameters<typeof CsvReader>[0],
 ): AsyncGenerator<readonly CsvRecord[]> {
   const reader = new CsvReader(dialect);
-  let batch: CsvRecord[] = [];
-  let bytes = 0;
-  function* batches(text: string, isLast: boolean): Generator<readonly CsvRecord[]> {
-    for (const record of reader.read(text, isLast)) {
-      if (!hasContent(record)) continue;
-      batch.push(record);
-      bytes += rowBytes(record.fields);
-      if (batch.length < ROWS_PER_BATCH && bytes < BATCH_BYTES) continue;
-      yield batch;
-      batch = [];
-      bytes = 0;
+  const read = (text: string, isLast: boolean): readonly CsvRecord[] => {
+    try {
+      return reader.read(text, isLast).filter(hasContent);
+    } catch (error) {
+      throw error instanceof CsvRecordError ? new ListError(error.message) : error;
     }
-  }
-  try {
-    for await (const chunk of chunks) yield* batches(chunk.toString(), false);
-    yield* batches('', true);
-  } catch (error) {
-    throw error instanceof CsvRecordError ? new ListError(error.message) : error;
-  }
-  if (batch.length > 0) yield batch;
+  };
+  for await (const chunk of chunks) yield read(chunk.toString(), false);
+  yield read('', true);
 }
 
 /** Spreadsheets leave rows behind that contain only delimiters. */

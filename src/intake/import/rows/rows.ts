@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { InputError } from '../../../campaign/errors/errors.js';
 
 /** One row of a list. */
@@ -16,22 +18,54 @@ export interface Row {
   readonly late?: readonly string[] | undefined;
   /** The reference of the recipient, if it is not in a column. */
   readonly reference?: string | undefined;
-  /** Why a field cannot be put into a message, by the position of its column. Most rows have no such field. */
+  /** Why a field cannot be used, by the position of its column; {@link NO_COLUMN}: `reference`. Most rows have no such field. */
   readonly unusable?: ReadonlyMap<number, string>;
 }
 
+/** The position of a column that a list does not have. */
+export const NO_COLUMN = -1;
+
 /** Rows in a batch at most: a million rows do not cost a million promises. */
-export const ROWS_PER_BATCH = 1_000;
+const ROWS_PER_BATCH = 1_000;
 /** A batch ends with the row that reaches this size, so that long rows do not fill the memory. */
 export const BATCH_BYTES = 256 * 1024;
 /** A message has a few hundred characters; the longest that a field can usefully contribute is far below this. */
 export const MAX_FIELD_LENGTH = 5_000;
 
 /** About how much memory a row takes. */
-export function rowBytes(fields: readonly string[]): number {
+function rowBytes(fields: readonly string[]): number {
   let bytes = fields.length * 8;
   for (const field of fields) bytes += field.length;
   return bytes;
+}
+
+const oneAtATime = pLimit(1);
+/** Resolves in a turn of the event loop that no other list uses. */
+const listTurn = (): Promise<void> => oneAtATime(() => nextTurn());
+
+/**
+ * Puts rows that arrive in any portions into batches. In each turn of the event loop, one of the lists that a process reads at the same time
+ * continues: however many there are, other requests wait for a batch of one list, not of all.
+ */
+export async function* inRowBatches<Item extends Pick<Row, 'fields'>>(
+  portions: AsyncIterable<readonly Item[]>,
+): AsyncGenerator<readonly Item[]> {
+  let batch: Item[] = [];
+  let bytes = 0;
+  for await (const portion of portions) {
+    for (const item of portion) {
+      batch.push(item);
+      bytes += rowBytes(item.fields);
+      if (batch.length < ROWS_PER_BATCH && bytes < BATCH_BYTES) continue;
+      await listTurn();
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+  }
+  // Most lists of a platform have one recipient.
+  if (batch.length > 1) await listTurn();
+  if (batch.length > 0) yield batch;
 }
 
 /** Why a field is too long; continues its line and column. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
+import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
 
 const LISTS = 12;
 const ROWS = 30_000;

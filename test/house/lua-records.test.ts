@@ -24,10 +24,10 @@ for (const { text } of files) {
   }
 }
 const FIELDS = textOf('src/engine/store/fields.lua');
-// What is stored of a lane is in a table, from which it is read.
-const [stored = ''] = /^local LANE_FIELDS = \{.*?^\}/ms.exec(FIELDS) ?? [];
-for (const [, name = ''] of stored.replace(/--.*$/gm, '').matchAll(/(\w+) = '/g))
-  classes.get('Lane')?.add(name);
+// What is stored of a lane is in tables, from which it is read.
+for (const [stored] of FIELDS.matchAll(/^local LANE_(?:FIELDS|LEARNING) = \{.*?^\}/gms))
+  for (const [, name = ''] of stored.replace(/--.*$/gm, '').matchAll(/(\w+) = '/g))
+    classes.get('Lane')?.add(name);
 // The rules of a lane come from TypeScript, which checks their names.
 const [rules = ''] =
   /^export interface ScriptRules \{.*?^\}/ms.exec(

@@ -74,6 +74,11 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
     const closed = { ...parseClosed(await fieldOf('closed')), [cause]: { since: 1, ...entry } };
     await redis.hset(record, 'closed', JSON.stringify(closed));
   };
+  /** The claim that probes the service while the lane backs off; 0: none. */
+  const probe = async (): Promise<number> => {
+    const { throttled, unreachable } = JSON.parse((await fieldOf('closed')) || '{}');
+    return (throttled ?? unreachable)?.probe ?? 0;
+  };
   return {
     /** The whole record of the lane, to be compared with an earlier one. */
     record: () => redis.hgetall(record),
@@ -81,7 +86,13 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
     async gate() {
       const { closed, lastSendAt = '0', lastPollAt = '0', ...rest } = await redis.hgetall(record);
       const causes = Object.keys(parseClosed(closed));
-      return { ...rest, causes, lastSendAt: Number(lastSendAt), lastPollAt: Number(lastPollAt) };
+      return {
+        ...rest,
+        causes,
+        probe: await probe(),
+        lastSendAt: Number(lastSendAt),
+        lastPollAt: Number(lastPollAt),
+      };
     },
     /** The lane is closed for this cause as well. */
     close,
@@ -90,7 +101,7 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
       await close('throttled', { until });
       await redis.hset(record, { epoch: 1, onTrial: 1 });
     },
-    probe: () => numberIn('probe'),
+    probe,
     /** The lane waits for a token since then. */
     awaitToken: async (reason: string, since: number): Promise<void> => {
       await close('noToken', { why: reason, until: since, since });

@@ -70,7 +70,7 @@ for _, key in ipairs({ unpolledKey, polledKey }) do
     })
     pushed[#pushed + 1] = invisibleUntil
     pushed[#pushed + 1] = member
-    if CLOSED.backs_off(lane) then lane.probe, lane.probeUntil = number, invisibleUntil end
+    GATE.probe(lane, number, invisibleUntil)
   end
   if #pushed > 0 then redis.call('ZADD', key, unpack(pushed)) end
 end

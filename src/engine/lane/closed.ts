@@ -41,9 +41,9 @@ export function firstClosed<Of extends Cause>(
   return closed.find(isOneOf);
 }
 
-const stored = z.partialRecord(z.enum(CAUSES), entry);
+const stored = z.partialRecord(z.enum(CAUSES), entry.loose());
 
-/** Reads the field `closed` of a lane: an entry for each cause. */
+/** Reads the field `closed` of a lane: an entry for each cause, with the members that only scripts read. */
 export function parseClosed(text: string | null | undefined): z.output<typeof stored> {
   return text ? stored.parse(JSON.parse(text)) : {};
 }

@@ -21,13 +21,24 @@ local GATE = {}
 
 -- Lets the lane back off. `kind`: throttled or unreachable; `reason`: for people.
 function GATE.back_off(lane, rules, now, kind, reason, atLeast, jitter)
-  local backoff = rules.backoff * 2 ^ math.min(lane.backoff, POLICY.BACKOFF_DOUBLINGS)
+  local count = CLOSED.backoffs(lane)
+  local backoff = rules.backoff * 2 ^ math.min(count, POLICY.BACKOFF_DOUBLINGS)
   local wait = math.max(atLeast, backoff) * (1 + jitter * POLICY.BACKOFF_JITTER)
-  lane.backoff = lane.backoff + 1
   lane.epoch = lane.epoch + 1
   lane.closed[kind == 'throttled' and 'unreachable' or 'throttled'] = nil
   CLOSED.note(lane, kind, reason, now + math.ceil(math.min(wait, rules.window)))
-  lane.probe, lane.probeUntil = 0, 0
+  lane.closed[kind].count = count + 1
+end
+
+-- While the lane backs off, a claim probes the service. The other claims wait until then.
+function GATE.probe(lane, number, untilAt)
+  local backoff = CLOSED.backoff(lane)
+  if backoff then backoff.probe, backoff.probeUntil = number, untilAt end
+end
+
+local function gate_is_probe(lane, claim)
+  local backoff = CLOSED.backoff(lane)
+  return backoff ~= nil and backoff.probe ~= nil and backoff.probe == claim.number
 end
 
 -- The service answered. Returns true if that reopens the lane.
@@ -36,9 +47,8 @@ function GATE.answered(lane, rules, claim, now)
   lane.answeredAt = now
   local took = now - claim.at
   lane.latency = lane.latency == 0 and took or lane.latency + (took - lane.latency) / 8
-  if not CLOSED.backs_off(lane) or lane.probe ~= claim.number then return false end
+  if not gate_is_probe(lane, claim) then return false end
   lane.closed.throttled, lane.closed.unreachable = nil, nil
-  lane.probe, lane.probeUntil, lane.backoff = 0, 0, 0
   -- There was room for the probe, so there may be room for more.
   if lane.deducted > 0 then lane.deducted, lane.deductedAt = LIMIT.deduction(lane, rules, now) / 2, now end
   return true
@@ -93,7 +103,7 @@ end
 function GATE.failed(lane, rules, claim, reason, jitter, now)
   if claim.epoch < lane.epoch then return end
   lane.failures = lane.failures + 1
-  if lane.probe == claim.number or lane.failures >= POLICY.FAILURES_TO_BACK_OFF then
+  if gate_is_probe(lane, claim) or lane.failures >= POLICY.FAILURES_TO_BACK_OFF then
     -- The requests that got no response took a while to fail.
     lane.closedFrom = math.max(lane.answeredAt, lane.busySince)
     GATE.back_off(lane, rules, now, 'unreachable', reason, 0, jitter)
@@ -102,7 +112,7 @@ end
 
 -- A claim was released before its request was sent. If it was the probe, another claim may probe.
 function GATE.unused(lane, claim)
-  if lane.probe == claim.number then lane.probe, lane.probeUntil = 0, 0 end
+  if gate_is_probe(lane, claim) then GATE.probe(lane, nil, nil) end
 end
 
 -- Resumes a lane, whatever closed it. Responses to earlier claims belong to an earlier epoch: they neither close nor stop the lane.
@@ -112,7 +122,7 @@ function GATE.resume(lane)
   lane.accused = ''
   -- There may be no worker.
   CLOSED.await_worker(lane)
-  lane.probe, lane.probeUntil, lane.backoff, lane.failures = 0, 0, 0, 0
+  lane.failures = 0
   lane.epoch = lane.epoch + 1
   lane.openedEpoch = lane.epoch
 end
@@ -124,7 +134,8 @@ function GATE.closed(lane, rules, now, kind, pollDue, own)
   if why then return why, from end
   local backoff = CLOSED.backs_off(lane)
   if backoff then
-    if now < lane.probeUntil then return 'probing', lane.probeUntil end
+    local probeUntil = lane.closed[backoff].probeUntil or 0
+    if now < probeUntil then return 'probing', probeUntil end
     -- A failed poll does no harm, so a poll goes first after an outage. Only for a while: there may be no process that polls.
     local patience = CLOSED.until_at(lane, backoff) + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
     if backoff == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end

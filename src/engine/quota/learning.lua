@@ -26,6 +26,7 @@
   and an accepted probe halves it.
 ]]
 -- @include ../store/policy.lua
+-- @include ../store/closed.lua
 -- @include ./ledger.lua
 local LIMIT = {}
 
@@ -173,7 +174,7 @@ function LIMIT.lowered(windowKey, lane, rules, used, now)
   end
   local lower = lane.learned - math.max(1, math.floor(lane.learned / 100))
   local isUnproven = lane.cleanWindows < POLICY.WINDOWS_TO_PROVE and used >= POLICY.ENOUGH_TO_LEARN_FROM
-  local part = isUnproven and 1 or math.min(1, POLICY.PROVEN_DECREASE * 2 ^ lane.backoff)
+  local part = isUnproven and 1 or math.min(1, POLICY.PROVEN_DECREASE * 2 ^ CLOSED.backoffs(lane))
   return math.max(1, math.min(lower, math.max(used, math.floor(lane.learned * (1 - part)))))
 end
 

@@ -81,6 +81,7 @@ local function causes_corrected(closed)
       -- A window opens at a time of day.
       entry['until'] = ending(entry['until'])
     end
+    if entry.probeUntil then entry.probeUntil = ending(entry.probeUntil) end
   end
   return closed
 end
@@ -88,10 +89,12 @@ end
 local function unchanged(value) return value end
 local CORRECTED = {
   text = unchanged, count = unchanged, number = unchanged, duration = unchanged, clock = unchanged,
-  past = past, ending = ending, recovery = recovering, processes = all_past, causes = causes_corrected,
+  past = past, ending = ending, recovery = recovering, processes = all_past, causes = causes_corrected, learning = unchanged,
 }
 LEDGER.move(windowKey, lane, rules, now, delayMs, was)
-for name, kind in pairs(LANE_FIELDS) do lane[name] = CORRECTED[kind](lane[name]) end
+for _, kinds in ipairs({ LANE_FIELDS, LANE_LEARNING }) do
+  for name, kind in pairs(kinds) do lane[name] = CORRECTED[kind](lane[name]) end
+end
 
 -- Changes the entries of a hash of claims or batches.
 local function change_all(key, change)

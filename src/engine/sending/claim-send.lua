@@ -99,7 +99,7 @@ local taken = ORDER.take(order, take, function(id, c, range)
     notAfter = range.notAfter, closesAt = READY.closes_at(keys, c, rules, now), at = now, turn = turn, call = call,
     epoch = lane.epoch, timeout = rules.timeout, margin = rules.margin,
   })
-  if CLOSED.backs_off(lane) then lane.probe, lane.probeUntil = number, now + rules.timeout + rules.margin end
+  GATE.probe(lane, number, now + rules.timeout + rules.margin)
   if rules.smooth and lane.paceAt > 0 then
     lane.paceAt = lane.paceAt + rules.window / (LIMIT.now(lane, rules, now) or 1)
   end

@@ -6,6 +6,12 @@
     since   when it began, ms
     by      of a hold: `operator`, or `tenant`, an operator who is limited to lanes
 
+  That of a backoff (gate.lua) also has
+
+    count       how many there were in a row
+    probe       the claim that probes the service, if one does
+    probeUntil  when that is given up, ms
+
   CLOSED.first names the cause that counts. A lane that backs off stays so after `until`, until a request that probes the service is
   answered (gate.lua).
 ]]
@@ -54,6 +60,15 @@ end
 -- Whether the lane backs off or probes: `throttled`, `unreachable`, or nil.
 function CLOSED.backs_off(lane)
   return lane.closed.throttled and 'throttled' or lane.closed.unreachable and 'unreachable' or nil
+end
+
+-- The entry of the backoff; nil if there is none.
+function CLOSED.backoff(lane) return lane.closed.throttled or lane.closed.unreachable end
+
+-- How many backoffs in a row there were.
+function CLOSED.backoffs(lane)
+  local backoff = CLOSED.backoff(lane)
+  return backoff and backoff.count or 0
 end
 
 -- All causes that hold, for views, the first one first; that of a backoff until its probe is answered.

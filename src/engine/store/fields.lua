@@ -1,6 +1,7 @@
 --[[
   fields: what Redis stores of a lane, in its hash. Each field stands under the script that explains it, and has a kind. The kind says what an
-  untouched lane has, and what a corrected clock does to the field (correct-clock.lua).
+  untouched lane has, and what a corrected clock does to the field (correct-clock.lua). What a lane learns of its quota is one field, of which
+  each member has a kind: where the quota is configured, there is nothing in it but a deduction.
 ]]
 local LANE_KINDS = {
   text = '', count = 0, number = 0, duration = 0,
@@ -15,6 +16,23 @@ local LANE_KINDS = {
   processes = '',
   -- JSON: cause -> when it began and when it ends, and more.
   causes = '',
+  -- JSON: the members of LANE_LEARNING that differ from those of an untouched lane.
+  learning = '',
+}
+
+local LANE_LEARNING = {
+  -- The learned limit, when it last changed, and in which epoch it was learned; what a window certainly admits, and what it likely does where
+  -- one request at a time is too slow, or 0; the most that the window held since the limit changed, windows without a 429, raises in a row,
+  -- how many more than one may be in flight from `certain` on, and when fewer were in flight for this reason
+  learned = 'count', learnedAt = 'past', learnedEpoch = 'count', certain = 'count', likely = 'count', mostHeld = 'count',
+  cleanWindows = 'count', raises = 'count', extraInFlight = 'count', heldBackAt = 'past',
+  -- A deduction, and when it began to fade
+  deducted = 'number', deductedAt = 'past',
+  -- Requests that the service has not refused for the quota, and since when they count; the limit on trial, 0 if none is. While the limit is
+  -- unknown, since when a window is watched, how many requests it held at its last 429, how many the window before it held, its 429s, and
+  -- its doubts
+  admitted = 'count', admittedFrom = 'past', trial = 'count', watchedFrom = 'past', suspected = 'count', suspectedBefore = 'count',
+  refused = 'count', doubts = 'count',
 }
 
 local LANE_FIELDS = {
@@ -34,23 +52,15 @@ local LANE_FIELDS = {
   lastSendAt = 'ending', lastPollAt = 'ending',
 
   -- gate.lua: see there
-  epoch = 'count', openedEpoch = 'count', onTrial = 'count', probe = 'count', probeUntil = 'ending',
-  backoff = 'count', failures = 'count', latency = 'duration', answeredAt = 'past', busySince = 'past', throttled = 'count',
+  epoch = 'count', openedEpoch = 'count', onTrial = 'count', failures = 'count',
+  latency = 'duration', answeredAt = 'past', busySince = 'past', throttled = 'count',
   -- The last request for which the service blamed the account, as campaign:first:count, until it accepts one
   accused = 'text',
   -- command-lane.lua: of a stored lane, the revision of its settings that a process needs to start a request
   settingsRevision = 'count',
 
-  -- learning.lua: the learned limit, when it last changed, and in which epoch it was learned; what a window certainly admits, and what it
-  -- likely does where one request at a time is too slow, or 0; the most that the window held since the limit changed, windows without a
-  -- 429, raises in a row, how many more than one may be in flight from `certain` on, and when fewer were in flight for this reason
-  learned = 'count', learnedAt = 'past', learnedEpoch = 'count', certain = 'count', likely = 'count', mostHeld = 'count',
-  cleanWindows = 'count', raises = 'count', extraInFlight = 'count', heldBackAt = 'past', deducted = 'number', deductedAt = 'past',
-  -- Requests that the service has not refused for the quota, and since when they count; the limit on trial, 0 if none is. While the limit is
-  -- unknown, since when a window is watched, how many requests it held at its last 429, how many the window before it held, its 429s, and
-  -- its doubts
-  admitted = 'count', admittedFrom = 'past', trial = 'count', watchedFrom = 'past', suspected = 'count', suspectedBefore = 'count',
-  refused = 'count', doubts = 'count',
+  -- learning.lua
+  learning = 'learning',
 
   -- order.lua: the virtual time of the campaign served last; permits.lua: when the next send is due with smooth pacing
   virtualTime = 'number', paceAt = 'past',

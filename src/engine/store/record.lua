@@ -54,6 +54,20 @@
 ---@field notAgain? string why the lane's policy does not send it again
 ---@field matched? string the request that a notification has matched to it
 
+-- What a lane has learned; see fields.lua.
+local function learning_read(lane)
+  local stored = lane.learning ~= '' and cjson.decode(lane.learning) or {}
+  for name, kind in pairs(LANE_LEARNING) do lane[name] = stored[name] or LANE_KINDS[kind] end
+end
+
+local function learning_text(lane)
+  local learning = {}
+  for name, kind in pairs(LANE_LEARNING) do
+    if lane[name] ~= LANE_KINDS[kind] then learning[name] = lane[name] end
+  end
+  return next(learning) and cjson.encode(learning) or ''
+end
+
 local function lane_read(laneKey)
   local names, lane = {}, { was = {} }
   for name in pairs(LANE_FIELDS) do names[#names + 1] = name end
@@ -65,8 +79,9 @@ local function lane_read(laneKey)
     lane.was[name] = lane[name]
   end
   lane.closed = CLOSED.read(lane.closed)
-  -- As it is encoded now: the order of its members may be another than in the stored text.
-  lane.was.closed = CLOSED.text(lane.closed)
+  learning_read(lane)
+  -- As they are encoded now: the order of their members may be another than in the stored texts.
+  lane.was.closed, lane.was.learning = CLOSED.text(lane.closed), learning_text(lane)
   return lane
 end
 
@@ -120,10 +135,9 @@ end
 -- Writes the changed fields. Numbers are written in full: a double's default text would round a time in milliseconds.
 local function lane_save(laneKey, lane)
   CLOSED.note_time(lane)
-  local changed = {}
+  local changed, texts = {}, { closed = CLOSED.text(lane.closed), learning = learning_text(lane) }
   for name, old in pairs(lane.was) do
-    local value = lane[name]
-    if name == 'closed' then value = CLOSED.text(value) end
+    local value = texts[name] or lane[name]
     if value ~= old then
       changed[#changed + 1] = name
       changed[#changed + 1] = type(value) == 'number' and string.format('%.17g', value) or value

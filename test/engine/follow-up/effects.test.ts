@@ -37,11 +37,11 @@ const LEDGER: Record<PollEffect['ledger'], { polls: number; countsFrom: number }
 const GATE: Record<PollEffect['gate'], object> = {
   proven: { causes: [], onTrial: '0' },
   answered: { causes: [], onTrial: '1' },
-  throttled: { causes: ['throttled'], onTrial: '0', probe: '0' },
+  throttled: { causes: ['throttled'], onTrial: '0', probe: 0 },
   accused: { causes: [], onTrial: '1', accused: 'c:0:1' },
   stopped: { causes: ['stopped'], onTrial: '1' },
-  failed: { causes: ['unreachable'], onTrial: '1', probe: '0' },
-  unused: { causes: ['throttled'], onTrial: '1', probe: '0' },
+  failed: { causes: ['unreachable'], onTrial: '1', probe: 0 },
+  unused: { causes: ['throttled'], onTrial: '1', probe: 0 },
 };
 
 /** When the request is due as one that was never polled, and as one that was. */

@@ -42,11 +42,11 @@ const GATE: Record<GateEffect, object> = {
   accepted: { causes: [], onTrial: '0' },
   proven: { causes: [], onTrial: '0' },
   answered: { causes: [], onTrial: '1' },
-  throttled: { causes: ['throttled'], onTrial: '0', probe: '0' },
+  throttled: { causes: ['throttled'], onTrial: '0', probe: 0 },
   accused: { causes: [], onTrial: '1', accused: 'c:0:2' },
   stopped: { causes: ['stopped'], onTrial: '1' },
-  failed: { causes: ['unreachable'], onTrial: '1', probe: '0' },
-  unused: { causes: ['throttled'], onTrial: '1', probe: '0' },
+  failed: { causes: ['unreachable'], onTrial: '1', probe: 0 },
+  unused: { causes: ['throttled'], onTrial: '1', probe: 0 },
 };
 
 const PLANNED = { planned: 2, sending: 0 };

@@ -25,7 +25,7 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/quota/gate.lua',
-          from: "if now < lane.probeUntil then return 'probing', lane.probeUntil end",
+          from: "if now < probeUntil then return 'probing', probeUntil end",
           to: '',
         },
       ],
@@ -48,10 +48,16 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
       });
     },
     bug: {
-      name: 'a field of a lane has the wrong kind',
+      name: 'a corrected clock forgets a time of a cause',
       invariant: 7,
-      why: 'a corrected clock forgets it, so that a probe that is in flight seems to be over',
-      lua: [{ file: 'engine/store/fields.lua', from: "probeUntil = 'ending'", to: "probeUntil = 'count'" }],
+      why: 'a probe that is in flight seems to be over',
+      lua: [
+        {
+          file: 'engine/scripts/correct-clock.lua',
+          from: 'if entry.probeUntil then entry.probeUntil = ending(entry.probeUntil) end',
+          to: '',
+        },
+      ],
     },
   },
 ];

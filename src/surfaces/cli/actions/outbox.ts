@@ -19,8 +19,9 @@ import { cancelMessage, cancelMessages, getMessage } from '../../../operations/m
 import { getOutbox } from '../../../operations/outboxes.js';
 import { stillRunning } from '../../../operations/words.js';
 import { requireTerminal, runCall } from '../answers/run-operation.js';
+import { mustConfirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';
-import { badInput, CliError } from '../context/errors.js';
+import { badInput } from '../context/errors.js';
 import { openListFile } from '../files/input.js';
 import type { CampaignFlags } from '../flags/campaign-flags.js';
 import { destinationOf, via } from '../open/destination.js';
@@ -93,8 +94,7 @@ export function set(context: Context, name: string, options: SetFlags): Promise<
         context.stderr.write(`${line}
 `);
       const question = `Change the ${listed(changed.map(settingText))} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
-      if (!(await context.confirm(question, 'nothing was changed')))
-        throw new CliError('declined', 'Nothing was changed.');
+      await mustConfirm(context, question, { consequence: 'nothing was changed' });
     }
     const done = await outbox.set(changes, { values });
     const first = `Outbox ${name} has another ${listed(done.changed.map(settingText))}. No waiting message is sent as before.`;
@@ -272,8 +272,7 @@ async function cancelAll(
     const { counts } = await volley.outbox(name, { lanes }).status();
     if (!isConfirmed && counts.waiting > 0) {
       const question = `Cancel ${counted(counts.waiting, 'message')} of outbox ${name}? This cannot be undone.`;
-      if (!(await context.confirm(question, 'nothing was cancelled')))
-        throw new CliError('declined', 'Nothing was cancelled.');
+      await mustConfirm(context, question, { consequence: 'nothing was cancelled' });
     }
     const done = await run();
     const cancelled =

@@ -13,6 +13,7 @@ import type { RecipientInput } from '../../../intake/import/read-objects.js';
 import { checkRows } from '../../../intake/import/rows/check-rows.js';
 import { refusedCampaign } from '../../../operations/refused-campaign.js';
 import { listenForStop } from '../../lifecycle.js';
+import { confirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput, CliError, interrupted } from '../context/errors.js';
 import { readNumbers, STDIN } from '../files/input.js';
@@ -125,7 +126,7 @@ function ask(
     recipientCount === 0
       ? `No recipient gets a message. Create the campaign${via(destination)} anyway?`
       : `Send to ${counted(recipientCount, 'recipient')}${getsTwice(preview)}${forCost(preview)}${via(destination)}${starting(preview, context.clock())}?`;
-  return context.confirm(question, NOTHING_SENT, signal);
+  return confirm(context, question, { consequence: NOTHING_SENT, signal });
 }
 
 /** ` for 47.04 EUR`; empty if no prices are configured. */

@@ -21,8 +21,9 @@ import {
 } from '../../../operations/operation.js';
 import { Refused } from '../../../operations/outcomes.js';
 import { doneOf } from '../../../operations/words.js';
+import { mustConfirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';
-import { badInput, CliError } from '../context/errors.js';
+import { badInput } from '../context/errors.js';
 import { outputFile } from '../files/output-file.js';
 import { campaignId, keyId, recordsId, scheduleId, webhookId } from '../open/campaign-id.js';
 import { onlyLane } from '../open/only-lane.js';
@@ -107,8 +108,7 @@ export async function runOperation(
   return perform(context, operation, opening, async (scene, hooks) => {
     const { volley, input } = scene;
     const question = asks ? await questions?.[name]?.(scene as never) : null;
-    if (question && !(await context.confirm(question, 'nothing was changed')))
-      throw new CliError('declined', 'Nothing was changed.');
+    if (question) await mustConfirm(context, question, { consequence: 'nothing was changed' });
     switch (operation.kind) {
       case 'rows':
         return write?.(operation, operation.run(volley, input, hooks), scene, answer as RowsAnswer);

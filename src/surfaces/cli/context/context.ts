@@ -5,7 +5,7 @@ import { jsonText, printable } from '../../../campaign/text/visible-text.js';
 import { pasteable } from '../output/command-name.js';
 import { columnsOf, overEcho, type Paint, paintFor } from '../output/terminal.js';
 import { wrappedLines } from '../output/text.js';
-import { failureOf, inOurWords, interrupted } from './errors.js';
+import { failureOf, inOurWords } from './errors.js';
 
 /** What a command uses of its process; tests pass their own. */
 export interface CliIo {
@@ -39,11 +39,6 @@ export interface Context extends CliIo {
   readonly interactive: boolean;
   /** Prints a line on standard error; on a terminal, several if it is too long. */
   note(line: string): void;
-  /**
-   * Asks a yes-or-no question. Anything but `y` or `yes` is a no. On Ctrl-C, or when `signal` is aborted, it rejects with
-   * {@link interrupted}; `consequence` says what that means, such as `nothing was sent`.
-   */
-  confirm(question: string, consequence: string, signal?: AbortSignal): Promise<boolean>;
   print(answer: Answer | undefined): void;
   fail(error: unknown): void;
   /** The exit code so far. */
@@ -64,30 +59,6 @@ export function createContext(io: CliIo, json: boolean): Context {
     paintErr,
     interactive: stdin.isTTY === true && stderr.isTTY === true,
     note,
-    async confirm(question, consequence, signal) {
-      const { createInterface } = await import('node:readline');
-      // On standard error, so that the answer on standard output can be redirected to a file.
-      const terminal = createInterface({ input: stdin, output: stderr });
-      let isAnswered = false;
-      try {
-        const reply = await new Promise<string>((resolve, reject) => {
-          const interrupt = (): void => reject(interrupted(consequence));
-          if (signal?.aborted) interrupt();
-          signal?.addEventListener('abort', interrupt, { once: true });
-          terminal.once('SIGINT', interrupt);
-          terminal.once('close', () => resolve(''));
-          terminal.question(`${question} [y/N] `, (text) => {
-            isAnswered = true;
-            resolve(text);
-          });
-        });
-        return /^y(es)?$/i.test(reply.trim());
-      } finally {
-        // Without an answer, the cursor still stands behind the question.
-        if (!isAnswered) stderr.write('\n');
-        terminal.close();
-      }
-    },
     print(answer) {
       if (answer === undefined) return;
       exit = answer.exit ?? EXIT.done;

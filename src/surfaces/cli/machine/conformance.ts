@@ -10,6 +10,7 @@ import {
   recipientsOf,
 } from '../../../tools/conformance/report.js';
 import { listenForStop } from '../../lifecycle.js';
+import { mustConfirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput, CliError } from '../context/errors.js';
 import { readNumbers } from '../files/input.js';
@@ -143,8 +144,7 @@ async function consent(
       `This is not a terminal, so Volley cannot ask whether to ${what}. Add --yes to do it without a question.`,
     );
   const capital = what.charAt(0).toUpperCase() + what.slice(1);
-  if (await context.confirm(`${capital}?`, NOTHING_DONE, signal)) return;
-  throw new CliError('declined', 'Nothing was tested.');
+  await mustConfirm(context, `${capital}?`, { consequence: NOTHING_DONE, signal });
 }
 
 function answer(checks: readonly ConformanceCheck[], ways: readonly ConformanceWay[]): Answer {

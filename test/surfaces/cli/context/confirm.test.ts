@@ -22,7 +22,7 @@ const asked = (reply: string, env: Settings, ...args: readonly string[]) =>
 const send = ['send', list, '-s', '447700900000', '-m', 'Hi {{name}}'];
 const campaigns = async (): Promise<unknown> => (await shell().json('list')).output;
 
-test.each([['n'], [''], ['maybe'], [CTRL_D]])(
+test.each([['n'], [''], ['maybe']])(
   'On a terminal, the reply %j to the question sends nothing',
   async (reply) => {
     const { exit, messages, stdout } = await asked(reply, {}, ...send);
@@ -60,15 +60,13 @@ test.each([[CTRL_C], [CTRL_D]])(
   'After %j at the question, the shell prompt has a line of its own',
   async (reply) => {
     const { exit, messages } = await asked(reply, {}, ...send);
-    const isInterrupted = reply === CTRL_C;
-    const last = isInterrupted ? 'Interrupted; nothing was sent.' : 'Nothing was sent.';
     const lines = stripVTControlCharacters(messages).replaceAll('\r', '').split('\n');
     expect(lines.slice(-3)).toEqual([
       expect.stringContaining('Send to 1 recipient via sms.example? [y/N]'),
-      last,
+      'Interrupted; nothing was sent.',
       '',
     ]);
-    expect(exit).toBe(isInterrupted ? 130 : 1);
+    expect(exit).toBe(130);
     expect(await campaigns()).toMatchObject({ campaigns: [] });
   },
 );

@@ -1,7 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 
+/** A character of several code points that begins with an emoji takes two columns as a whole. */
+const EMOJI = /\p{Emoji_Presentation}|\ufe0f/u;
+/** Code points that take two columns. */
 const WIDE =
-  /\p{Emoji_Presentation}|\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]/u;
+  /[\u1100-\u115f\u2329\u232a\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1f200}-\u{1f2ff}\u{20000}-\u{3fffd}]/u;
+/** Code points that are drawn onto the one before, and those that are not drawn. */
+const NARROW = /[\p{Mn}\p{Me}\p{Cf}\u1160-\u11ff\ud7b0-\ud7fb]/u;
 /** Texts whose characters all take one column. Most do, and to load the segmenter takes longer than to print the help of a command. */
 const SINGLE = /^[\x20-\x7e]*$/;
 let segmenter: Intl.Segmenter | undefined;
@@ -21,7 +26,10 @@ export function widthOf(text: string): number {
   const visible = stripVTControlCharacters(text);
   if (SINGLE.test(visible)) return visible.length;
   let width = 0;
-  for (const grapheme of graphemesOf(visible)) width += WIDE.test(grapheme) ? 2 : 1;
+  for (const grapheme of graphemesOf(visible)) {
+    if (EMOJI.test(grapheme)) width += 2;
+    else for (const point of grapheme) width += NARROW.test(point) ? 0 : WIDE.test(point) ? 2 : 1;
+  }
   return width;
 }
 

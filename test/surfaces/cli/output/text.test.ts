@@ -14,6 +14,16 @@ test('Width counts columns: none for colours, two for emoji and East Asian lette
   expect(widthOf('👩‍👩‍👧')).toBe(2);
   expect(widthOf('日本')).toBe(4);
   expect(widthOf('é')).toBe(1);
+  expect(widthOf('𠮷野家')).toBe(6);
+});
+
+test('Marks that are drawn onto a letter take no column, and those beside it take one', () => {
+  expect(widthOf('e\u0301')).toBe(1);
+  expect(widthOf('สวัสดี')).toBe(4);
+  expect(widthOf('कि')).toBe(2);
+  expect(widthOf('か\u3099')).toBe(2);
+  expect(widthOf('\u1112\u1161\u11ab')).toBe(2);
+  expect(widthOf('a\u200bb')).toBe(2);
 });
 
 test('Text is cut between letters, with an ellipsis in the last column', () => {

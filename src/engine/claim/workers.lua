@@ -148,7 +148,7 @@ function WORKERS.recognise(lane, rules, seen, now, events, kept)
   if not sign then return end
   lane_skip_numbers(lane, seen)
   -- Not shorter than a worker that stayed with a cut-off master may go on.
-  lane.lostAt = now
+  lane.lostAt, lane.lostMs = now, lane.mayLoseMs
   local graceMs = math.max(rules.grace, lane.mayLoseMs)
   CLOSED.note(lane, 'recovering', nil, now + graceMs)
   lane.losses = lane.losses + 1
@@ -235,9 +235,10 @@ function WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   if from > now then return 'joining', from end
 end
 
--- A campaign that was launched or resumed after the loss has lost nothing: no worker had claimed from it before.
+-- Whether nothing of a campaign can be lost: nothing may have been claimed from it before the last worker of the old server had to stop.
+-- That server lost what it accepted in at most `lostMs`, which began before the loss was noticed.
 function WORKERS.is_newcomer(lane, c)
-  return math.max(c.launchAt, (c.notBefore or 0) - lane.mayLoseMs) > lane.lostAt
+  return math.max(c.launchAt, c.notBefore or 0) > lane.lostAt + lane.lostMs
 end
 
 -- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane.
@@ -273,7 +274,9 @@ end
 -- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
 -- many of its batches as may be lost become placeholder claims first.
 function WORKERS.hold(claimsKey, lane, id, c, now)
-  if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end
+  -- The lost server may have launched one that is scheduled.
+  local isOpen = c.state == 'running' or c.state == 'scheduled'
+  if not isOpen or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end
   local isAwaiting = lane.barrierUntil > 0 and #WORKERS.sending(lane.awaited) > 0
   if not isAwaiting and lane.placeholders == 0 then return end
   local most, claim = WORKERS.lost_batch(lane, c), nil

@@ -35,8 +35,13 @@ export async function laneWithWorkers(
   await lane.campaign('c', recipients);
   const server = losableServer(redis, `${prefix}-${name}`);
   const seen = new Map<string, number>();
-  let turns = 0;
-  const self = (process: string) => ({ process, seen: seen.get(process) ?? 0, loss, replicaLoss: loss });
+  let [turns, mayLose] = [0, loss];
+  const self = (process: string) => ({
+    process,
+    seen: seen.get(process) ?? 0,
+    loss: mayLose,
+    replicaLoss: mayLose,
+  });
   const report = (action: BarrierReport, process: string, now: number) =>
     reportToBarrier(lane.store, action, self(process), { now });
   return {
@@ -67,6 +72,10 @@ export async function laneWithWorkers(
     async failOver(): Promise<void> {
       await server.lose();
       await lane.stored.changeServer();
+    },
+    /** From now on, the server may lose as much. */
+    mayLose(ms: number): void {
+      mayLose = ms;
     },
     /** These processes join at `START`, and then the server is backed up. */
     async backUpWith(...processes: readonly string[]): Promise<void> {

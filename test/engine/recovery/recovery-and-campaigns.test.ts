@@ -131,6 +131,56 @@ test('A campaign launched after the loss gets no placeholder claims and keeps no
   expect((await it.state('n2')).counts).toMatchObject({ planned: 400 });
 });
 
+test('A campaign that launches while a worker may still send through the old server gets placeholder claims', async () => {
+  const it = await laneWithWorkers(server, 'launches', 0);
+  await it.stored.stopAll();
+  const launch = START + LOSS_MS + 1_000;
+  await it.campaign('s', 10, { state: 'scheduled', launchAt: launch });
+  await it.stored.schedule('s', launch);
+  await it.backUpWith('a', 'b');
+  const sent = (await it.claim('a', 3, launch)).claims.map(({ first }) => first);
+  expect(sent).toEqual([0, 1, 2]);
+  await it.failOver();
+  // Worker b has found the new server before that.
+  await it.replayed('b', launch - 500);
+  expect(await it.claimRest('b', launch - 500 + 2 * it.rules.grace)).toEqual([]);
+});
+
+test.each(['pause', 'cancel'] as const)(
+  'Batches of a campaign whose launch Redis lost are kept from a %s that comes before it is launched again',
+  async (command) => {
+    const it = await laneWithWorkers(server, `launch-lost-${command}`, 0);
+    await it.stored.stopAll();
+    const launch = START + LOSS_MS;
+    await it.campaign('s', 10, { state: 'scheduled', launchAt: launch });
+    await it.stored.schedule('s', launch);
+    await it.backUpWith('a', 'b');
+    expect((await it.claim('a', 3, launch)).claims).toHaveLength(3);
+    await it.failOver();
+    await it.commands.campaign(command, 's', undefined, launch + 100);
+    await it.commands.campaign('resume', 's', undefined, launch + 200);
+    await it.replayed('b', launch + 300);
+    const at = launch + 100 + 2 * it.rules.grace;
+    expect(await it.claimRest('b', at)).toEqual([]);
+    await it.sweep(at + it.rules.window);
+    expect((await it.state('s')).counts).toMatchObject({ unknown: 10, planned: 0 });
+  },
+);
+
+test('A campaign that was committed before the loss gets placeholder claims, although the new server may lose less', async () => {
+  const it = await laneWithWorkers(server, 'loses-less', 0);
+  await it.stored.stopAll();
+  const committed = START + LOSS_MS;
+  await it.campaign('n', 10, { launchAt: committed, notBefore: committed + LOSS_MS });
+  await it.backUpWith('a', 'b');
+  const sent = (await it.claim('a', 3, committed + LOSS_MS)).claims.map(({ first }) => first);
+  expect(sent).toEqual([0, 1, 2]);
+  await it.failOver();
+  await it.replayed('b', committed + 500);
+  it.mayLose(0);
+  expect(await it.claimRest('b', committed + 500 + 2 * it.rules.grace)).toEqual([]);
+});
+
 test('A recovery that ended long ago does not affect a campaign scheduled since', async () => {
   const it = await laneWithWorkers(server, 'scheduled', 0);
   await it.stored.stopAll();

@@ -10,7 +10,7 @@ function loseProcess(stage: Stage): void {
 
 const HOLDS_NOTHING = {
   file: 'engine/claim/workers.lua',
-  from: "if c.state ~= 'running' or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end",
+  from: "if not isOpen or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end",
   to: 'if true then return end',
 };
 

@@ -43,11 +43,14 @@ local function put(claimNumber, claim)
   redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))
 end
 
--- `before`: the time after which messages of a wave must not be sent.
-local function put_placeholder(from, length, before)
+-- `before`: the time after which messages of a wave must not be sent; `rest`: the claim of which this is a part, and `kind`: its mark.
+local function put_placeholder(from, length, before, rest, kind)
   if length <= 0 then return end
   lane.sendInherited = lane.sendInherited + 1
-  put(lane_next_number(lane), { first = from, count = length, turn = 'placeholder', placeholder = true, notAfter = before })
+  put(lane_next_number(lane), {
+    first = from, count = length, turn = 'placeholder', placeholder = kind or true, loss = kind and rest.loss,
+    again = rest and rest.again and 'byOperator' or nil, firstAt = rest and rest.firstAt, notAfter = before,
+  })
 end
 
 -- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
@@ -82,6 +85,7 @@ end
 
 -- Takes the range out of a placeholder claim, or out of an older claim: that one was released, whole or in halves, before the range
 -- was claimed again, and Redis has lost both. The remaining parts become placeholders; the settlement of their worker comes too late.
+-- What follows in a placeholder of a lost worker may still be returned; what is before the range was claimed before it.
 local function take_claimed()
   local all = redis.call('HGETALL', claimsKey)
   for i = 1, #all, 2 do
@@ -90,8 +94,8 @@ local function take_claimed()
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
       notAfter = claim.notAfter
-      put_placeholder(claim.first, first - claim.first, notAfter)
-      put_placeholder(first + count, claim.first + claim.count - first - count, notAfter)
+      put_placeholder(claim.first, first - claim.first, notAfter, claim)
+      put_placeholder(first + count, claim.first + claim.count - first - count, notAfter, claim, claim.placeholder)
       return true
     end
   end

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';
@@ -37,6 +38,24 @@ test('Batches kept from a pause are planned again when every worker has replayed
   await it.replayed('a', at);
   await it.replayed('b', at);
   expect((await it.state('c')).counts).toMatchObject({ planned: 1_000, sending: 0 });
+});
+
+test('A claim that is replayed out of batches kept from a pause leaves the others to be planned again', async () => {
+  const it = await laneWithWorkers(server, 'held-parts', 1_000);
+  await it.backUpWith('a', 'b');
+  const { claims } = await it.claim('a', 3, START + LOSS_MS);
+  await it.failOver();
+  const at = START + LOSS_MS;
+  await it.commands.campaign('pause', 'c', undefined, at);
+  // Worker a has claimed the second one, and b the others.
+  for (const place of [1, 0, 2]) {
+    const claim = claims[place];
+    if (claim === undefined) throw new Error('nothing was claimed');
+    expect(await replayClaim(it.store, claim, at)).toBe('restored');
+  }
+  await it.replayed('a', at);
+  await it.replayed('b', at);
+  expect((await it.state('c')).counts).toMatchObject({ planned: 997, sending: 3 });
 });
 
 test('A campaign cancelled during recovery ends when every worker has replayed its claims', async () => {

@@ -20,7 +20,7 @@ import {
 } from '../engine/notifications/subscription-status.js';
 import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
 import { sinceSweep } from '../engine/recovery/sweep.js';
-import { stateMembers } from '../engine/store/campaigns.js';
+import { REQUESTS, stateMembers } from '../engine/store/campaigns.js';
 import { laneStatus } from './status.js';
 
 /**
@@ -270,8 +270,7 @@ export interface CampaignCounts {
 const storedState = z.object({
   state: z.enum(CAMPAIGN_STATES),
   counts: z.record(z.string(), z.number()),
-  sends: z.number(),
-  polls: z.number(),
+  requests: REQUESTS,
   launchAt: z.number(),
   endedAt: z.number(),
   pauseReason: z.string(),
@@ -317,8 +316,8 @@ export async function countCampaigns(
       if (stored === null) continue;
       campaigns[stored.state] += 1;
       for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
-      requests.send += stored.sends;
-      requests.poll += stored.polls;
+      requests.send += stored.requests.send ?? 0;
+      requests.poll += stored.requests.poll ?? 0;
       note(id, stored);
     }
   } while (cursor !== '0');

@@ -211,8 +211,8 @@ export async function reportVersion(redis: Redis, keys: Keys, id: string): Promi
   const state = lane === null ? null : await readState(redis, keys, lane, id);
   if (state === null)
     throw new NotFoundError(`campaign ${id} does not exist; \`volley list\` shows all campaigns`);
-  const { changes, counts, sends, polls, endedAt } = state;
-  return JSON.stringify([id, changes, Object.entries(counts).sort(), sends, polls, endedAt]);
+  const { changes, counts, requests, endedAt } = state;
+  return JSON.stringify([id, changes, Object.entries(counts).sort(), requests.send, requests.poll, endedAt]);
 }
 
 /** The states of the rows; undefined: all. */

@@ -90,7 +90,7 @@ export function campaignStatus({
     duplicates: meta.duplicates,
     invalid: meta.invalid,
     rate: rateOf(state, counts, view, window?.opensAt != null),
-    requests: { send: state.sends, poll: state.polls, throttled: state.throttled },
+    requests: perName(['send', 'poll', 'throttled'] as const, (kind) => state.requests[kind] ?? 0),
     quota: { used: usedOf(view), limit: view.limit, ...nextPermitsOf(view) },
     blockedBy,
     waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured, closed !== null),

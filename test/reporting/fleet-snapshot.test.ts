@@ -21,7 +21,11 @@ test('Every stored campaign is counted once, however many there are', async () =
   const made = Array.from({ length: 1_300 }, (_, at) => {
     const isOver = at % 10 === 0;
     const n = isOver ? { deliveredToTerminal: 2, rejected: 1 } : { planned: 3 };
-    return campaign(`c${at}`, 3, { state: isOver ? 'completed' : 'running', counts: n, sends: 1, polls: 2 });
+    return campaign(`c${at}`, 3, {
+      state: isOver ? 'completed' : 'running',
+      counts: n,
+      requests: { send: 1, poll: 2 },
+    });
   });
   await Promise.all(made);
   const counts = await countCampaigns(redis, keys, 'many');

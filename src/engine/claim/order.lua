@@ -72,7 +72,7 @@ end
 -- Resumes a campaign, which joins the order again. Does nothing if it is not paused.
 local function campaign_resume(keys, lane, id, c, now)
   if c.state ~= 'paused' then return end
-  c.pauseReason, c.pausedAt, c.refusals = '', 0, 0
+  c.pauseReason, c.pausedAt, c.requests.refused = '', 0, nil
   if c.launchAt > now then
     campaign_enter(c, 'scheduled')
     redis.call('ZADD', keys.scheduled, c.launchAt, id)

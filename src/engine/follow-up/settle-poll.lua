@@ -137,7 +137,7 @@ for i, settlement in ipairs(settlements) do
     settle_gate(context, effect, claim, settlement, inFlight)
     REQUESTS[effect.request](poll, settlement)
     if settlement.result == 'throttled' then
-      c.throttled = c.throttled + 1
+      campaign_note_request(c, 'throttled')
       events[#events + 1] = {
         type = 'throttled', kind = 'poll', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
       }
@@ -149,7 +149,7 @@ for i, settlement in ipairs(settlements) do
       events[#events + 1] = { type = effect.event, kind = 'poll', reason = settlement.reason }
     end
     if effect.ledger ~= 'none' then
-      c.polls = c.polls + 1
+      campaign_note_request(c, 'poll')
       settle_ledger(context, effect, claim, 'poll')
     end
     GATE.events(lane, before, events)

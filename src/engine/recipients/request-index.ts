@@ -76,13 +76,12 @@ const BLOOM_HASHES = 8;
 /** Hashes of records that are read at a time. */
 const READ_AT_ONCE = 100;
 
-/** Of a campaign's state: its ordinals, the requests that were accepted, and how many of those are in its filter. */
+/** Of a campaign's state: its ordinals, and of its requests those that were accepted, and how many of these are in its filter. */
 const campaignState = z.object({
   ordinals: z.number(),
   /** Of a wave, which grows: for how many ordinals its filter is made. */
   capacity: z.number().optional(),
-  accepted: z.number().default(0),
-  remembered: z.number().default(0),
+  requests: z.object({ accepted: z.number().default(0), remembered: z.number().default(0) }).prefault({}),
 });
 
 /**
@@ -101,7 +100,7 @@ export async function everAccepted(
   for (const [campaign, json] of Object.entries(states)) {
     const state = readOrNull(() => campaignState.parse(JSON.parse(json)));
     if (state === null) continue;
-    const { ordinals, capacity = ordinals, accepted, remembered } = state;
+    const { ordinals, capacity = ordinals, requests } = state;
     const bits = 64 + 24 * capacity;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
@@ -113,7 +112,7 @@ export async function everAccepted(
     for (const [at, id] of requestIds.entries()) {
       if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) matches.add(id);
     }
-    if (accepted <= remembered) continue;
+    if (requests.accepted <= requests.remembered) continue;
     for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
       if (requestIds.includes(id)) matches.add(id);
     }

@@ -137,7 +137,7 @@ end
 local RECIPIENTS = {}
 
 function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, indexKey, filterKey)
-  c.accepted = c.accepted + 1
+  campaign_note_request(c, 'accepted')
   local isOpen = apply(c, claim, settlement.letters, statusesKey, recordsKey, settlement.words)
   if settlement.contradicted then
     statuses_report(c, id, claim.first, claim.count, settlement.contradicted, statusesKey, false, events)
@@ -158,7 +158,7 @@ function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, in
     request_without_id(unnamedKey, rules, id, claim.first, claim.count, now)
   end
   -- Fewer than `accepted`: some were accepted while there were no notifications, and only their records name their ids.
-  c.remembered = (c.remembered or 0) + 1
+  campaign_note_request(c, 'remembered')
 end
 
 -- If an earlier request may have been accepted, and the batch is not sent again, its outcome is unknown.
@@ -212,10 +212,10 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
     local notAgain = claim.again == 'byOperator' and 'refused when it was sent again' or nil
     return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey, notAgain)
   end
-  c.refusals = c.refusals + 1
+  campaign_note_request(c, 'refused')
   local isPart = string.find(settlement.letters, RECIPIENT_LETTER.rejected, 1, true) and not claim.again and not claim.isLate
   -- Batches of a campaign have one text. If the service has accepted none, halves would be refused, too.
-  local isAllText = settlement.isText and claim.count > 1 and c.accepted == 0 and not claim.again and not lane_is_recovering(lane)
+  local isAllText = settlement.isText and claim.count > 1 and (c.requests.accepted or 0) == 0 and not claim.again and not lane_is_recovering(lane)
   if isAllText then
     release_range(c, claim, statusesKey, { first = claim.first, count = claim.count })
     if c.state == 'running' then refusals_pause(id, c, 'the service refuses the text: ' .. settlement.reason) end
@@ -233,7 +233,8 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
   end
   events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
   -- Not while placeholder claims may have to be made for it.
-  if c.accepted == 0 and c.refusals >= POLICY.REFUSALS_TO_PAUSE and c.state == 'running' and not lane_is_recovering(lane) then
+  local isRefused = (c.requests.accepted or 0) == 0 and c.requests.refused >= POLICY.REFUSALS_TO_PAUSE
+  if isRefused and c.state == 'running' and not lane_is_recovering(lane) then
     refusals_pause(id, c, 'the service refuses every request; check sender and text: ' .. settlement.reason)
   end
 end
@@ -313,7 +314,7 @@ for i, settlement in ipairs(settlements) do
     -- A notification does not say how the request itself went.
     if not settlement.byNotification then settle_gate(context, effect, claim, settlement, inFlight) end
     if settlement.result == 'throttled' then
-      c.throttled = c.throttled + 1
+      campaign_note_request(c, 'throttled')
       events[#events + 1] = {
         type = 'throttled', kind = 'send', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
       }
@@ -325,7 +326,7 @@ for i, settlement in ipairs(settlements) do
       c.activeMs = campaign_active_for(lane, c, now)
     end
     if effect.ledger ~= 'none' and not claim.isLate then
-      c.sends = c.sends + 1
+      campaign_note_request(c, 'send')
       settle_ledger(context, effect, claim, 'send')
     end
     GATE.events(lane, before, events)

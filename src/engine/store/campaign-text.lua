@@ -10,19 +10,22 @@ function campaign_with_defaults(c)
   for name, value in pairs(CAMPAIGN_DEFAULTS) do
     if c[name] == nil then c[name] = value end
   end
-  c.released = c.released or {}
+  c.released, c.requests = c.released or {}, c.requests or {}
   return c
 end
 
 -- Whether a state has the form that scripts rely on.
 local function is_whole(c)
-  if not CAMPAIGN_MOVES[c.state] or type(c.counts) ~= 'table' or type(c.released) ~= 'table' then return false end
+  if not CAMPAIGN_MOVES[c.state] or type(c.released) ~= 'table' then return false end
   if type(c.total) ~= 'number' or type(c.ordinals) ~= 'number' then return false end
   for name, value in pairs(CAMPAIGN_DEFAULTS) do
     if type(c[name]) ~= type(value) then return false end
   end
-  for _, count in pairs(c.counts) do
-    if type(count) ~= 'number' then return false end
+  for _, counts in ipairs({ c.counts or '', c.requests }) do
+    if type(counts) ~= 'table' then return false end
+    for _, count in pairs(counts) do
+      if type(count) ~= 'number' then return false end
+    end
   end
   return true
 end
@@ -36,7 +39,8 @@ end
 function campaign_text(c)
   local stored = {}
   for name, value in pairs(c) do
-    if value ~= CAMPAIGN_DEFAULTS[name] and (name ~= 'released' or #value > 0) then stored[name] = value end
+    local isEmpty = (name == 'released' or name == 'requests') and next(value) == nil
+    if value ~= CAMPAIGN_DEFAULTS[name] and not isEmpty then stored[name] = value end
   end
   return cjson.encode(stored)
 end

@@ -27,13 +27,8 @@
 ---@field lapseAt number when what is unsent lapses, ms; 0: never
 ---@field weight number in the fair order
 ---@field counts table recipients in each state
----@field sends number requests
----@field polls number requests
----@field throttled number requests that got a 429
+---@field requests table how many there were, of each kind: `send` and `poll`; those that were `throttled`, `accepted`, or, since the campaign was resumed, `refused`; and of the accepted ones, `remembered`, those whose ids its filter has
 ---@field contradictions number final statuses that contradict an earlier one
----@field refusals number requests that were refused, since the campaign was resumed
----@field accepted number requests
----@field remembered? number of these, how many ids the filter of accepted ids has
 ---@field launchAt number ms
 ---@field endedAt number ms; 0: it has not ended
 ---@field remainderAt? number when it was cancelled or lapsed, ms
@@ -121,6 +116,9 @@ end
 local function campaign_return_message(c)
   c.counts.planned, c.total = c.counts.planned - 1, c.total - 1
 end
+
+-- Counts a request of a kind; see Campaign.
+local function campaign_note_request(c, kind) c.requests[kind] = (c.requests[kind] or 0) + 1 end
 
 local function campaign_is_open(c)
   for _, state in ipairs(OPEN_STATES) do

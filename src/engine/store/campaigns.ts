@@ -15,12 +15,7 @@ export const STATE_DEFAULTS = {
   remainder: 'planned',
   lapseAt: 0,
   weight: PRIORITY_WEIGHT.normal,
-  sends: 0,
-  polls: 0,
-  throttled: 0,
   contradictions: 0,
-  refusals: 0,
-  accepted: 0,
   launchAt: 0,
   endedAt: 0,
   pauseReason: '',
@@ -42,6 +37,11 @@ export const RELEASED = luaList(
     notAfter: count.optional(),
   }),
 );
+/** Requests of a campaign, as far as there were any of a kind; see campaign.lua. */
+export const REQUESTS = z.partialRecord(
+  z.enum(['send', 'poll', 'throttled', 'accepted', 'refused', 'remembered']),
+  count,
+);
 const state = z.object({
   state: z.enum(CAMPAIGN_STATES),
   /** Recipients, including those suppressed at the import. */
@@ -62,12 +62,8 @@ const state = z.object({
   weight: count,
   /** Recipients in each state; they add up to `total`. */
   counts: z.partialRecord(z.enum(RECIPIENT_STATES), count),
-  sends: count,
-  polls: count,
-  throttled: count,
+  requests: REQUESTS,
   contradictions: count,
-  refusals: count,
-  accepted: count,
   launchAt: count,
   endedAt: count,
   pauseReason: z.string(),
@@ -176,6 +172,7 @@ export async function inFlightOf(
 export const stateMembers = (json: string): object => ({
   ...STATE_DEFAULTS,
   released: [],
+  requests: {},
   ...JSON.parse(json),
 });
 
@@ -198,6 +195,7 @@ export function readableState(
   const total = Math.max(ordinals, open.sending + open.unknown);
   return state.parse({
     ...STATE_DEFAULTS,
+    requests: {},
     ...readableMembers(state.shape, json),
     state: 'cancelled',
     remainder: 'cancelled',

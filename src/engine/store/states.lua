@@ -18,7 +18,7 @@ local CAMPAIGN_COMMANDS = {
   cancelled = { cancel = true },
   completed = {},
 }
-local CAMPAIGN_DEFAULTS = { cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, sends = 0, polls = 0, throttled = 0, contradictions = 0, refusals = 0, accepted = 0, launchAt = 0, endedAt = 0, pauseReason = '', pausedAt = 0, idleMs = 0, activeMs = 0, changes = 0 }
+local CAMPAIGN_DEFAULTS = { cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, contradictions = 0, launchAt = 0, endedAt = 0, pauseReason = '', pausedAt = 0, idleMs = 0, activeMs = 0, changes = 0 }
 local OPEN_STATES = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }
 local RESULT_STATES = { deliveredToTerminal = true, deliveryImpossible = true, rejected = true, lapsed = true, cancelled = true, suppressed = true, abandoned = true, unconfirmed = true, unknown = true }
 local RECIPIENT_LETTER = { unknown = 'U', deliveredToNetwork = 'N', deliveredToTerminal = 'T', deliveryImpossible = 'I', rejected = 'R', lapsed = 'L', cancelled = 'X', suppressed = 'S', abandoned = 'A', unconfirmed = 'C' }

@@ -329,6 +329,7 @@ function importing(
     ordinals: planned,
     counts: { ...(planned > 0 && { planned }), ...(suppressed > 0 && { suppressed }) },
     released: [],
+    requests: {},
     // A shared message is limited by the lane's maximum instead, which may change.
     ...(placeholders.length > 0 && { batch: 1 }),
     weight: PRIORITY_WEIGHT[priority],

@@ -100,7 +100,7 @@ test('A matched request with exactly the recipients of the batch confirms the ma
   expect(it.state?.counts).toMatchObject({ deliveredToTerminal: 1, deliveredToNetwork: 1 });
   expect([it.confirmed, it.matchedTo, it.due, it.polled]).toEqual([1, [], [], [`${it.id}:0`]]);
   expect(it.located).toEqual([{ campaign: it.id, first: 0, count: 2 }]);
-  expect(it.state).toMatchObject({ accepted: 1, polls: 1 });
+  expect(it.state).toMatchObject({ requests: { accepted: 1, poll: 1 } });
 });
 
 test('A confirmed match whose recipients are all final completes the campaign', async () => {

@@ -51,7 +51,10 @@ const GATE: Record<GateEffect, object> = {
 
 const PLANNED = { planned: 2, sending: 0 };
 const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object> = {
-  accept: { counts: { planned: 0, sending: 0, deliveredToTerminal: 1, deliveryImpossible: 1 }, accepted: 1 },
+  accept: {
+    counts: { planned: 0, sending: 0, deliveredToTerminal: 1, deliveryImpossible: 1 },
+    requests: { accepted: 1 },
+  },
   putBack: { counts: PLANNED, released: [{ first: 0, count: 2 }] },
   release: { counts: PLANNED, released: [{ first: 0, count: 2 }] },
   accuse: { counts: PLANNED, released: [{ first: 0, count: 2, accused: true }] },
@@ -61,7 +64,7 @@ const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object
       { first: 0, count: 1 },
       { first: 1, count: 1 },
     ],
-    refusals: 1,
+    requests: { refused: 1 },
   },
   unknown: { counts: { planned: 0, sending: 0, unknown: 2 } },
   suppress: { counts: { planned: 0, sending: 0, suppressed: 2 } },

@@ -6,19 +6,19 @@ import { rowProblem } from '../../campaign/errors/error-item.js';
 import { checkAll, InputError } from '../../campaign/errors/errors.js';
 import { type FieldOf, SCHEDULED_NAMES, storedValues } from '../../campaign/fields/field-sets.js';
 import type { CampaignFields } from '../../campaign/fields/fields.js';
-import { refusalOfList } from '../../campaign/limits/refusal.js';
+import { refusalOfList, remedyOf } from '../../campaign/limits/refusal.js';
 import { isZone } from '../../campaign/time/zone.js';
-import type { Preview, Refusal } from '../../campaign/views/preview-views.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
 import type { RecipientInput } from '../import/read-objects.js';
 import {
   CATCH_UP_RANGE_MS,
   DEFAULT_CATCH_UP_MS,
-  type Definition,
   MAX_INLINE_RECIPIENTS,
   type Overlap,
   SCHEDULE_ID,
 } from './schedule.js';
+import type { Definition } from './stored-schedule.js';
 import { checkCron, checkZone } from './timetable.js';
 
 /** A schedule to be added: the fields of its campaigns, and when to create them. */
@@ -103,7 +103,15 @@ export async function checkList(
   preview: CheckDeps['preview'],
 ): Promise<void> {
   // The same content as a campaign of the last 24 hours is no reason to refuse a schedule.
-  refuseList(await preview({ ...checked, recipients, again: true }));
+  const seen = await preview({ ...checked, recipients, again: true });
+  const code = seen.refusal?.code;
+  if (code === undefined || code === 'repeated') return;
+  const [first] = code === 'invalidRows' ? seen.errors : [];
+  const where = first === undefined ? '' : `; ${rowProblem(first)}`;
+  throw new InputError(`${refusalOfList(code, seen)}${where}. ${remedyOf(code, seen)}`, {
+    field: code === 'overBudget' ? 'maxCost' : 'recipients',
+    itemCode: code,
+  });
 }
 
 function checkId(id: string): void {
@@ -126,51 +134,23 @@ function checkCatchUp(ms: number): void {
 async function sourceOf({
   recipients,
 }: ScheduleInput): Promise<{ source: Definition['source']; recipients: readonly RecipientInput[] | null }> {
+  const refused = (reason: string): InputError => new InputError(reason, { field: 'recipients' });
   if (typeof recipients === 'string') {
     const path = resolve(recipients);
     const stats = await stat(path).catch(() => null);
     if (stats === null)
-      throw new InputError(
-        `there is no file ${path}: give the path of a CSV file that the workers can read`,
-        {
-          field: 'recipients',
-        },
-      );
-    if (!stats.isFile()) throw new InputError(`the path ${path} is not a file`, { field: 'recipients' });
+      throw refused(`there is no file ${path}: give the path of a CSV file that the workers can read`);
+    if (!stats.isFile()) throw refused(`the path ${path} is not a file`);
     return { source: { kind: 'file', path }, recipients: null };
   }
   if ('provided' in recipients) {
-    if (recipients.provided.trim() === '')
-      throw new InputError('the name of the provided list is empty', { field: 'recipients' });
+    if (recipients.provided.trim() === '') throw refused('the name of the provided list is empty');
     return { source: { kind: 'provided', name: recipients.provided }, recipients: null };
   }
-  if (recipients.length === 0)
-    throw new InputError('there are no recipients: add at least one', { field: 'recipients' });
+  if (recipients.length === 0) throw refused('there are no recipients: add at least one');
   if (recipients.length > MAX_INLINE_RECIPIENTS)
-    throw new InputError(
+    throw refused(
       `there are more than ${MAX_INLINE_RECIPIENTS} recipients, which is the most that can be stored with a schedule; use a file, or a list that your code provides`,
-      { field: 'recipients' },
     );
   return { source: { kind: 'inline', recipientCount: recipients.length }, recipients };
-}
-
-/** What to do about a list whose first campaign would be refused. */
-const FIX: Readonly<Record<Exclude<Refusal['code'], 'repeated'>, string>> = {
-  noRows: 'add at least one recipient',
-  invalidRows: 'fix them, or leave invalid rows out',
-  differentTexts: 'send the first, or keep both',
-  noPrice: 'give it a price, or leave out the cost limit',
-  overBudget: 'raise the cost limit, or shorten the list or the text',
-};
-
-/** Throws an InputError for a list whose first campaign would be refused. */
-function refuseList(seen: Preview): void {
-  const code = seen.refusal?.code;
-  if (code === undefined || code === 'repeated') return;
-  const [first] = code === 'invalidRows' ? seen.errors : [];
-  const where = first === undefined ? '' : `; ${rowProblem(first)}`;
-  throw new InputError(`${refusalOfList(code, seen)}${where}: ${FIX[code]}`, {
-    field: code === 'overBudget' ? 'maxCost' : 'recipients',
-    itemCode: code,
-  });
 }

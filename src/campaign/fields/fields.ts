@@ -13,7 +13,7 @@ import { type ResultsOf, resultsOfProblem } from './results-of.js';
  *   checks             intake/import/campaign-input.ts
  *   HTTP API           operations/campaign-members.ts     schemas, and how their values are read
  *   command line       surfaces/cli/flags/campaign-flags.ts   flags, and how their values are read
- *   schedules          intake/schedules/schedule.ts          what is stored for each campaign
+ *   schedules          intake/schedules/stored-schedule.ts   what is stored for each campaign
  *   outboxes           intake/outbox/definition/settings.ts  what is stored for its waves, and compared
  *   storage            field-schemas.ts
  *   lists              list-filters.ts                        by which fields they are filtered

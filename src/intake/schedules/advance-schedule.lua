@@ -10,8 +10,8 @@
   ARGV  id           the schedule
         revision     number: that of the schedule when it was read
         records      JSON: the occurrences, oldest first
-        step         JSON: next: its earliest occurrence without an outcome; lookAt: when to look at it again; waiting: the occurrence that
-                     waits, or 0; run: the run that was requested and is done, or 0
+        step         JSON: next: its earliest occurrence without an outcome, if that changes; then also lookAt: when to look at it again, if
+                     not then; and waiting: the occurrence that waits, if one does. run: the run that was requested and is done
         most         number: how many occurrences are kept
         failures     number: failures in a row after which it is paused
         time         ms, or '' for the server's
@@ -19,7 +19,7 @@
 ]]
 -- @include ../../base/redis/clock.lua
 
-local stored = redis.call('HMGET', scheduleKey, 'revision', 'state', 'failures', 'run', 'firstRevision')
+local stored = redis.call('HMGET', scheduleKey, 'revision', 'state', 'failures', 'run', 'firstRevision', 'next')
 if not stored[1] then return 'missing' end
 -- The worker knows an earlier schedule with this id.
 if revision < tonumber(stored[5]) or revision > tonumber(stored[1]) then return 'missing' end
@@ -50,10 +50,15 @@ redis.call('ZREMRANGEBYRANK', occurrencesKey, 0, -1 - most)
 redis.call('HSET', scheduleKey, 'failures', inARow)
 if isChanged then return 'changed' end
 
-if step.run > 0 then redis.call('HSET', scheduleKey, 'run', 0) end
+if step.run then redis.call('HSET', scheduleKey, 'run', 0) end
 redis.call('HINCRBY', scheduleKey, 'revision', 1)
-redis.call('HSET', scheduleKey, 'next', string.format('%.0f', step.next), 'waiting', string.format('%.0f', step.waiting),
-  'waitingSeen', step.waiting > 0 and now or 0)
+local lookAt = stored[6]
+if step.next then
+  local waiting = step.waiting or 0
+  redis.call('HSET', scheduleKey, 'next', string.format('%.0f', step.next), 'waiting', string.format('%.0f', waiting),
+    'waitingSeen', waiting > 0 and now or 0)
+  lookAt = string.format('%.0f', step.lookAt or step.next)
+end
 if stored[2] == 'paused' then
   redis.call('ZREM', dueKey, id)
 elseif inARow >= failures and reason ~= '' then
@@ -63,6 +68,6 @@ elseif inARow >= failures and reason ~= '' then
   redis.call('SADD', failingKey, id)
   return 'paused'
 else
-  redis.call('ZADD', dueKey, string.format('%.0f', step.lookAt), id)
+  redis.call('ZADD', dueKey, lookAt, id)
 end
 return 'advanced'

@@ -2,7 +2,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { occurrenceDigest, readHolder } from '../../engine/recipients/reservation.js';
 import { discardImport } from '../import/import-session.js';
-import { occurrenceKey, type StoredSchedule } from './schedule.js';
+import { type Due, occurrenceKey, type StoredSchedule } from './stored-schedule.js';
 import { dueOccurrences } from './timetable.js';
 
 const OCCURRENCES_AT_ONCE = 100;
@@ -22,17 +22,15 @@ export async function discardOccurrences(
   now: number,
 ): Promise<void> {
   const { definition, next } = schedule;
-  const discard = async (at: number, isManual: boolean): Promise<void> => {
-    const holder = await readHolder(
-      redis,
-      keys.idempotency(occurrenceDigest(occurrenceKey(schedule, at, isManual))),
-    );
+  const discard = async (due: Due): Promise<void> => {
+    const key = keys.idempotency(occurrenceDigest(occurrenceKey(schedule, due)));
+    const holder = await readHolder(redis, key);
     if (holder !== null) await discardImport(redis, keys, holder.lane, holder.campaign, 'givenUp');
   };
-  if (run > 0) await discard(run, true);
+  if (run > 0) await discard({ at: run, manual: true });
   for (let first = next; first <= now; ) {
     const { due, following } = dueOccurrences(definition, first, now, OCCURRENCES_AT_ONCE);
-    await Promise.all(due.map((at) => discard(at, false)));
+    await Promise.all(due.map((at) => discard({ at })));
     first = following;
   }
 }

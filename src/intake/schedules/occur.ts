@@ -9,14 +9,15 @@ import { readState } from '../../engine/store/campaigns.js';
 import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
 import { campaignOfKey } from '../import/idempotency.js';
 import type { RecipientInput } from '../import/read-objects.js';
+import { FAILURES_BEFORE_PAUSE } from './schedule.js';
+import type { ScheduleStore, Step } from './store.js';
 import {
   actorOf,
-  FAILURES_BEFORE_PAUSE,
+  type Due,
   occurrenceKey,
   type StoredOccurrence,
   type StoredSchedule,
-} from './schedule.js';
-import type { ScheduleStore, Step } from './store.js';
+} from './stored-schedule.js';
 import { dueOccurrences } from './timetable.js';
 
 /*
@@ -91,6 +92,13 @@ export function canRun({ definition }: StoredSchedule, { provided, laneOf }: Occ
   return laneOf(lane) !== undefined && (source.kind !== 'provided' || provided.has(source.name));
 }
 
+/** One look at a schedule. */
+interface Look extends OccurDeps {
+  readonly schedule: StoredSchedule;
+  readonly hold: Hold;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Looks at a schedule that is due, until nothing of it is, or until another process or an operator has changed it. Throws if Redis is
  * unavailable, or if the signal fires: then it stays due.
@@ -98,112 +106,87 @@ export function canRun({ definition }: StoredSchedule, { provided, laneOf }: Occ
 export async function lookAt(deps: OccurDeps, ref: string, hold: Hold, signal: AbortSignal): Promise<void> {
   for (;;) {
     const schedule = await deps.store.begin(ref);
-    if (schedule === null || (await lookOnce(deps, schedule, hold, signal)) === 'ended') return;
+    if (schedule === null || !(await mayMoreBeDue({ ...deps, schedule, hold, signal }))) return;
     signal.throwIfAborted();
     // Other work of the process gets a turn, however many occurrences there are.
     await pause(systemAlarm, 0);
   }
 }
 
-/** `again`: more may be due. */
-type Looked = 'ended' | 'again';
-
-async function lookOnce(
-  deps: OccurDeps,
-  schedule: StoredSchedule,
-  hold: Hold,
-  signal: AbortSignal,
-): Promise<Looked> {
-  const { run, state, next, waiting } = schedule;
-  if (run > 0) return runNow(deps, schedule, hold, signal);
-  if (state === 'active' && next <= hold.now()) return occur(deps, schedule, hold, signal);
+async function mayMoreBeDue(look: Look): Promise<boolean> {
+  const { schedule, hold, store } = look;
+  if (schedule.run > 0) return runNow(look);
+  if (schedule.state === 'active' && schedule.next <= hold.now()) return occur(look);
   // Nothing is due: it was changed, or a clock was.
-  await deps.store.advance(schedule, [], { next, waiting });
-  return 'ended';
+  await store.advance(schedule, [], {});
+  return false;
 }
 
-/** Performs the run that an operator requested. */
-async function runNow(
-  deps: OccurDeps,
-  schedule: StoredSchedule,
-  hold: Hold,
-  signal: AbortSignal,
-): Promise<Looked> {
-  const { run: at, next, waiting } = schedule;
-  const outcome = await create(deps, schedule, at, true, hold, signal);
-  if (outcome === 'overtaken') return 'ended';
-  return finish(deps, schedule, [{ ...outcome, manual: true }], { next, waiting, run: at });
+/** Performs the run that an operator requested. Returns whether more may be due. */
+async function runNow(look: Look): Promise<boolean> {
+  const { run } = look.schedule;
+  const due = { at: run, manual: true };
+  const outcome = (await existing(look, due)) ?? (await create(look, due));
+  return outcome !== 'overtaken' && finish(look, [outcome], { run });
 }
 
-/** Settles the occurrences that are due. */
-async function occur(
-  deps: OccurDeps,
-  schedule: StoredSchedule,
-  hold: Hold,
-  signal: AbortSignal,
-): Promise<Looked> {
-  const { definition, waiting } = schedule;
-  const now = Math.floor(hold.now());
+/** Settles the occurrences that are due. Returns whether more may be. */
+async function occur(look: Look): Promise<boolean> {
+  const { schedule } = look;
+  const { definition, waiting, lastCampaign } = schedule;
+  const now = Math.floor(look.hold.now());
   const { due, following } = dueOccurrences(definition, schedule.next, now, OCCURRENCES_AT_ONCE);
   const newest = following > now ? due.at(-1) : undefined;
-  const older = due.filter((at) => at !== newest);
-  const overtaken = newest === undefined ? NO_WORKER : OVERTAKEN;
   // A look that ended before it was recorded may have created the campaign of any of them.
   const records = await Promise.all(
-    older.map(async (at): Promise<StoredOccurrence> => {
-      const existing = await existingCampaign(deps, schedule, at, signal);
-      if (existing !== null) return { at, outcome: 'created', campaign: existing };
-      return waiting > 0
-        ? { at, outcome: 'skipped', campaign: schedule.lastCampaign, reason: OVERTAKEN }
-        : { at, outcome: 'missed', reason: overtaken };
-    }),
+    due
+      .filter((at) => at !== newest)
+      .map(
+        async (at): Promise<StoredOccurrence> =>
+          (await existing(look, { at })) ??
+          (waiting > 0
+            ? { at, outcome: 'skipped', campaign: lastCampaign, reason: OVERTAKEN }
+            : { at, outcome: 'missed', reason: newest === undefined ? NO_WORKER : OVERTAKEN }),
+      ),
   );
-  if (newest === undefined) return finish(deps, schedule, records, { next: following });
-  const last = records.findLast(({ outcome }) => outcome === 'created')?.campaign ?? schedule.lastCampaign;
-  const outcome = await outcomeOf(deps, { ...schedule, lastCampaign: last }, newest, now, hold, signal);
-  // The process or operator that has taken or changed the schedule meanwhile decides again, about all of them.
-  if (outcome === 'overtaken') return 'ended';
+  if (newest === undefined) return finish(look, records, { next: following });
+  const last = records.findLast(({ outcome }) => outcome === 'created')?.campaign ?? lastCampaign;
+  const outcome = await outcomeOf({ ...look, schedule: { ...schedule, lastCampaign: last } }, newest, now);
   if (outcome === 'wait')
-    await finish(deps, schedule, records, { next: newest, waiting: newest, lookAt: now + WAIT_MS });
-  else await finish(deps, schedule, [...records, outcome], { next: following });
-  return 'ended';
+    await finish(look, records, { next: newest, waiting: newest, lookAt: now + WAIT_MS });
+  // The process or operator that has taken or changed the schedule meanwhile decides again, about all of them.
+  else if (outcome !== 'overtaken') await finish(look, [...records, outcome], { next: following });
+  return false;
 }
 
 const NO_WORKER = 'no worker ran in time';
 const OVERTAKEN = 'a later occurrence was due by then';
 
 async function outcomeOf(
-  deps: OccurDeps,
-  schedule: StoredSchedule,
+  look: Look,
   at: number,
   now: number,
-  hold: Hold,
-  signal: AbortSignal,
 ): Promise<StoredOccurrence | 'wait' | 'overtaken'> {
-  const { definition, lastCampaign, waiting, waitingSeen } = schedule;
-  const existing = await existingCampaign(deps, schedule, at, signal);
-  if (existing !== null) return { at, outcome: 'created', campaign: existing };
+  const { definition, lastCampaign, waiting, waitingSeen } = look.schedule;
+  const found = await existing(look, { at });
+  if (found !== null) return found;
   // A campaign of this occurrence would still be stored: it is kept longer than the occurrence may be late.
   const since = at === waiting ? Math.max(at, waitingSeen) : at;
-  if (now - since > Math.min(definition.catchUpMs, deps.retentionMs))
+  if (now - since > Math.min(definition.catchUpMs, look.retentionMs))
     return { at, outcome: 'missed', reason: NO_WORKER };
   if (definition.overlap !== 'allow' && lastCampaign !== '') {
-    const sending = await sendingOf(deps, definition.lane, lastCampaign);
+    const sending = await sendingOf(look, definition.lane, lastCampaign);
     if (definition.overlap === 'wait' && sending.isNow) return 'wait';
     if (definition.overlap === 'skip' && (sending.isNow || sending.from >= at))
       return { at, outcome: 'skipped', campaign: lastCampaign, reason: 'it still had messages to send' };
   }
-  return create(deps, schedule, at, false, hold, signal);
+  return create(look, { at });
 }
 
-/** The campaign that an earlier look at this occurrence has created, or null. */
-function existingCampaign(
-  { redis, keys }: OccurDeps,
-  schedule: StoredSchedule,
-  at: number,
-  signal: AbortSignal,
-): Promise<string | null> {
-  return campaignOfKey(redis, keys, occurrenceDigest(occurrenceKey(schedule, at, false)), signal);
+/** The occurrence with the campaign that an earlier look at it has created; null if none has. */
+async function existing({ redis, keys, schedule, signal }: Look, due: Due): Promise<StoredOccurrence | null> {
+  const campaign = await campaignOfKey(redis, keys, occurrenceDigest(occurrenceKey(schedule, due)), signal);
+  return campaign === null ? null : { ...due, outcome: 'created', campaign };
 }
 
 /**
@@ -227,75 +210,57 @@ async function sendingOf(
 }
 
 /** Creates the campaign of an occurrence, unless it exists. `overtaken`: it is for another process, or a later look, to decide. */
-async function create(
-  deps: OccurDeps,
-  schedule: StoredSchedule,
-  at: number,
-  isManual: boolean,
-  hold: Hold,
-  signal: AbortSignal,
-): Promise<StoredOccurrence | 'overtaken'> {
-  const { definition } = schedule;
-  const key = occurrenceKey(schedule, at, isManual);
-  const failed = (reason: string): StoredOccurrence => ({ at, outcome: 'failed', reason });
+async function create(look: Look, due: Due): Promise<StoredOccurrence | 'overtaken'> {
+  const { store, schedule, hold, signal } = look;
+  const { ref, revision, definition } = schedule;
+  const isUnchanged = async (): Promise<boolean> => (await store.revision(ref)) === revision;
+  const failed = (reason: string): StoredOccurrence => ({
+    ...due,
+    outcome: 'failed',
+    reason: reason.slice(0, MAX_REASON),
+  });
   try {
-    if (isManual) {
-      const existing = await campaignOfKey(deps.redis, deps.keys, occurrenceDigest(key), signal);
-      if (existing !== null) return { at, outcome: 'created', campaign: existing };
-    }
-    const outcome = await deps.enqueue(
+    const outcome = await look.enqueue(
       {
         zone: definition.zone,
         ...definition.campaign,
         name: definition.name,
-        lane: deps.laneOf(definition.lane)?.name,
-        recipients: await recipientsOf(deps, schedule, at),
-        idempotencyKey: key,
+        lane: look.laneOf(definition.lane)?.name,
+        recipients: await recipientsOf(look, due.at),
+        idempotencyKey: occurrenceKey(schedule, due),
         // The key is reserved by now: see above.
-        confirm: async () => (await deps.store.revision(schedule.ref)) === schedule.revision && hold.isHeld(),
+        confirm: async () => (await isUnchanged()) && hold.isHeld(),
         signal,
       },
       actorOf(schedule),
-      isManual ? schedule : { ...schedule, runBy: null },
+      due.manual === true ? schedule : { ...schedule, runBy: null },
     );
-    if (outcome.outcome !== 'refused') return { at, outcome: 'created', campaign: outcome.id };
-    switch (outcome.code) {
-      // The list has changed since the campaign of this occurrence was created.
-      case 'conflict':
-        return { at, outcome: 'created', campaign: outcome.campaign };
-      case 'invalidRows': {
-        const [first] = outcome.errors;
-        if (first === undefined) return failed(outcome.message);
-        // What a limit refuses names no recipient.
-        const why = first.code === 'notAllowed' ? `: ${first.message}` : '';
-        return failed(`${outcome.message}, the first in line ${first.line}${why}`.slice(0, MAX_REASON));
-      }
-      case 'differentTexts':
-      case 'noPrice':
-      case 'overBudget':
-      case 'repeated':
-        return failed(outcome.message);
-      case 'declined':
-        return 'overtaken';
-      default:
-        return outcome satisfies never;
-    }
+    if (outcome.outcome !== 'refused') return { ...due, outcome: 'created', campaign: outcome.id };
+    // The list has changed since the campaign of this occurrence was created.
+    if (outcome.code === 'conflict') return { ...due, outcome: 'created', campaign: outcome.campaign };
+    return outcome.code === 'declined' ? 'overtaken' : failed(whyRefused(outcome));
   } catch (error) {
     if (signal.aborted || isUnavailable(error)) throw error;
-    if (error instanceof Error && error.name === 'ImportLostError') {
-      // An operator has paused or removed the schedule. Or another process has discarded the import, because this one did not respond.
-      if ((await deps.store.revision(schedule.ref)) !== schedule.revision) return 'overtaken';
-      throw error;
-    }
-    return failed((error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON));
+    const { name, message } = error instanceof Error ? error : { name: '', message: String(error) };
+    if (name !== 'ImportLostError') return failed(message);
+    // An operator has paused or removed the schedule. Or another process has discarded the import, because this one did not respond.
+    if (!(await isUnchanged())) return 'overtaken';
+    throw error;
   }
 }
 
+/** Why a campaign was refused, and its first invalid row. What a limit refuses names no recipient. */
+function whyRefused({ code, message, errors }: Extract<EnqueueOutcome, { outcome: 'refused' }>): string {
+  const [first] = code === 'invalidRows' ? errors : [];
+  if (first === undefined) return message;
+  return `${message}, the first in line ${first.line}${first.code === 'notAllowed' ? `: ${first.message}` : ''}`;
+}
+
 async function recipientsOf(
-  { store, provided }: OccurDeps,
-  { ref, definition: { source } }: StoredSchedule,
+  { store, provided, schedule: { ref, definition } }: Look,
   at: number,
 ): Promise<CampaignInput['recipients']> {
+  const { source } = definition;
   switch (source.kind) {
     case 'file':
       return source.path;
@@ -311,36 +276,30 @@ async function recipientsOf(
   }
 }
 
-/** Records outcomes, sets how the schedule goes on, and reports both. */
+/** Records outcomes, sets how the schedule goes on, and reports both. Returns false if the schedule was changed meanwhile. */
 async function finish(
-  { store, events, laneOf }: OccurDeps,
-  schedule: StoredSchedule,
+  { store, events, laneOf, schedule }: Look,
   records: readonly StoredOccurrence[],
   step: Step,
-): Promise<Looked> {
+): Promise<boolean> {
   const result = await store.advance(schedule, records, step);
-  if (result === 'missing') return 'ended';
+  if (result === 'missing') return false;
   const stored = result === 'changed' ? records.filter(({ outcome }) => outcome === 'created') : records;
-  const about = {
-    lane: laneOf(schedule.definition.lane)?.name ?? schedule.definition.lane,
-    schedule: schedule.id,
-  };
-  for (const { at, outcome, campaign = '', reason = '' } of stored) {
-    if (outcome === 'created') events.emit({ type: 'schedule.ran', ...about, sendAt: at, campaign });
+  const { lane } = schedule.definition;
+  const about = { lane: laneOf(lane)?.name ?? lane, schedule: schedule.id };
+  for (const { at: sendAt, outcome, campaign = '', reason = '' } of stored) {
+    if (outcome === 'created') events.emit({ type: 'schedule.ran', ...about, sendAt, campaign });
     else if (outcome === 'skipped')
-      events.emit({ type: 'schedule.skipped', ...about, sendAt: at, campaign, reason });
-    else if (outcome === 'failed') events.emit({ type: 'schedule.failed', ...about, sendAt: at, reason });
+      events.emit({ type: 'schedule.skipped', ...about, sendAt, campaign, reason });
+    else if (outcome === 'failed') events.emit({ type: 'schedule.failed', ...about, sendAt, reason });
   }
   const missed = stored.filter(({ outcome }) => outcome === 'missed');
   const [first] = missed;
   if (first !== undefined)
     events.emit({ type: 'schedule.missed', ...about, sendAt: first.at, occurrences: missed.length });
-  if (result === 'paused')
-    events.emit({
-      type: 'schedule.paused',
-      ...about,
-      reason: `${FAILURES_BEFORE_PAUSE} occurrences in a row have failed`,
-      actor: null,
-    });
-  return result === 'changed' ? 'ended' : 'again';
+  if (result === 'paused') {
+    const reason = `${FAILURES_BEFORE_PAUSE} occurrences in a row have failed`;
+    events.emit({ type: 'schedule.paused', ...about, reason, actor: null });
+  }
+  return result !== 'changed';
 }

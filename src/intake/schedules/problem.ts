@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import type { StoredSchedule } from './schedule.js';
 import type { ScheduleStore } from './store.js';
+import type { StoredSchedule } from './stored-schedule.js';
 
 /**
  * Finds out why schedules fail. Workers read the files of lists, so a missing one says something only on the machine of a worker, or if

@@ -1,9 +1,6 @@
 import { z } from 'zod';
-import { exactDuration } from '../../base/duration.js';
-import { scheduledFields, shownScheduledFields } from '../../campaign/fields/scheduled-fields.js';
-import type { LimitedActor } from '../../campaign/limits/check-limits.js';
+import { shownScheduledFields } from '../../campaign/fields/scheduled-fields.js';
 import { actor } from '../../campaign/states/actor.js';
-import type { SomeLimits } from '../../campaign/states/limit-values.js';
 
 /*
  *                     ┌──────────────── due, and then the next time ────────────────┐
@@ -37,7 +34,7 @@ export const FAILURES_BEFORE_PAUSE = 3;
 export const KEPT_OCCURRENCES = 100;
 
 /** Where the recipients of each occurrence come from. */
-const source = z.discriminatedUnion('kind', [
+export const source = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('file'),
     path: z.string().describe('A CSV file, which a worker reads at each occurrence'),
@@ -52,39 +49,8 @@ const source = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** The fields of the campaigns of a schedule. */
-const campaign = z.object(scheduledFields);
-
-/** The same as people and programs see them. */
-const shownCampaign = z.object(shownScheduledFields);
-
-/** What never changes of a schedule. */
-export const storedDefinition = z.object({
-  name: z.string(),
-  /** The lane's id. */
-  lane: z.string(),
-  cron: z.string(),
-  zone: z.string(),
-  overlap: z.enum(OVERLAPS),
-  catchUpMs: z.number(),
-  source,
-  campaign,
-});
-/** See {@link storedDefinition}. */
-export type Definition = z.output<typeof storedDefinition>;
-
-/** An occurrence as Redis stores it. */
-export const storedOccurrence = z.object({
-  /** When it was due, ms; of a manual run: when it was requested. */
-  at: z.number(),
-  outcome: z.enum(OCCURRENCE_OUTCOMES),
-  /** Created: the campaign; skipped: the campaign that was not done. */
-  campaign: z.string().optional(),
-  reason: z.string().optional(),
-  manual: z.boolean().optional(),
-});
-/** See {@link storedOccurrence}. */
-export type StoredOccurrence = z.output<typeof storedOccurrence>;
+/** The fields of the campaigns of a schedule, as people and programs see them. */
+export const shownCampaign = z.object(shownScheduledFields);
 
 /** One occurrence of a schedule. */
 export const occurrence = z
@@ -149,100 +115,6 @@ export const scheduleDetails = schedule
   .meta({ id: 'ScheduleDetails' });
 /** See {@link scheduleDetails}. */
 export type ScheduleDetails = z.output<typeof scheduleDetails>;
-
-/** What identifies a schedule in Redis: its id is unique only on its lane. Neither an id nor that of a lane contains a space. */
-export const refOf = (id: string, lane: string): string => `${id} ${lane}`;
-
-/** The id of the schedule that {@link refOf} identifies. */
-export const idOfRef = (ref: string): string => ref.split(' ', 1)[0] ?? ref;
-
-/** The id of the lane of the schedule that {@link refOf} identifies. */
-export const laneOfRef = (ref: string): string => ref.slice(idOfRef(ref).length + 1);
-
-/** A schedule as Redis stores it, without an inline list. Times in ms. */
-export interface StoredSchedule {
-  /** See {@link refOf}. */
-  readonly ref: string;
-  readonly id: string;
-  readonly definition: Definition;
-  readonly state: 'active' | 'paused';
-  readonly reason: string;
-  /** The earliest occurrence that has no outcome yet. */
-  readonly next: number;
-  readonly revision: number;
-  readonly failures: number;
-  readonly counts: Readonly<Record<OccurrenceOutcome, number>>;
-  readonly lastCampaign: string;
-  /** The occurrence that waits for the last campaign, and when it was last found waiting; 0: none. */
-  readonly waiting: number;
-  readonly waitingSeen: number;
-  /** When an operator requested a run that has no outcome yet; 0: none. */
-  readonly run: number;
-  /** Who requested it, and what they may send; null: an operator without limits, or none. */
-  readonly runBy: LimitedActor | null;
-  readonly createdAt: number;
-  readonly createdBy: z.output<typeof actor>;
-  /** What its creator may send, and so its campaigns. */
-  readonly limits: SomeLimits;
-}
-
-const iso = (ms: number): string => new Date(ms).toISOString();
-
-/** A stored schedule as people and programs see it. `lane`: the name of its lane; `problem`: why it fails, if it does. */
-export function viewOf(stored: StoredSchedule, lane: string, problem: string | null): Schedule {
-  const { definition, counts, reason } = stored;
-  return {
-    id: stored.id,
-    name: definition.name,
-    lane,
-    state: stored.state,
-    reason: reason === '' ? null : reason,
-    problem,
-    cron: definition.cron,
-    zone: definition.zone,
-    next: stored.state === 'active' ? iso(stored.next) : null,
-    waiting: stored.state === 'active' && stored.waiting > 0,
-    overlap: definition.overlap,
-    catchUp: exactDuration(definition.catchUpMs),
-    recipients: definition.source,
-    campaign: shownCampaignOf(definition.campaign),
-    occurrences: counts,
-    failuresInARow: stored.failures,
-    lastCampaign: stored.lastCampaign === '' ? null : stored.lastCampaign,
-    createdAt: iso(stored.createdAt),
-    createdBy: stored.createdBy,
-  };
-}
-
-function shownCampaignOf(options: Definition['campaign']): Schedule['campaign'] {
-  const notGiven = Object.fromEntries(Object.keys(shownCampaign.shape).map((name) => [name, null]));
-  return shownCampaign.parse({ ...notGiven, ...options });
-}
-
-/** A stored occurrence as people and programs see it. */
-export function occurrenceOf({ at, outcome, campaign, reason, manual }: StoredOccurrence): Occurrence {
-  return {
-    sendAt: iso(at),
-    outcome,
-    campaign: campaign ?? null,
-    reason: reason ?? null,
-    manual: manual === true,
-  };
-}
-
-/** The idempotency key of an occurrence: one campaign has it, however often the step is repeated. `at`: ms. */
-export function occurrenceKey(
-  { id, definition }: Pick<StoredSchedule, 'id' | 'definition'>,
-  at: number,
-  isManual: boolean,
-): string {
-  return `schedule:${definition.lane}:${id}:${isManual ? 'run:' : ''}${iso(at)}`;
-}
-
-/** A schedule as the actor of its campaigns. */
-export function actorOf({ id, definition }: Pick<StoredSchedule, 'id' | 'definition'>) {
-  return { kind: 'schedule', id, name: definition.name } as const;
-}
 
 /** What an id may look like. */
 export const SCHEDULE_ID = /^[a-z0-9][a-z0-9_.-]{0,63}$/;

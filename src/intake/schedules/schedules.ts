@@ -12,17 +12,9 @@ import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js
 import type { ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
 import { problemFinder } from './problem.js';
-import {
-  idOfRef,
-  laneOfRef,
-  occurrenceOf,
-  refOf,
-  type Schedule,
-  type ScheduleDetails,
-  type StoredSchedule,
-  viewOf,
-} from './schedule.js';
+import type { Schedule, ScheduleDetails } from './schedule.js';
 import type { ScheduleStore } from './store.js';
+import { idOfRef, laneOfRef, occurrenceOf, refOf, type StoredSchedule, viewOf } from './stored-schedule.js';
 
 export type { ScheduleInput } from './input.js';
 export type { ProvidedList } from './occur.js';

@@ -9,24 +9,23 @@ import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import type { LimitedActor } from '../../campaign/limits/check-limits.js';
-import { keyLimits } from '../../campaign/limits/limits.js';
-import { actor } from '../../campaign/states/actor.js';
 import type { SomeLimits } from '../../campaign/states/limit-values.js';
-import { orNull, readRecord } from '../../engine/recipients/damaged.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import type { ScheduleTotals } from '../../reporting/fleet-snapshot.js';
+import { inBatches } from '../../reporting/in-batches.js';
 import type { RecipientInput } from '../import/read-objects.js';
+import { FAILURES_BEFORE_PAUSE, KEPT_OCCURRENCES } from './schedule.js';
 import {
   type Definition,
-  FAILURES_BEFORE_PAUSE,
   idOfRef,
-  KEPT_OCCURRENCES,
   laneOfRef,
+  readSchedule,
+  STORED_FIELDS,
   type StoredOccurrence,
   type StoredSchedule,
-  storedDefinition,
   storedOccurrence,
-} from './schedule.js';
+} from './stored-schedule.js';
 
 /** What a schedule takes beside its definition and its list, in bytes: about what its latest occurrences take. */
 const SCHEDULE_BYTES = 10_000;
@@ -57,63 +56,6 @@ const FIRST_REVISIONS = 2 ** 47;
 /** Schedules read at a time. */
 const PER_READ = 500;
 
-const FIELDS = [
-  'definition',
-  'state',
-  'reason',
-  'next',
-  'revision',
-  'failures',
-  'lastCampaign',
-  'waiting',
-  'waitingSeen',
-  'run',
-  'runBy',
-  'createdAt',
-  'createdBy',
-  'limits',
-  'created',
-  'skipped',
-  'missed',
-  'failed',
-] as const;
-
-const number = z.coerce.number();
-const fromJson = <Schema extends z.ZodType>(schema: Schema) =>
-  z
-    .string()
-    .transform((json): unknown => JSON.parse(json))
-    .pipe(schema);
-const unlessEmpty = (json: string | null): unknown => (json ? JSON.parse(json) : null);
-const row = z.object({
-  definition: fromJson(storedDefinition),
-  state: z.enum(['active', 'paused']),
-  reason: z.string().nullable(),
-  next: number,
-  revision: number,
-  failures: number,
-  lastCampaign: z.string().nullable(),
-  waiting: number,
-  waitingSeen: number,
-  run: number,
-  runBy: z
-    .string()
-    .nullable()
-    .transform(unlessEmpty)
-    .pipe(z.object({ actor, limits: keyLimits }).nullable()),
-  createdAt: number,
-  createdBy: fromJson(actor),
-  limits: z
-    .string()
-    .nullable()
-    .transform((json): unknown => JSON.parse(json ?? '{}'))
-    .pipe(keyLimits),
-  created: number,
-  skipped: number,
-  missed: number,
-  failed: number,
-});
-
 /** The schedules of all lanes share one hash of bytes; a key pays on each lane for those of the lane. */
 const payerOn = (lane: LaneId, { key, limit }: Payer): Payer => ({
   key: key === '' ? '' : `${lane} ${key}`,
@@ -130,13 +72,13 @@ interface ChangeDetails {
   readonly runBy?: LimitedActor;
 }
 
-/** How a schedule goes on after some occurrences. */
+/** How a schedule goes on. */
 export interface Step {
-  /** The earliest occurrence without an outcome, ms. */
-  readonly next: number;
+  /** The earliest occurrence without an outcome, ms; default: as before, also for the one that waits. */
+  readonly next?: number;
   /** When to look at the schedule again, ms; default: at `next`. */
   readonly lookAt?: number;
-  /** The occurrence that waits for the last campaign. */
+  /** The occurrence that waits for the last campaign; default: none. */
   readonly waiting?: number;
   /** The requested run that is done. */
   readonly run?: number;
@@ -167,14 +109,24 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
   const time = (): number | '' => clock?.() ?? '';
   const now = async (): Promise<number> => clock?.() ?? serverTime(redis);
   const read = async (ref: string): Promise<StoredSchedule | null> =>
-    storedOf(ref, await redis.hmget(names.one(ref), ...FIELDS));
+    readSchedule(ref, await redis.hmget(names.one(ref), ...STORED_FIELDS));
+
+  /** The references of all schedules, or of those after one, with their ids. */
+  async function* refs(after?: string): AsyncGenerator<{ readonly id: string; readonly ref: string }> {
+    for (let start = after === undefined ? '-' : `(${after}`; ; ) {
+      const page = await redis.zrangebylex(names.ids, start, '+', 'LIMIT', 0, PER_READ);
+      for (const ref of page) yield { id: idOfRef(ref), ref };
+      if (page.length < PER_READ) return;
+      start = `(${page.at(-1)}`;
+    }
+  }
 
   return {
     read,
 
     /** Begins to look at a schedule that was taken: what earlier looks decide from now on counts no more. Returns null if it is gone. */
     async begin(ref: string): Promise<StoredSchedule | null> {
-      return storedOf(ref, await beginScript.run(redis, { schedule: names.one(ref) }, [...FIELDS]));
+      return readSchedule(ref, await beginScript.run(redis, { schedule: names.one(ref) }, STORED_FIELDS));
     },
 
     /** The revision of a schedule: it is the same until another look begins, or an operator changes the schedule. */
@@ -260,7 +212,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
     advance: (
       { ref, revision }: Pick<StoredSchedule, 'ref' | 'revision'>,
       records: readonly StoredOccurrence[],
-      { next, lookAt = next, waiting = 0, run = 0 }: Step,
+      step: Step,
     ) =>
       advanceScript.run(
         redis,
@@ -274,7 +226,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           id: ref,
           revision,
           records: JSON.stringify(records),
-          step: JSON.stringify({ next, lookAt, waiting, run }),
+          step: JSON.stringify(step),
           most: KEPT_OCCURRENCES,
           failures: FAILURES_BEFORE_PAUSE,
           time: time(),
@@ -298,27 +250,16 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       // The character after the space is the exclamation mark.
       redis.zrangebylex(names.ids, `[${id} `, `(${id}!`),
 
-    /** All references, with their ids. */
-    async *refs(): AsyncGenerator<{ readonly id: string; readonly ref: string }> {
-      for (const ref of await redis.zrange(names.ids, '0', '-1')) yield { id: idOfRef(ref), ref };
-    },
+    refs,
 
     /** The schedules by id: all, or those after one, of all lanes, or of these. `atOnce`: how many it reads at a time. */
     async *list({ after, lanes, atOnce = PER_READ }: ListedSchedules = {}): AsyncGenerator<StoredSchedule> {
-      for (let start = after === undefined ? '-' : `(${after}`; ; ) {
-        const refs = await redis.zrangebylex(names.ids, start, '+', 'LIMIT', 0, PER_READ);
-        const wanted = refs.filter((ref) => lanes?.includes(laneOfRef(ref)) ?? true);
-        const perRead = Math.min(atOnce, PER_READ);
-        for (let from = 0; from < wanted.length; from += perRead) {
-          const some = wanted.slice(from, from + perRead);
-          // One that cannot be read stops no other.
-          const schedules = await Promise.all(some.map((ref) => orNull(read(ref))));
-          yield* schedules.filter((each) => each !== null);
-        }
-        const last = refs.at(-1);
-        if (last === undefined || refs.length < PER_READ) return;
-        start = `(${last}`;
+      async function* wanted(): AsyncGenerator<string> {
+        for await (const { ref } of refs(after)) if (lanes?.includes(laneOfRef(ref)) ?? true) yield ref;
       }
+      // One that cannot be read stops no other.
+      const schedules = inBatches(wanted(), Math.min(atOnce, PER_READ), (ref) => orNull(read(ref)));
+      for await (const schedule of schedules) if (schedule !== null) yield schedule;
     },
 
     /** ms since the epoch. */
@@ -349,23 +290,6 @@ interface Added {
 /** See {@link scheduleStore}. */
 export type ScheduleStore = ReturnType<typeof scheduleStore>;
 
-/** Throws a DamagedError if it cannot be read. */
-function storedOf(ref: string, values: readonly (string | null)[]): StoredSchedule | null {
-  if (values.every((value) => value === null)) return null;
-  const { created, skipped, missed, failed, reason, lastCampaign, ...rest } = readRecord(
-    `schedule ${idOfRef(ref)}`,
-    () => row.parse(Object.fromEntries(FIELDS.map((name, at) => [name, values[at]]))),
-  );
-  return {
-    ref,
-    id: idOfRef(ref),
-    ...rest,
-    reason: reason ?? '',
-    lastCampaign: lastCampaign ?? '',
-    counts: { created, skipped, missed, failed },
-  };
-}
-
 /** Counts the schedules, for metrics. */
 export async function scheduleTotals(redis: Redis, keys: Keys): Promise<ScheduleTotals> {
   const { ids, due, failing } = keys.schedules;
@@ -389,5 +313,5 @@ export async function scheduleTotals(redis: Redis, keys: Keys): Promise<Schedule
 /** The schedules that are paused because of their failures, for people. */
 export async function failingSchedules(redis: Redis, keys: Keys): Promise<{ id: string; lane: LaneId }[]> {
   const refs = await redis.smembers(keys.schedules.failing);
-  return refs.sort().map((ref) => ({ id: idOfRef(ref), lane: ref.slice(idOfRef(ref).length + 1) }));
+  return refs.sort().map((ref) => ({ id: idOfRef(ref), lane: laneOfRef(ref) }));
 }

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { StoredSchedule } from '../../../src/intake/schedules/schedule.js';
+import type { StoredSchedule } from '../../../src/intake/schedules/stored-schedule.js';
 import { isRunning, type SchedulesAt, sweepers } from './sweepers.js';
 
 const PROCESSES = 2;

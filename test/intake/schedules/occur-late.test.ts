@@ -131,6 +131,23 @@ describe('While the last campaign still has messages to send', () => {
     expect(await outcomes('daily')).toEqual(['created 0', 'created 24']);
   });
 
+  test('an occurrence that no worker has seen waiting for too long is missed, also if an operator runs the schedule', async () => {
+    const { add, setNow, sweep, outcomes, store } = fixture;
+    await add('daily', { overlap: 'wait' });
+    for (const hours of [0, 24]) {
+      setNow(MONDAY + hours * HOUR);
+      await sweep();
+    }
+    setNow(MONDAY + 29 * HOUR + 1);
+    await store.change('daily', 'run');
+    await sweep();
+    expect(await outcomes('daily')).toEqual([
+      'created 0',
+      'missed 24',
+      expect.stringContaining('created 29'),
+    ]);
+  });
+
   test('a later occurrence takes the place of one that waits', async () => {
     const { add, setNow, sweep, campaigns, outcomes } = fixture;
     await add('hourly', { overlap: 'wait', cron: '0 * * * *' });

@@ -6,8 +6,8 @@ import { occurrenceDigest } from '../../../src/engine/recipients/reservation.js'
 import { listCampaigns, readState } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import type { OccurDeps } from '../../../src/intake/schedules/occur.js';
-import type { Definition, StoredOccurrence } from '../../../src/intake/schedules/schedule.js';
 import { scheduleStore } from '../../../src/intake/schedules/store.js';
+import type { Definition, StoredOccurrence } from '../../../src/intake/schedules/stored-schedule.js';
 import { sweepSchedules } from '../../../src/intake/schedules/sweep.js';
 import { nextOccurrence } from '../../../src/intake/schedules/timetable.js';
 import { OPERATOR } from '../../app/access/operator.js';

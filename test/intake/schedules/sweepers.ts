@@ -4,8 +4,8 @@ import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import { listCampaigns, readState } from '../../../src/engine/store/campaigns.js';
-import { storedDefinition } from '../../../src/intake/schedules/schedule.js';
 import { scheduleStore } from '../../../src/intake/schedules/store.js';
+import { storedDefinition } from '../../../src/intake/schedules/stored-schedule.js';
 import { nextOccurrence } from '../../../src/intake/schedules/timetable.js';
 
 /** Plain JavaScript, which is not compiled. */

@@ -6,6 +6,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { COMPARED_MEMBERS } from '../../campaign/fields/field-sets.js';
 import { conflictIn } from '../../campaign/limits/refusal.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import {
   contentKey,
   type Holder,
@@ -140,38 +141,41 @@ export async function compareWithHolder(
     const message = conflictIn(differences.length > 0 ? differences : ['list']);
     return { outcome: 'refused', code: 'conflict', message, errors: [], campaign, preview: null };
   }
-  // What names recipients is not stored; the content is the same.
-  const {
-    errors = [],
-    problems = [],
-    repeats = [],
-    samples = [],
-    longest = null,
-    cost = null,
-  } = list?.preview ?? {};
-  const stored = {
-    ...shown,
-    message: meta.text,
-    lane: name,
-    errors,
-    problems,
-    repeats,
-    samples,
-    longest,
-    cost: shown.cost && { ...shown.cost, unpricedRows: cost?.unpricedRows ?? [] },
-  };
-  const { recipientCount, differentTexts } = stored;
   const { duplicates, invalid, suppressed } = meta;
-  return {
-    outcome: 'existing',
-    id: campaign,
-    recipientCount,
-    duplicates,
-    differentTexts,
-    invalid,
-    suppressed,
-    preview: stored,
-  };
+  const preview = completed(
+    shown,
+    list?.preview ?? { ...NOT_STORED, message: meta.text, lane: name, cost: null },
+  );
+  const { recipientCount, differentTexts } = preview;
+  const counts = { recipientCount, duplicates, differentTexts, invalid, suppressed };
+  return { outcome: 'existing', id: campaign, ...counts, preview };
+}
+
+/** What a stored preview lacks: what names recipients, the text and the lane, which are known, and what may be long. */
+const NOT_STORED = {
+  message: '',
+  lane: '',
+  countries: [],
+  errors: [],
+  problems: [],
+  repeats: [],
+  samples: [],
+  longest: null,
+  sentBefore: null,
+  digest: null,
+} as const satisfies Partial<Preview>;
+
+type NotStored = Pick<Preview, keyof typeof NOT_STORED | 'cost'>;
+
+/** A preview that is stored with its campaign, for the answer to a repeated request. */
+export const storedPreview = (preview: Preview): Preview => completed(preview, { ...NOT_STORED, cost: null });
+
+/** A stored preview with what it lacks. */
+function completed(stored: Preview, from: NotStored): Preview {
+  const names = Object.keys(NOT_STORED) as (keyof typeof NOT_STORED)[];
+  const members = Object.fromEntries(names.map((name) => [name, from[name]]));
+  const { cost } = stored;
+  return { ...stored, ...members, cost: cost && { ...cost, unpricedRows: from.cost?.unpricedRows ?? [] } };
 }
 
 /** In what a request differs from the campaign that holds its key. The digest of a list covers the text and the sender, too. */

@@ -9,7 +9,7 @@ import type { LimitedActor } from '../../campaign/limits/check-limits.js';
 import { parseAmount } from '../../campaign/limits/price.js';
 import { REPEATED } from '../../campaign/limits/refusal.js';
 import { type Actor, describeActor } from '../../campaign/states/actor.js';
-import type { PlannedCost, Preview } from '../../campaign/views/preview-views.js';
+import type { PlannedCost, Preview, Refusal } from '../../campaign/views/preview-views.js';
 import { type Counted, reserveDay } from '../../engine/day-limits/daily.js';
 import { activated } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
@@ -35,20 +35,12 @@ import {
   findRepeated,
   reserveNewContent,
   reserveText,
+  storedPreview,
 } from './idempotency.js';
 import { beginImport, type ImportSession } from './import-session.js';
+import { readList } from './read-list.js';
+import { REFUSED, refusedOutcome } from './refused-list.js';
 import {
-  type ListDeps,
-  type ListSummary,
-  type OpenList,
-  openList,
-  type ReadOptions,
-  readList,
-} from './read-list.js';
-import { REFUSED, refusedCampaign, refusedList, refusedOutcome } from './refused-list.js';
-import {
-  compareSent,
-  type EarlierNumbers,
   earlierNumbers,
   keepOthersOut,
   sentMeanwhile,
@@ -69,7 +61,7 @@ import {
  *   compare            sent-before.ts      if asked for: the numbers that get the text from an earlier campaign, and once more before
  *        │                                  the commit
  *   read the list      read-list.ts        once, batch by batch:
- *        │               rows                csv/read-csv.ts, read-objects.ts for recipients from code, or read-results-of.ts
+ *        │               rows                open-list.ts: csv/read-csv.ts, read-objects.ts, or read-results-of.ts
  *        │               number column       number-column.ts
  *        │               country column      country-column.ts
  *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid
@@ -125,16 +117,22 @@ export async function previewCampaign(deps: ImportDeps, input: CampaignInput): P
 export async function previewChecked(deps: ImportDeps, checked: CheckedCampaign): Promise<Preview> {
   const campaign = { ...checked, estimate: true };
   const lane = await deps.laneNamed(campaign.lane.name);
-  const { preview, content, opened } = await readWithoutStoring(deps, campaign, lane, () =>
-    earlierNumbers(deps, campaign, deps.clock()),
-  );
+  const findEarlier = () => earlierNumbers(deps, campaign, deps.clock());
+  const { preview, content, refused } = await readList(deps, campaign, lane, { findEarlier });
   if (campaign.partial === true) return preview;
-  const refused = refusedCampaign(preview, campaign, opened);
-  if (refused !== null) return { ...preview, refusal: { code: refused, campaign: null } };
-  if (content === null) return preview;
+  if (refused !== null || content === null) return withRefusal(preview, refused);
   const repeated = await findRepeated(deps.redis, deps.keys, content, lane.id, campaign);
-  return { ...preview, refusal: repeated === null ? null : { code: 'repeated', campaign: repeated } };
+  return repeated === null ? preview : withRefusal(preview, 'repeated', repeated);
 }
+
+const withRefusal = (
+  preview: Preview,
+  code: Refusal['code'] | null,
+  campaign: string | null = null,
+): Preview => ({
+  ...preview,
+  refusal: code && { code, campaign },
+});
 
 /** Previews a campaign without Redis: suppressed numbers are not known, and neither is when the messages would be sent. */
 export async function previewWithoutRedis(
@@ -151,12 +149,10 @@ export async function previewWithoutRedis(
     monotonic: monotonicClock,
     outlook: async () => null,
   };
+  const findEarlier = async () => uncheckedNumbers('there is no Redis');
   const deps = { config, suppression: null, clock };
-  const { preview, opened } = await readWithoutStoring(deps, campaign, lane, async () =>
-    uncheckedNumbers('there is no Redis'),
-  );
-  const refused = refusedCampaign(preview, campaign, opened);
-  return { ...preview, refusal: refused === null ? null : { code: refused, campaign: null } };
+  const { preview, refused } = await readList(deps, campaign, lane, { findEarlier });
+  return withRefusal(preview, refused);
 }
 
 /**
@@ -191,11 +187,11 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     // Its list was read when it was created, and the recipients may have other states now.
     if (campaign.toResultsOf !== undefined)
       return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, null);
-    // Its own campaign sends the text by now, so nothing is compared.
-    const { opened, preview, fingerprint } = await readWithoutStoring(deps, campaign, lane);
-    if (refusedList(preview, { skipInvalid: true }, opened.duplicates) === 'differentTexts')
-      return refusedOutcome('differentTexts', preview, campaign);
-    return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, { fingerprint, preview });
+    // Its own campaign sends the text by now, so it is not compared with earlier ones.
+    const read = await readList(deps, campaign, lane);
+    if (read.duplicates === 'refuse' && read.preview.differentTexts > 0)
+      return refusedOutcome('differentTexts', read.preview, campaign);
+    return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, read);
   }
   const { session } = key;
   let releaseText: (() => Promise<void>) | undefined;
@@ -223,65 +219,52 @@ async function fillAndCommit(
   session: ImportSession,
 ): Promise<EnqueueOutcome> {
   const { redis, keys } = deps;
-  const opened = await openList(deps, campaign);
-  let isRefused = false;
   const isKept = leftOutLimit();
   const costs = new CostCollector();
+  const hasPrices = deps.config.prices !== undefined;
   const reserve = async (content: string | null): Promise<string | null> =>
     content === null ? null : reserveNewContent(redis, keys, content, session, campaign);
   let reserving: Promise<string | null> | undefined;
-  const comparison = await comparisonOf(campaign, () => earlierNumbers(deps, campaign, deps.clock()));
-  const { preview, content, fingerprint } = await readList(opened, {
+  const { list, template, preview, refused, earlier, content, fingerprint } = await readList(
+    deps,
     campaign,
     lane,
-    suppression: deps.suppression,
-    now: deps.clock(),
-    comparison,
-    onInvalid(row, columns) {
-      if (campaign.skipInvalid === true) campaign.onInvalid?.(row, columns);
-      else isRefused = true;
+    {
+      findEarlier: () => earlierNumbers(deps, campaign, deps.clock()),
+      // Early, because a short list has been read before the import has begun.
+      onRead(content) {
+        // What the list costs is known only when it is known which of its numbers are suppressed.
+        if (campaign.budget !== undefined || campaign.limits.daily.length > 0) return;
+        reserving = reserve(content);
+        // It is awaited late.
+        reserving.catch(() => {});
+      },
+      async onRecipients(recipients, suppressed, micros) {
+        for (const [at, recipient] of recipients.entries()) {
+          const writer = suppressed[at] === true ? session.suppressed : session.recipients;
+          if (hasPrices && suppressed[at] !== true) costs.add(micros[at] ?? 0);
+          if (writer.add(recipient)) await writer.flushed();
+        }
+      },
+      async onLeftOut(rows) {
+        for (const row of rows) {
+          if (isKept(row) && session.leftOut.add(storedRow(row))) await session.leftOut.flushed();
+        }
+      },
     },
-    // Early, because a short list has been read before the import has begun.
-    onRead(content, counts) {
-      if (refusedList(counts, campaign, opened.duplicates) !== null) return;
-      // What the list costs is known only when it is known which of its numbers are suppressed.
-      if (campaign.budget !== undefined || campaign.limits.daily.length > 0) return;
-      reserving = reserve(content);
-      // It is awaited late.
-      reserving.catch(() => {});
-    },
-    async onRecipients(recipients, suppressed, micros) {
-      // The list is refused already; the rest is read only for the count and the reasons of its invalid rows.
-      if (isRefused) return;
-      for (const [at, recipient] of recipients.entries()) {
-        const writer = suppressed[at] === true ? session.suppressed : session.recipients;
-        if (opened.prices !== undefined && suppressed[at] !== true) costs.add(micros[at] ?? 0);
-        if (writer.add(recipient)) await writer.flushed();
-      }
-    },
-    async onLeftOut(rows) {
-      for (const row of isRefused ? [] : rows) {
-        if (isKept(row) && session.leftOut.add(storedRow(row))) await session.leftOut.flushed();
-      }
-    },
-  });
-  const { recipientCount, duplicates, invalid, suppressed } = preview;
-  const refused = refusedCampaign(preview, campaign, opened);
+  );
   if (refused !== null) return refusedOutcome(refused, preview, campaign);
 
-  const earlier = await (reserving ?? reserve(content));
-  if (earlier !== null) return { ...REFUSED, code: 'repeated', message: REPEATED, campaign: earlier };
+  const repeated = await (reserving ?? reserve(content));
+  if (repeated !== null) return { ...REFUSED, code: 'repeated', message: REPEATED, campaign: repeated };
   await session.reserveDay(dayOf(deps, campaign, lane), countedOf(preview));
-  const since = (): ReturnType<typeof sentSince> =>
-    comparison === undefined
-      ? Promise.resolve(null)
-      : sentSince(deps, campaign, deps.clock(), comparison.earlier, opened.list);
+  const since = async (): ReturnType<typeof sentSince> =>
+    earlier === undefined ? null : sentSince(deps, campaign, deps.clock(), earlier, list);
   const confirmed = await confirm(campaign, preview, since);
   if (confirmed === null) return { ...REFUSED, code: 'declined', message: 'the campaign was not confirmed' };
 
   for (const chunk of costs.chunks()) await session.storeCosts(chunk);
-  const { list, template } = opened;
-  const { cost } = preview;
+  const { recipientCount, duplicates, differentTexts, invalid, suppressed, cost } = preview;
   const meta: CampaignMeta = {
     ...draft,
     columns: list.columns,
@@ -290,28 +273,9 @@ async function fillAndCommit(
     duplicates,
     invalid,
     suppressed,
-    ...(cost === null ? {} : { cost: storedCost(cost, costs.costs()) }),
-    // Only a repeated request with the same key asks for these. Without numbers, and without the text and the lane, which are known: the
-    // rows may be many.
-    ...(draft.idempotency === undefined
-      ? {}
-      : {
-          fingerprint,
-          preview: {
-            ...preview,
-            sentBefore: null,
-            digest: null,
-            longest: null,
-            problems: [],
-            message: '',
-            lane: '',
-            countries: [],
-            errors: [],
-            repeats: [],
-            samples: [],
-            cost: cost && { ...cost, unpricedRows: [] },
-          },
-        }),
+    ...(cost && { cost: storedCost(cost, costs.costs()) }),
+    // Only a repeated request with the same key asks for these.
+    ...(draft.idempotency !== undefined && { fingerprint, preview: storedPreview(preview) }),
   };
   // The trail outlives the campaign, so it contains no name, which people choose.
   const details = { recipientCount };
@@ -325,7 +289,6 @@ async function fillAndCommit(
   lane.emit(events);
   // The session has marked the lane as due when it began.
   if (wakeInMs >= 0) await activated(lane, deps.launched(lane.id, wakeInMs));
-  const { differentTexts } = preview;
   return { outcome: 'created', id: session.id, ...counts, differentTexts, preview: confirmed };
 }
 
@@ -391,29 +354,4 @@ function storedCost({ currency, total, unpriced }: PlannedCost, costs: readonly 
     ...(unpriced === 0 ? {} : { unpriced }),
     ...(costs === null ? {} : { costs: [...costs] }),
   };
-}
-
-async function readWithoutStoring(
-  deps: ListDeps & Pick<ImportDeps, 'clock'> & Pick<ReadOptions, 'suppression'>,
-  campaign: CheckedCampaign,
-  lane: ReadOptions['lane'],
-  findEarlier?: () => Promise<EarlierNumbers>,
-): Promise<ListSummary & { readonly opened: OpenList }> {
-  const opened = await openList(deps, campaign);
-  const { suppression, clock } = deps;
-  const { onInvalid } = campaign;
-  const comparison = findEarlier && (await comparisonOf(campaign, findEarlier));
-  const summary = await readList(opened, {
-    campaign,
-    lane,
-    suppression,
-    now: clock(),
-    comparison,
-    onInvalid,
-  });
-  return { ...summary, opened };
-}
-
-async function comparisonOf({ sentBefore }: CheckedCampaign, find: () => Promise<EarlierNumbers>) {
-  return sentBefore === undefined ? undefined : compareSent(await find(), sentBefore);
 }

@@ -5,8 +5,11 @@ import { parseAmount } from '../../campaign/limits/price.js';
 import { refusalOfList } from '../../campaign/limits/refusal.js';
 import type { Preview, Refusal } from '../../campaign/views/preview-views.js';
 import type { CampaignInput, CheckedCampaign, EnqueueOutcome } from './campaign-input.js';
-import { listKind, type OpenList } from './read-list.js';
+import { listKind } from './open-list.js';
 import type { Duplicates } from './rows/check-rows.js';
+
+/** Why a campaign is refused because of its list. */
+export type RefusedCode = Exclude<Refusal['code'], 'repeated'>;
 
 /** Why a list is refused, whatever the lane has sent before; null if it is not. */
 export function refusedList(
@@ -24,8 +27,8 @@ export function refusedList(
 export function refusedCampaign(
   preview: Preview,
   campaign: Pick<CheckedCampaign, 'skipInvalid' | 'budget' | 'limits'>,
-  { duplicates }: Pick<OpenList, 'duplicates'>,
-): Exclude<Refusal['code'], 'repeated'> | null {
+  duplicates: Duplicates,
+): RefusedCode | null {
   const { budget, limits } = campaign;
   const refused = refusedList(preview, campaign, duplicates);
   if (refused !== null || preview.cost === null) return refused;
@@ -38,7 +41,7 @@ export const REFUSED = { outcome: 'refused', errors: [], campaign: null, preview
 
 /** The outcome of a campaign that is refused. Throws an InputError for a list without rows. */
 export function refusedOutcome(
-  code: Exclude<Refusal['code'], 'repeated'>,
+  code: RefusedCode,
   preview: Preview,
   campaign: Pick<CampaignInput, 'recipients'>,
 ): EnqueueOutcome {
@@ -51,7 +54,7 @@ export function refusedOutcome(
 
 /** The first rows for which a list is refused, or its limit of the cost. */
 function refusedParts(
-  code: Exclude<Refusal['code'], 'repeated' | 'noRows'>,
+  code: Exclude<RefusedCode, 'noRows'>,
   { errors, repeats, cost, toColumn: column }: Preview,
   list: ListKind,
 ): readonly ErrorItem[] {

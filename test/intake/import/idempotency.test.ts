@@ -60,7 +60,13 @@ describe('An idempotency key', () => {
     const first = await enqueue(change);
     expect(first).toMatchObject({ outcome: 'created', recipientCount: 3 });
     const before = await campaigns();
-    expect(await enqueue(change)).toMatchObject({ outcome: 'existing', id: idOf(first), recipientCount: 3 });
+    const { preview } = first;
+    expect(await enqueue(change)).toMatchObject({
+      outcome: 'existing',
+      id: idOf(first),
+      recipientCount: 3,
+      preview,
+    });
     expect(await campaigns()).toEqual(before);
   });
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../../src/campaign/states/recipient.js';
@@ -407,6 +408,10 @@ test('Beyond its limits, nothing is compared, the preview says so, and leaving o
   const refused = { field: 'sentBefore', message: `it is not known who gets this text already: ${reason}` };
   await expect(preview([1, 100], { sentBefore: 'leaveOut' })).rejects.toMatchObject(refused);
   await expect(send([1, 100], { sentBefore: 'leaveOut' })).rejects.toMatchObject(refused);
+  // The list is closed, although none of it was read.
+  const csv = Readable.from(['to\n', ...Array.from({ length: 10_000 }, (_, at) => `${mobile(at)}\n`)]);
+  await expect(preview([], { recipients: { csv }, sentBefore: 'leaveOut' })).rejects.toMatchObject(refused);
+  expect(csv.destroyed).toBe(true);
 });
 
 test('The library compares nothing unless it is asked to', async () => {

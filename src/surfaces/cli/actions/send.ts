@@ -8,7 +8,7 @@ import { numberReader } from '../../../campaign/numbers/number.js';
 import { compileTemplate } from '../../../campaign/text/template.js';
 import type { Preview } from '../../../campaign/views/preview-views.js';
 import { type CampaignInput, type EnqueueOutcome, localZone } from '../../../intake/import/campaign-input.js';
-import { rowsOf } from '../../../intake/import/read-list.js';
+import { rowsOf } from '../../../intake/import/open-list.js';
 import type { RecipientInput } from '../../../intake/import/read-objects.js';
 import { checkRows } from '../../../intake/import/rows/check-rows.js';
 import { refusedCampaign } from '../../../operations/refused-campaign.js';

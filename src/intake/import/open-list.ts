@@ -1,0 +1,115 @@
+import type { LocalConfig } from '../../base/config/index.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import type { ListKind } from '../../campaign/errors/error-item.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import type { ResultsOf } from '../../campaign/fields/results-of.js';
+import { LimitError, refusedText } from '../../campaign/limits/check-limits.js';
+import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/text/template.js';
+import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
+import { readCsv } from './csv/read-csv.js';
+import { rowsOfObjects } from './read-objects.js';
+import { rowsOfResults } from './read-results-of.js';
+import { type CheckedRows, checkRows, type Duplicates } from './rows/check-rows.js';
+import { mapRows, type Row, type Rows } from './rows/rows.js';
+import { unusedMembers, unusedTimes } from './rows/unused-members.js';
+
+/** A list with known columns and the message compiled for them. It can be read once. */
+export interface OpenList {
+  readonly list: CheckedRows;
+  readonly template: Template;
+  readonly duplicates: Duplicates;
+  /** Closes a list that is not read. */
+  close(): void;
+}
+
+/** Where lists come from. */
+export interface ListDeps {
+  readonly config: LocalConfig;
+  /** Where the results of a campaign are; undefined: Redis is not known. */
+  readonly redis?: Redis | undefined;
+  readonly keys?: Keys | undefined;
+}
+
+/** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
+export async function openList(deps: ListDeps, campaign: CheckedCampaign): Promise<OpenList> {
+  const { recipients, toResultsOf } = campaign;
+  const { config } = deps;
+  const rows =
+    toResultsOf === undefined
+      ? await rowsOf(recipients, campaign.signal)
+      : await resultsOf(deps, toResultsOf);
+  const compiled = compileTemplate(campaign.message, rows.columns);
+  if (!compiled.ok) {
+    rows.close();
+    const reason = [compiled.reason, ...(rows.lacksBecause === undefined ? [] : [rows.lacksBecause])];
+    throw new InputError(reason.join(' '), { field: 'message' });
+  }
+  const { template } = compiled;
+  const { limits } = campaign;
+  const long = template.placeholders.length > 0 ? null : refusedText(limits, () => template.text);
+  if (long !== null) {
+    rows.close();
+    throw new LimitError(`each recipient ${long.reason}`, { ...long, field: 'message' });
+  }
+  // A campaign has a number twice only if its producer chose to keep both texts.
+  const usual = toResultsOf === undefined ? (isCsv(recipients) ? 'first' : 'refuse') : 'keep';
+  const duplicates = campaign.duplicates ?? usual;
+  // A name in other braces has a warning of its own.
+  const meant = likelyPlaceholders(template.text, rows.columns).map((likely) => likely.meant);
+  const used = [...template.placeholders, ...meant, campaign.toColumn, campaign.countryColumn].filter(
+    (name) => name !== undefined,
+  );
+  const isObjects = toResultsOf === undefined && !isCsv(recipients);
+  const members = isObjects ? unusedMembers(rows.columns, used) : undefined;
+  const list = await checkRows(members === undefined ? rows : seenBy(members, rows), {
+    // Objects have their number in `to`; in a file the column has to be found.
+    toColumn: campaign.toColumn ?? (isCsv(recipients) ? undefined : (rows.numberColumn ?? 'to')),
+    countryColumn: campaign.countryColumn,
+    findsCountries: isCsv(recipients) && campaign.findsCountries !== false,
+    defaultCountry: campaign.country,
+    numberKinds: config.numberKinds,
+    template,
+    duplicates,
+    limits,
+  });
+  const unused = (): string[] => members?.warnings() ?? unusedTimes(rows.columns, used);
+  const warnings = (): string[] => [...list.warnings(), ...unused()];
+  return { list: { ...list, warnings }, template, duplicates, close: rows.close };
+}
+
+/** The same rows, whose members are checked as they are read. */
+function seenBy(members: ReturnType<typeof unusedMembers>, rows: Rows): Rows {
+  const see = (row: Row): Row => {
+    members.see(row);
+    return row;
+  };
+  return { ...rows, batches: mapRows([], rows.batches, see, rows.close) };
+}
+
+/** The rows of a file, or of objects. */
+export function rowsOf(recipients: CampaignInput['recipients'] = [], signal?: AbortSignal): Promise<Rows> {
+  if (!isCsv(recipients)) return rowsOfObjects(recipients);
+  return readCsv(typeof recipients === 'string' ? recipients : recipients.csv, signal);
+}
+
+function resultsOf({ redis, keys }: ListDeps, wanted: ResultsOf): Promise<Rows> {
+  if (redis !== undefined && keys !== undefined) return rowsOfResults({ redis, keys }, wanted);
+  throw new InputError('the results of a campaign are in Redis, which is not there', {
+    field: 'toResultsOf',
+  });
+}
+
+/** Whether the rows of a list have lines, as those of a file do; those of an array have positions. */
+export function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
+  return typeof recipients === 'string' || (typeof recipients === 'object' && 'csv' in recipients);
+}
+
+/** What the list of a campaign is. */
+export function listKind({
+  recipients,
+  toResultsOf,
+}: Pick<CampaignInput, 'recipients' | 'toResultsOf'>): ListKind {
+  if (toResultsOf !== undefined) return 'results';
+  return isCsv(recipients) ? 'csv' : 'array';
+}

@@ -6,13 +6,13 @@ import { readWindow } from '../../src/campaign/estimate/window.js';
 import { OLDER_DATA } from '../../src/campaign/states/block-codes.js';
 import { readLaneOutlook } from '../../src/engine/lane/lane-outlook.js';
 import type { LaneStatusRecord } from '../../src/engine/lane/lane-status.js';
-import type { CampaignMeta } from '../../src/engine/store/campaign-meta.js';
 import type { StoredState } from '../../src/engine/store/campaigns.js';
 import { beginImport } from '../../src/intake/import/import-session.js';
 import { campaignStatus, laneStatus } from '../../src/reporting/status.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { closedBy } from '../engine/lane/closed-by.js';
 import { laneFixture, RULES, runningState, START } from '../engine/lane/lane-fixture.js';
+import { draft } from '../scene/draft.js';
 import { storedLane } from '../scene/stored.js';
 
 const { redis, prefix } = testRedis('campaign-status');
@@ -55,22 +55,7 @@ const OPEN: LaneStatusRecord = {
   failures: [],
 };
 
-const META: CampaignMeta = {
-  id: 'c',
-  name: 'Spring',
-  lane: 'main',
-  sender: 'ACME',
-  text: 'Hello',
-  columns: ['phone'],
-  numberColumn: 'phone',
-  placeholders: [],
-  priority: 'normal',
-  created: START,
-  duplicates: 0,
-  invalid: 0,
-  suppressed: 0,
-  preview: null,
-};
+const META = draft('c', { name: 'Spring', created: START });
 
 const RUNNING: StoredState = { ...runningState(2), batch: 1 };
 

@@ -4,10 +4,10 @@ import { wakeLane } from '../../src/engine/jobs/wake.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { parseRecords, type RequestRecord } from '../../src/engine/recipients/request-records.js';
 import { computeWindows, type OpeningsOf } from '../../src/engine/recovery/windows.js';
-import type { CampaignMeta } from '../../src/engine/store/campaign-meta.js';
 import { suppression } from '../../src/engine/suppression/suppression.js';
 import { beginImport } from '../../src/intake/import/import-session.js';
 import { SUPPRESSING } from '../app/access/operator.js';
+import { draft } from '../scene/draft.js';
 import { Accounts } from './accounts.js';
 import { OutboxChecker } from './check-outbox.js';
 import { ResultsChecker } from './check-results.js';
@@ -360,26 +360,16 @@ export class World {
 
   /** Imports a campaign. */
   async commit(plan: CampaignPlan): Promise<void> {
-    const meta: CampaignMeta = {
-      id: plan.id,
-      name: plan.id,
+    const meta = draft(plan.id, {
       lane: plan.lane,
-      sender: 'ACME',
       // The text identifies the campaign of a request, because several campaigns may have the same numbers.
       text: plan.id,
-      columns: ['number'],
-      numberColumn: 'number',
-      placeholders: [],
       priority: plan.priority,
       created: START + this.clock.now,
-      duplicates: 0,
-      invalid: 0,
-      suppressed: 0,
-      preview: null,
       ...(plan.window === undefined ? {} : { window: plan.window }),
       ...(plan.startsInMs > 0 ? { at: START + this.clock.now + plan.startsInMs } : {}),
       ...(plan.validForMs > 0 ? { validForMs: plan.validForMs } : {}),
-    };
+    });
     this.trace.add('operator', `commits ${plan.id}, ${plan.recipients} recipients`);
     const windows = [plan.window, this.planOf(plan.lane).settings.sendWindow].filter(
       (rule) => rule !== undefined,

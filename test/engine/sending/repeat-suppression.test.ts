@@ -5,10 +5,10 @@ import type { CampaignContent } from '../../../src/engine/sending/campaign-conte
 import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { openMessages } from '../../../src/engine/sending/messages.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
-import type { CampaignMeta } from '../../../src/engine/store/campaign-meta.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { draft } from '../../scene/draft.js';
 import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
 import { ACCEPTED, sendOnce, startService } from './local-service.js';
 
@@ -21,22 +21,7 @@ function content(): CampaignContent {
   if (!compiled.ok) throw new Error(compiled.reason);
   const { template } = compiled;
   const recipients = NUMBERS.map((number) => ({ number, values: [], reference: '' }));
-  const meta: CampaignMeta = {
-    id: 'c',
-    name: 'c',
-    lane: 'default',
-    sender: 'ACME',
-    text: 'Hi',
-    columns: ['phone'],
-    numberColumn: 'phone',
-    placeholders: [],
-    priority: 'normal',
-    created: 0,
-    duplicates: 0,
-    invalid: 0,
-    suppressed: 0,
-    preview: null,
-  };
+  const meta = draft('c', { text: 'Hi' });
   return {
     text: async () => ({ meta, template }),
     recipients: async (_id, first, count) => recipients.slice(first, first + count),

@@ -3,35 +3,16 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { SLICE } from '../../../src/engine/recipients/slices.js';
 import { readSlices } from '../../../src/engine/recipients/stored-slices.js';
-import type { CampaignMeta } from '../../../src/engine/store/campaign-meta.js';
 import { readState } from '../../../src/engine/store/campaigns.js';
 import { beginImport, discardImport, ImportLostError } from '../../../src/intake/import/import-session.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { draft } from '../../scene/draft.js';
 import { storedLane } from '../../scene/stored.js';
 
 const { prefix, redis } = testRedis('import-session');
 const keys = keyNames(prefix);
 const lane = 'main';
 const stored = storedLane({ redis, keys, id: lane });
-
-function draft(id: string): CampaignMeta {
-  return {
-    id,
-    name: id,
-    lane,
-    sender: '12345',
-    text: 'Hello',
-    columns: ['to'],
-    numberColumn: 'to',
-    placeholders: [],
-    priority: 'normal',
-    created: 1,
-    duplicates: 0,
-    invalid: 0,
-    suppressed: 0,
-    preview: null,
-  };
-}
 
 async function lost(id: string) {
   const session = await beginImport(redis, keys, draft(id));

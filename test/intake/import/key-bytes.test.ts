@@ -9,6 +9,7 @@ import { type ImportDeps, importCampaign } from '../../../src/intake/import/impo
 import { beginImport, discardImport } from '../../../src/intake/import/import-session.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
+import { draft } from '../../scene/draft.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { prefix, redis } = testRedis('key-bytes');
@@ -160,7 +161,7 @@ test('An idempotency key that a refused campaign asked for is free again', async
 });
 
 test('The import of a process that died returns what it has stored', async () => {
-  const meta = draftOf('dead');
+  const meta = draft('dead', { lane });
   const session = beginImport(redis, keys, meta, { payer: { key: meta.id, limit: LIMIT } });
   for (let at = 0; at < 256; at += 1) session.recipients.add({ number: mobile(at), values: [] });
   await session.recipients.flushed();
@@ -175,7 +176,7 @@ test('The import of a process that died returns what it has stored', async () =>
 });
 
 test('A beginning, a write, and a commit that are repeated are paid for once', async () => {
-  const meta = draftOf('twice');
+  const meta = draft('twice', { lane });
   const repeated = (name: string) => (/^eval/.test(name) ? 2 : 1);
   // Each command goes out twice, as when a connection breaks before the reply.
   const twice = new Proxy(redis, {
@@ -203,22 +204,3 @@ test('A beginning, a write, and a commit that are repeated are paid for once', a
   expect(amounts[1]).toBe(amounts[0]);
   expect(amounts[0]).toBeGreaterThan(1_024);
 });
-
-function draftOf(id: string) {
-  return {
-    id,
-    name: id,
-    lane,
-    sender: '12345',
-    text: 'Hello',
-    columns: ['to'],
-    numberColumn: 'to',
-    placeholders: [],
-    priority: 'normal' as const,
-    created: 1,
-    duplicates: 0,
-    invalid: 0,
-    suppressed: 0,
-    preview: null,
-  };
-}

@@ -5,7 +5,6 @@ import { everAccepted, locateRequests } from '../../../src/engine/recipients/req
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains } from '../../../src/engine/recovery/rewrite-file.js';
-import { campaignContent } from '../../../src/engine/sending/campaign-content.js';
 import type { CampaignInput } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { findRecipients, reportRows } from '../../../src/reporting/report.js';
@@ -82,17 +81,6 @@ test('A campaign of one recipient is sent, found, and reported', async () => {
   expect(await ordinalNumbers(redis, lane.keys)('default', id, 0, 1)).toEqual([Number(mobile(1))]);
 });
 
-test('A poll finds the request of a campaign of one recipient, and settles it', async () => {
-  const id = await enqueue();
-  await settle('accepted');
-  now += lane.rules.firstPoll;
-  const claims = await lane.poll(now);
-  const [of = expect.unreachable()] = claims;
-  const infos = { claim: of, result: 'infos', letters: 'I', requestId: 'r1' } as const;
-  await lane.settlements.poll([infos], 0, now);
-  expect(await row(id)).toMatchObject({ status: 'deliveryImpossible', requestId: 'r1' });
-});
-
 test('A refused recipient is reported with the reason, which may contain any character', async () => {
   const id = await enqueue();
   await settle('refused', 'SVC0004: "no", such\\number {é} ’');
@@ -131,29 +119,4 @@ test('The id of a request counts as accepted while its campaign exists, and not 
   expect(await accepted()).toEqual(new Set());
   expect(await ownKeys(id)).toEqual([]);
   expect((await fileRemains(redis, lane.keys)).removals).toBe(1);
-});
-
-test('Removing a campaign of one recipient takes its request out of the index', async () => {
-  const id = await enqueue();
-  await settle('accepted');
-  const located = () => locateRequests(redis, lane.keys, 'default', ['r1']);
-  expect(await located()).toEqual([{ campaign: id, first: 0, count: 1 }]);
-  await lane.stored.changeState(id, { state: 'completed', endedAt: 1, counts: { unconfirmed: 1 } });
-  await removeCampaign(redis, lane.keys, 'default', id);
-  expect(await located()).toEqual([null]);
-});
-
-test('A list with values is read as it was imported', async () => {
-  const recipients = Array.from({ length: 300 }, (_, at) => ({
-    ...{ to: mobile(at), name: `Ann ${at}`, reference: `order-${at}` },
-  }));
-  const id = await enqueue(recipients, 'Dear {{name}}');
-  const store = { redis, keys: lane.keys, id: 'default' };
-  expect(await campaignContent(store).recipients(id, 1, 2)).toEqual([
-    { number: mobile(1), values: ['Ann 1'], reference: expect.any(String) },
-    { number: mobile(2), values: ['Ann 2'], reference: expect.any(String) },
-  ]);
-  const reported: unknown[] = [];
-  for await (const { to } of reportRows(redis, lane.keys, id)) reported.push(to);
-  expect(reported).toEqual(recipients.map(({ to }) => to));
 });

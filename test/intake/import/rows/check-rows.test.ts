@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileTemplate } from '../../../../src/campaign/text/template.js';
 import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
@@ -11,7 +10,6 @@ import {
 } from '../../../../src/intake/import/rows/check-rows.js';
 import { withOptionalHeader } from '../../../../src/intake/import/rows/number-column.js';
 import type { Rows } from '../../../../src/intake/import/rows/rows.js';
-import { NIGHTLY } from '../../../base/parts.js';
 
 function csv(text: string): Promise<Rows> {
   return readCsv(Readable.from([Buffer.from(text)]));
@@ -164,31 +162,6 @@ describe('Checking a list', () => {
     const { rows, counts } = await check(await csv('phone\n'));
     expect(rows).toEqual([]);
     expect(counts).toEqual({ rows: 0, recipientCount: 0, duplicates: 0, invalid: 0, differentTexts: 0 });
-  });
-
-  it('accounts for every row of any list, and accepts every number once', async () => {
-    const number = fc.integer({ min: 0, max: 40 }).map((n) => `0770090${String(1000 + n)}`);
-    const phone = fc.oneof({ weight: 5, arbitrary: number }, fc.constantFrom('', '123', 'x', '+4520123456'));
-    const lines = fc.array(fc.tuple(fc.constantFrom('Anna', ''), phone), {
-      minLength: 1,
-      maxLength: 3_000,
-      size: 'max',
-    });
-    await fc.assert(
-      fc.asyncProperty(lines, async (list) => {
-        const text = list.map(([name, to]) => `x,${name},${to}\n`).join('');
-        const { rows, counts } = await check(await csv(`x,name,phone\n${text}`), { text: '{{name}}' });
-        expect(rows.map((row) => row.line)).toEqual(list.map((_, i) => i + 2));
-        expect(counts.rows).toBe(list.length);
-        expect(counts.recipientCount + counts.duplicates + counts.invalid).toBe(counts.rows);
-        const numbers = rows.flatMap((row) => (row.kind === 'recipient' ? [row.number] : []));
-        const good = list.filter(([name, to]) => name !== '' && to.length > 3);
-        expect(numbers.length).toBe(counts.recipientCount);
-        expect(new Set(numbers).size).toBe(numbers.length);
-        expect(numbers.length).toBe(new Set(good.map(([, to]) => to)).size);
-      }),
-      { numRuns: NIGHTLY ? 30 : 8 },
-    );
   });
 
   it('closes the file if the column or the country is refused', async () => {

@@ -5,23 +5,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
-import type { Row, Rows } from '../../../src/intake/import/rows/rows.js';
-import { ListError } from '../../../src/intake/import/rows/rows.js';
-import { NIGHTLY } from '../../base/parts.js';
-
-/** First rows so long that the rest of the file comes in chunks, after the part that is read to detect the dialect. */
-const LONG = 'x'.repeat(4_900);
-const LONG_ROWS = 15;
-
-/** The bytes in chunks of the given size; the first one reaches to the end of the long rows, if there are any. */
-function streamOf(bytes: string | Buffer, chunk = 1 << 16): Readable {
-  const whole = Buffer.from(bytes);
-  const first = Math.max(chunk, whole.lastIndexOf(LONG) + LONG.length);
-  const chunks = [whole.subarray(0, first)];
-  for (let at = first; at < whole.length; at += chunk) chunks.push(whole.subarray(at, at + chunk));
-  return Readable.from(chunks);
-}
+import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
+import type { Row, Rows } from '../../../../src/intake/import/rows/rows.js';
+import { ListError } from '../../../../src/intake/import/rows/rows.js';
+import { NIGHTLY } from '../../../base/parts.js';
+import { LONG, LONG_ROWS, streamOf } from './csv-stream.js';
 
 async function all(list: Rows): Promise<Row[]> {
   const rows: Row[] = [];
@@ -35,13 +23,6 @@ async function read(
 ): Promise<{ columns: readonly string[]; rows: Row[] }> {
   const list = await readCsv(streamOf(bytes, chunk));
   return { columns: list.columns, rows: await all(list) };
-}
-
-/** The message of the ListError that reading ends with. */
-async function fault(bytes: string | Buffer, chunk?: number): Promise<string> {
-  const error: unknown = await read(bytes, chunk).catch((reason: unknown) => reason);
-  if (!(error instanceof ListError)) throw new Error(`no ListError, but ${String(error)}`);
-  return error.message;
 }
 
 function good(line: number, ...fields: string[]): Row {
@@ -164,6 +145,25 @@ describe('The line numbers of rows', () => {
     expect(sizes).toEqual([999, 1000, 501]);
     expect(lines).toEqual(rows.map((_, i) => i + 2));
   });
+});
+
+it('A batch ends by its size, and the file is read no further than one batch ahead', async () => {
+  let written = 0;
+  const row = `${'x'.repeat(4_900)},`.repeat(99);
+  const source = Readable.from(
+    (function* () {
+      yield Buffer.from(`phone${',c'.repeat(99).replaceAll('c', () => `c${written++}`)}\n`);
+      for (written = 0; written < 60; written++) yield Buffer.from(`1,${row.slice(0, -1)}\n`);
+    })(),
+  );
+  let read = 0;
+  for await (const batch of (await readCsv(source)).batches) {
+    read += batch.length;
+    expect(batch.length).toBe(1);
+    // A row has half a megabyte. The source and the parser hold a few of them in their buffers.
+    expect(written - read).toBeLessThan(25);
+  }
+  expect(read).toBe(60);
 });
 
 describe('A row with a fault', () => {
@@ -314,132 +314,6 @@ describe('A quote that is wrong makes one line invalid, and hides no other:', ()
         line.slice(0, 9),
         expect.toSatisfy((time: number) => time < 10 * usual),
       ]);
-  });
-});
-
-describe('A file is refused if it', () => {
-  it.each([
-    ['is empty', '', 'The file is empty. It needs a header line and at least one row.'],
-    ['holds blank lines only', '\n\n  \n', 'The file is empty. It needs a header line and at least one row.'],
-    [
-      'has a column without a name',
-      '\na,,b\n',
-      'Line 2, the header: column 2 has no name. Name it or delete the column.',
-    ],
-    [
-      'has a name twice, even with the positions of its columns',
-      'a,b, a,a (column 1)\n',
-      'Line 1: two columns are named "a (column 1)". Rename one of them.',
-    ],
-    [
-      'has more columns than a spreadsheet can have',
-      `${Array.from({ length: 100_000 }, (_, at) => `c${at}`).join(',')}\n`,
-      'Line 1: the header has 100000 columns; the maximum is 16384. Check the delimiter.',
-    ],
-    [
-      'has a quote in its header that is never closed',
-      'phone,"name\n+447700900123,Ada\n',
-      'Line 1, the header, opens a quote in field 2, and does not close it; close the quote, or leave it out.',
-    ],
-    [
-      'has a row of more than a million characters',
-      `a,b\n1,${'2'.repeat(1_200_000)}`,
-      'Line 2 is longer than 1,000,000 characters. Check that each row is on a line of its own.',
-    ],
-    [
-      'has a column name that is too long',
-      `a,${'b'.repeat(6_000)}\n1,2\n`,
-      'Line 1: the name of column 2 has 6000 characters; the maximum is 5000. Check the delimiter.',
-    ],
-    [
-      'has a zero byte',
-      'a,b\n1,2\n3,\0\n',
-      'Line 3 contains a zero byte (NUL), which no text does: the file is damaged. Export it again.',
-    ],
-    [
-      'has a zero byte behind the part in which its dialect is detected',
-      `a\n${`${LONG}\n`.repeat(LONG_ROWS)}\0`,
-      'Line 17 contains a zero byte (NUL), which no text does: the file is damaged. Export it again.',
-    ],
-    [
-      'has a title above its header',
-      'Members\n\nphone,name,town\n+447700900123,Ada,Bath\n',
-      'The header must be the first line. Line 3 looks like it ("phone", "name", "town"), but line 1 is above it. Delete everything above line 3.',
-    ],
-    [
-      'has a title with the delimiters of a table above its header',
-      'Members;;\n25 November;;\nMobile;Name;Town\n07700 900123;Ada;Bath\n',
-      'The header must be the first line. Line 3 looks like it ("Mobile", "Name", "Town"), but line 1 is above it. Delete everything above line 3.',
-    ],
-  ])('%s', async (_name, bytes, message) => {
-    expect(await fault(bytes)).toBe(message);
-  });
-
-  it('ends batches by their size, and reads no further than one batch ahead', async () => {
-    let written = 0;
-    const row = `${'x'.repeat(4_900)},`.repeat(99);
-    const source = Readable.from(
-      (function* () {
-        yield Buffer.from(`phone${',c'.repeat(99).replaceAll('c', () => `c${written++}`)}\n`);
-        for (written = 0; written < 60; written++) yield Buffer.from(`1,${row.slice(0, -1)}\n`);
-      })(),
-    );
-    let read = 0;
-    for await (const batch of (await readCsv(source)).batches) {
-      read += batch.length;
-      expect(batch.length).toBe(1);
-      // A row has half a megabyte. The source and the parser hold a few of them in their buffers.
-      expect(written - read).toBeLessThan(25);
-    }
-    expect(read).toBe(60);
-  });
-
-  it('is not UTF-8, and the error names the line', async () => {
-    const latin1 = Buffer.from('name\nAnna\n"two\nlines"\nSøren\nÅse\n', 'latin1');
-    const message = 'Line 5 is not valid UTF-8. Save the file as "CSV UTF-8" and try again.';
-    for (const chunk of [1, 2, 7, 1000]) {
-      expect(await fault(latin1, chunk)).toBe(message);
-      expect(
-        await fault(Buffer.concat([Buffer.from(`name\n${`${LONG}\n`.repeat(LONG_ROWS)}`), latin1]), chunk),
-      ).toContain('Line 21 is not valid');
-    }
-  });
-
-  it('ends in the middle of a character', async () => {
-    expect(await fault(Buffer.from('name\nSø').subarray(0, -1))).toContain('Line 2 is not valid');
-  });
-
-  it.each([
-    [
-      'PK\x03\x04\x14\0\x06\0\x08\0\0\0!\0xxxxxxxxxxxx\x13\0\0\0[Content_Types].xml',
-      'an Excel workbook (.xlsx)',
-    ],
-    ['PK\x03\x04\x14\0\0\0\0\0\0\0!\0xxxxxxxxxxxx\x0f\0\0\0xl/workbook.xml', 'an Excel workbook (.xlsx)'],
-    [
-      'PK\x03\x04\x14\0\0\x08\0\0xxxxxxxxxxxxxxxx\x08\0\0\0mimetypeapplication/vnd.oasis.opendocument.s',
-      'an OpenDocument file (.ods)',
-    ],
-    ['PK\x03\x04\x14\0\0\0\0\0xxxxxxxxxxxxxxxx\x12\0\0\0Index/Document.iwa', 'a Numbers document'],
-    ['PK\x03\x04\x14\0\0\0\0\0xxxxxxxxxxxxxxxx\x08\0\0\0list.csv', 'a ZIP archive'],
-    ['\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0', 'an Excel workbook of an old version (.xls)'],
-    ['\x1f\x8b\x08\0\0\0\0\0', 'compressed with gzip'],
-    ['%PDF-1.7\n\0', 'a PDF'],
-    ['<html xmlns:x="urn:schemas-microsoft-com:office:excel"><table>', 'a web page or XML'],
-    ['\n<?xml version="1.0"?><Workbook>', 'a web page or XML'],
-    ['{\\rtf1\\ansi', 'a text document (RTF)'],
-    ['BEGIN:VCARD\nTEL:+447700900123\n', 'a file of contacts (vCard)'],
-    ['[{"to":"+447700900123"}]', 'JSON'],
-  ])('is another file: %j', async (bytes, what) => {
-    const message = await fault(Buffer.from(bytes, 'latin1'));
-    expect(message).toContain(`This file is ${what}, not CSV. `);
-    expect(message).toMatch(/CSV|Decompress/);
-  });
-
-  it.each(['utf16le', 'utf16be'] as const)('is %s', async (encoding) => {
-    const little = Buffer.from('\ufeffname\nAnna\n', 'utf16le');
-    const bytes = encoding === 'utf16le' ? little : Buffer.from(little).swap16();
-    expect(await fault(bytes)).toContain('This file is UTF-16');
-    expect(await fault(bytes.subarray(2))).toContain('This file is UTF-16');
   });
 });
 

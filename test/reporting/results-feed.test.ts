@@ -195,7 +195,7 @@ test('A campaign whose validity ends reports what was not sent', async () => {
 });
 
 test('The log of many results is read in pages of any size, and is removed with its campaigns', async () => {
-  const { feed, campaign, send, lane, log, latest, keys, stored } = fixture();
+  const { feed, campaign, send, lane, log, latest, keys, stored, settle } = fixture();
   const ids: string[] = [];
   // Alternating letters, so that no two results share an entry.
   for (const part of [0, 1, 2]) {
@@ -227,8 +227,7 @@ test('The log of many results is read in pages of any size, and is removed with 
   await expect(feed.results({ cursor: early })).rejects.toThrow(GoneError);
   await expect(feed.results({ cursor: early })).rejects.toThrow('removed with their campaigns');
   expect((await readAll(feed, all.next)).results).toEqual([]);
-  await campaign({ recipients: people(1, 90_000) });
-  await send('T');
+  await settle(1, 90_000);
   for (const cursor of [undefined, all.next])
     expect(shown((await readAll(feed, cursor)).results)).toEqual(['order-90000 deliveredToTerminal']);
   const fields = await redis.hkeys(log);
@@ -257,7 +256,7 @@ test('The ids of campaigns share fields, which are removed with the last of thei
 });
 
 test('After a loss of data, a reader that has seen more than Redis now has continues with what is settled again', async () => {
-  const { feed, campaign, send, log, latest } = fixture();
+  const { feed, campaign, send, log, latest, settle } = fixture();
   await campaign({ recipients: people(3) });
   await send('TTT');
   const seen = await readAll(feed);
@@ -267,8 +266,7 @@ test('After a loss of data, a reader that has seen more than Redis now has conti
   const cursor = cursorAt({ run: 'deadbeef', chunk: 0, entry: 900, within: 0 });
   const waiting = await feed.results({ cursor });
   expect(waiting).toMatchObject({ results: [], nextCursor: cursor, hasMore: false });
-  await campaign({ recipients: people(1, 7) });
-  await send('I');
+  await settle(1, 7, 'I');
   expect(shown((await readAll(feed, cursor)).results)).toEqual(['order-7 deliveryImpossible']);
   // A reader that was behind misses nothing either.
   expect((await readAll(feed)).results).toHaveLength(4);
@@ -284,9 +282,8 @@ test.runIf((await findServer()) !== undefined)(
   'A reader that has seen lost results misses nothing after a failover there and back',
   async () => {
     const { redis: server, failOver, failBack } = await failoverPair();
-    const { feed, campaign, send, lane } = fixture(server);
-    await campaign({ recipients: people(1) });
-    await send('T');
+    const { feed, campaign, send, lane, settle } = fixture(server);
+    await settle(1);
     await failOver();
     await campaign({ recipients: people(2, 10) });
     await send('TI');
@@ -316,10 +313,9 @@ test('Invalid cursors, limits, and too many lanes are refused', async () => {
 });
 
 test('A page finds the results of one lane among 500, and says that there are no more', async () => {
-  const { feed, keys, campaign, send } = fixture();
+  const { feed, keys, settle } = fixture();
   await redis.sadd(keys.lanes, ...laneNames(499));
-  await campaign({ recipients: people(2) });
-  await send('T');
+  await settle(2);
   const page = await feed.results();
   expect(shown(page.results)).toEqual(['order-0 deliveredToTerminal', 'order-1 deliveredToTerminal']);
   expect(page.hasMore).toBe(false);

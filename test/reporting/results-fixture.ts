@@ -28,36 +28,36 @@ export function resultsFixture(server: Redis, prefix: string) {
   const stored = storedLane({ redis: server, keys, id: 'default' });
   const [log, latest] = [keys.lane('default', 'results'), keys.lane('default', 'latestResults')];
   let call = 0;
-  return {
-    ...imports,
-    finder,
-    lane,
-    stored,
-    feed,
-    log,
-    latest,
-    async campaign(input: Partial<CampaignInput> & Pick<CampaignInput, 'recipients'>): Promise<string> {
-      const outcome = await importCampaign(deps, { message: 'Hi', again: true, ...input });
-      if (outcome.outcome !== 'created') throw new Error(`the import ended with ${outcome.outcome}`);
-      return outcome.id;
-    },
-    /** Claims everything that is planned, and settles it with these letters in turn, or with another result. */
-    async send(letters: string, result: 'accepted' | 'unknown' = 'accepted') {
-      let settled = 0;
-      for (;;) {
-        call += 1;
-        const { claims } = await lane.claims.send({ turn: 't', call, want: 1_000, seen: 0 });
-        if (claims.length === 0) return settled;
-        const settlements = claims.map((claim): SendSettlement => {
-          const own = Array.from({ length: claim.count }, () => letters[settled++ % letters.length]).join('');
-          return result === 'unknown'
-            ? { claim, result, letters: 'U'.repeat(claim.count), reason: 'no response' }
-            : { claim, result, letters: own, requestId: `r-${claim.number}`, reason: '' };
-        });
-        await lane.settlements.send(settlements, 0);
-      }
-    },
-  };
+  async function campaign(
+    input: Partial<CampaignInput> & Pick<CampaignInput, 'recipients'>,
+  ): Promise<string> {
+    const outcome = await importCampaign(deps, { message: 'Hi', again: true, ...input });
+    if (outcome.outcome !== 'created') throw new Error(`the import ended with ${outcome.outcome}`);
+    return outcome.id;
+  }
+  /** Claims everything that is planned, and settles it with these letters in turn, or with another result. */
+  async function send(letters: string, result: 'accepted' | 'unknown' = 'accepted') {
+    let settled = 0;
+    for (;;) {
+      call += 1;
+      const { claims } = await lane.claims.send({ turn: 't', call, want: 1_000, seen: 0 });
+      if (claims.length === 0) return settled;
+      const settlements = claims.map((claim): SendSettlement => {
+        const own = Array.from({ length: claim.count }, () => letters[settled++ % letters.length]).join('');
+        return result === 'unknown'
+          ? { claim, result, letters: 'U'.repeat(claim.count), reason: 'no response' }
+          : { claim, result, letters: own, requestId: `r-${claim.number}`, reason: '' };
+      });
+      await lane.settlements.send(settlements, 0);
+    }
+  }
+  /** A campaign of so many people, whose messages all get the status of this letter. */
+  async function settle(count: number, first = 0, letter = 'T'): Promise<string> {
+    const id = await campaign({ recipients: people(count, first) });
+    await send(letter);
+    return id;
+  }
+  return { ...imports, finder, lane, stored, feed, log, latest, campaign, send, settle };
 }
 
 /** Recipients with references. */

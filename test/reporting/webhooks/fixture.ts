@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import type { KeyLife } from '../../../src/campaign/states/api-key.js';
@@ -21,6 +22,7 @@ import { webhookStore } from '../../../src/reporting/webhooks/store.js';
 import { webhookService } from '../../../src/reporting/webhooks/webhooks.js';
 import { createSeal } from '../../../src/service/auth/seal.js';
 import { OPERATOR } from '../../app/access/operator.js';
+import { testRedis } from '../../base/redis/test-redis.js';
 import { resultsFixture } from '../results-fixture.js';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -199,9 +201,9 @@ export function webhookFixture(
       return made;
     },
     /** Runs a turn. Returns how long until the next one is due, ms; null: none is due. */
-    async turn(id: string, more: Partial<DeliverDeps> = {}, turnMs = 20_000): Promise<number | null> {
+    async turn(id: string, more: Partial<DeliverDeps> = {}): Promise<number | null> {
       const next = await deliver({ ...options, ...more }, id, {
-        turnMs,
+        turnMs: 20_000,
         signal: new AbortController().signal,
       });
       return next === null ? null : next - now;
@@ -209,5 +211,31 @@ export function webhookFixture(
     pass(ms: number): void {
       now += ms;
     },
+  };
+}
+
+/** A receiver, which forgets everything before each test, and lanes whose endpoints are there. */
+export async function webhookScene(name: string) {
+  const { prefix, redis } = testRedis(name);
+  const receiver = await startReceiver();
+  afterAll(() => receiver.close());
+  beforeEach(() => receiver.reset());
+  let fixtures = 0;
+  const fixture = (options?: Parameters<typeof webhookFixture>[2]) => {
+    fixtures += 1;
+    return webhookFixture(redis, `${prefix}-${fixtures}`, options);
+  };
+  return {
+    redis,
+    receiver,
+    fixture,
+    /** A lane with an endpoint. */
+    async endpoint(options?: Parameters<typeof fixture>[0]) {
+      const own = fixture(options);
+      const { id } = await own.add(receiver);
+      return { ...own, id, turn: (more?: Parameters<typeof own.turn>[1]) => own.turn(id, more) };
+    },
+    /** The references of the results that it got, in order. */
+    references: (): string[] => receiver.results().map(({ reference }) => reference ?? ''),
   };
 }

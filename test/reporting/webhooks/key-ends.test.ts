@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { disableEnded } from '../../../src/reporting/webhooks/key-ends.js';
+import { createSeal } from '../../../src/service/auth/seal.js';
+import { byKey } from '../../app/access/operator.js';
+import { webhookScene } from './fixture.js';
+
+const { receiver, fixture } = await webhookScene('webhooks-key-ends');
+
+const HOUR = 3_600_000;
+
+test.each([
+  ['was revoked', 'revoked', 'keyRevoked'],
+  ['has expired', 'expired', 'keyExpired'],
+  ['does not work any more', 'invalid', 'keyInvalid'],
+] as const)(
+  'An endpoint whose API key %s is disabled before its next request',
+  async (text, state, because) => {
+    const { service, turn, lives, webhooks, emitted, settle } = fixture();
+    const { id } = await service(byKey('0123456789ab')).add({ url: receiver.url });
+    await settle(1);
+    lives.set('0123456789ab', { state, until: null });
+    expect(await turn(id)).toBeNull();
+    expect(receiver.received).toEqual([]);
+    expect(await webhooks.get(id)).toMatchObject({ state: 'disabled', disabledBecause: because });
+    expect(emitted).toContainEqual(expect.objectContaining({ type: 'webhook.disabled', because }));
+    await expect(webhooks.enable(id)).rejects.toThrow(
+      `the API key that added webhook ${id} ${text}: add it again with another key`,
+    );
+  },
+);
+
+test('An endpoint gets nothing from the moment when its API key ends, in the middle of a turn', async () => {
+  const { service, turn, lives, webhooks, pass, options, settle } = fixture();
+  const { id, secret } = await service(byKey('0123456789ab')).add({ url: receiver.url });
+  receiver.secrets.push(secret);
+  const until = options.clock() + HOUR;
+  lives.set('0123456789ab', { state: 'active', until });
+  await settle(2_000);
+  receiver.answer(() => {
+    if (options.clock() < until) pass(HOUR);
+    return 200;
+  });
+  await turn(id);
+  // The first four were in flight.
+  expect(receiver.received.length).toBeLessThanOrEqual(4);
+  lives.set('0123456789ab', { state: 'expired', until });
+  await turn(id);
+  expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyExpired' });
+});
+
+test('An endpoint whose API key has ended is disabled although nothing happens, by a process that can tell', async () => {
+  const { service, lives, webhooks, options, store, add } = fixture();
+  const keyed = await service(byKey('0123456789ab')).add({ url: receiver.url });
+  const own = await add(receiver);
+  lives.set('0123456789ab', { state: 'expired', until: null });
+  const stateOf = async (id: string) => (await webhooks.get(id)).disabledBecause;
+  await disableEnded({ ...options, seal: createSeal('another key') }, await store.endpoints());
+  expect(await stateOf(keyed.id)).toBeNull();
+  await disableEnded(options, await store.endpoints());
+  expect([await stateOf(keyed.id), await stateOf(own.id)]).toEqual(['keyExpired', null]);
+});

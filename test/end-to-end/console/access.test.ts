@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page, Request } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
-import { type Scene, screensOf, setScene } from './screens.js';
-import { START_MS, startUp, type Up } from './up.js';
+import type { Page, Request } from 'playwright-core';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { screensOf } from './screens.js';
+import { stage } from './stage.js';
+import type { Up } from './up.js';
 
 /** What buttons of commands say. Filters, pages, and the menu change nothing. */
 const COMMANDS =
@@ -13,25 +13,15 @@ const COMMANDS =
 const OTHER_LANE = 'secretlane';
 
 describe.skipIf(inject('chromium') === null)('Who may do what', () => {
-  let up: Up;
-  let browser: Browser;
-  let scene: Scene;
-  beforeAll(async () => {
-    const lanes = [{ name: 'default' }, { name: OTHER_LANE }];
-    [up, browser] = await Promise.all([startUp(lanes), startBrowser()]);
-    scene = await setScene(up);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
-  });
+  const on = stage({ lanes: [{ name: 'default' }, { name: OTHER_LANE }], hasScene: true });
 
   test('A key that may only read sees no command on any screen, and its requests are refused', async () => {
-    const { page, expectError } = await visit(browser, up, { key: await up.key(['read']) });
+    const { page, expectError } = await on.visit({ key: await on.up.key(['read']) });
     const forbidden: string[] = [];
     page.on('response', (response) => void (response.status() === 403 && forbidden.push(response.url())));
-    for (const { name, at, show } of screensOf(scene, 'default')) {
+    for (const { name, at, show } of screensOf(on.scene, 'default')) {
       if (name === 'New campaign') continue;
-      await page.goto(`${up.origin}/console${at}`);
+      await page.goto(`${on.up.origin}/console${at}`);
       // Some screens are not for this key.
       if (name !== 'Keys' && name !== 'Suppressions') await show?.(page);
       else await page.locator('h1').waitFor();
@@ -47,45 +37,45 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
       const paths = [`campaigns/${id}/pause`, `campaigns/${id}/cancel`, 'lanes/default/hold'];
       const statuses = paths.map((path) => fetch(`/v1/${path}`, { method: 'POST' }));
       return (await Promise.all(statuses)).map(({ status }) => status);
-    }, scene.scheduled);
+    }, on.scene.scheduled);
     expect(refused).toEqual([403, 403, 403]);
   });
 
   test('A key that may only send sees on every other screen what it needs, and asks for nothing', async () => {
-    const { page } = await visit(browser, up);
-    await page.getByLabel('API key').fill(await up.key(['send']));
+    const { page } = await on.visit();
+    await page.getByLabel('API key').fill(await on.up.key(['send']));
     await page.getByRole('button', { name: 'Sign in' }).click();
-    for (const { name, at } of screensOf(scene, 'default')) {
+    for (const { name, at } of screensOf(on.scene, 'default')) {
       const needs = { Keys: 'admin on all lanes', Campaigns: 'status' }[name] ?? 'read';
       const title =
         name === 'New campaign' ? name : `Your key may not use this page. It needs the scope ${needs}.`;
       await page.getByRole('navigation', { name: 'Main' }).waitFor();
-      await page.goto(`${up.origin}/console${at}`);
+      await page.goto(`${on.up.origin}/console${at}`);
       const heading = page.getByRole('heading', { level: 1, name: title });
       await expect.poll(() => heading.isVisible()).toBe(true);
     }
   });
 
   test('A key of one lane does not learn the name of another', async () => {
-    await up.send({
+    await on.up.send({
       name: 'Other sale',
       again: true,
       lane: OTHER_LANE,
       message: 'Hi',
       recipients: [{ to: '+447700900123' }],
     });
-    const key = await up.key(['read', 'send', 'operate'], ['default']);
-    const { page, context } = await visit(browser, up, { key });
+    const key = await on.up.key(['read', 'send', 'operate'], ['default']);
+    const { page, context } = await on.visit({ key });
     const leaks: string[] = [];
     context.on('response', async (response) => {
       const isStream = response.headers()['content-type']?.startsWith('text/event-stream');
       const body = isStream ? '' : await response.text().catch(() => '');
       if (body.includes(OTHER_LANE) || body.includes('Other sale')) leaks.push(response.url());
     });
-    for (const { name, at, show } of screensOf(scene, 'default')) {
+    for (const { name, at, show } of screensOf(on.scene, 'default')) {
       // It is not offered to this key.
       if (name === 'Keys') continue;
-      await page.goto(`${up.origin}/console${at}`);
+      await page.goto(`${on.up.origin}/console${at}`);
       if (name !== 'Suppressions') await show?.(page);
       else await page.locator('h1').waitFor();
       const content = await page.content();
@@ -98,8 +88,8 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
   });
 
   test('When its key is revoked, the page signs out and its stream closes within 2 s', async () => {
-    const key = await up.key(undefined, [], 'a key to revoke');
-    const { page, expectError } = await visit(browser, up, { key });
+    const key = await on.up.key(undefined, [], 'a key to revoke');
+    const { page, expectError } = await on.visit({ key });
     expectError(/status of 401/);
     const live = page.locator('[data-stream=live]');
     await live.waitFor();
@@ -110,21 +100,21 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
       page.on('requestfailed', take);
     });
     const id = /^vk_([0-9a-f]{12})_/.exec(key)?.[1] ?? '';
-    await up.volley('keys', 'revoke', id);
+    await on.up.volley('keys', 'revoke', id);
     const revokedAt = performance.now();
     await Promise.all([closed, page.getByText('Your session has ended, or its key was revoked.').waitFor()]);
     expect(performance.now() - revokedAt).toBeLessThan(2_000);
   });
 
   test('Another site, and another port of this host, can do nothing with the cookie', async () => {
-    const { page, context } = await visit(browser, up, { key: await up.key() });
+    const { page, context } = await on.visit({ key: await on.up.key() });
     const elsewhere = createServer((_, response) => {
       response.setHeader('content-type', 'text/html').end('<title>Elsewhere</title>');
     });
     await once(elsewhere.listen(0, '127.0.0.1'), 'listening');
     onTestFinished(() => void elsewhere.close());
     const { port } = elsewhere.address() as AddressInfo;
-    const pause = `${up.origin}/v1/campaigns/${scene.scheduled}/pause`;
+    const pause = `${on.up.origin}/v1/campaigns/${on.scene.scheduled}/pause`;
     // The same from the page itself works, so what is refused below is refused because of where it comes from.
     const resume = pause.replace(/pause$/, 'resume');
     for (const path of [pause, resume])
@@ -140,7 +130,7 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
       await attacker.goto(`http://${host}:${port}/`);
       const statuses: number[] = [];
       attacker.on('response', (response) => {
-        if (response.url().startsWith(up.origin)) statuses.push(response.status());
+        if (response.url().startsWith(on.up.origin)) statuses.push(response.status());
       });
       await attacker.evaluate(async (url) => {
         await fetch(url, { method: 'POST', credentials: 'include', mode: 'no-cors' }).catch(() => {});
@@ -155,17 +145,17 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
       await expect.poll(() => statuses.length).toBeGreaterThanOrEqual(2);
       expect(statuses.filter((status) => status < 400)).toEqual([]);
     }
-    const { state } = await up.api<{ state: string }>('GET', `/v1/campaigns/${scene.scheduled}`);
+    const { state } = await on.up.api<{ state: string }>('GET', `/v1/campaigns/${on.scene.scheduled}`);
     expect(state).toBe('scheduled');
     await page.reload();
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
   });
 
   test('A sign-in link works once and leaves no trace', async () => {
-    const link = await linkOf(up);
+    const link = await linkOf(on.up);
     const secret = new URL(link).hash.replace('#signin=', '');
     expect(secret.length).toBeGreaterThan(40);
-    const { page, context, requested } = await visit(browser, up);
+    const { page, context, requested } = await on.visit();
     const headers: string[] = [];
     context.on('request', async (request) => headers.push(JSON.stringify(await request.allHeaders())));
     await page.goto(link);
@@ -180,9 +170,9 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
     await page.goBack();
     visited.push(page.url());
     expect([...visited, ...requested, ...headers].filter((text) => text.includes(secret))).toEqual([]);
-    expect(up.printed).not.toContain(secret);
+    expect(on.up.printed).not.toContain(secret);
     // Another browser.
-    const second = await visit(browser, up);
+    const second = await on.visit();
     second.expectError(/status of 401/);
     await second.page.getByLabel('API key').waitFor();
     await second.page.goto(link);

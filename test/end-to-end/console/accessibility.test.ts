@@ -1,9 +1,9 @@
 import axe from 'axe-core';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { signIn, startBrowser, visit } from './browser.js';
-import { type Scene, screensOf, setScene } from './screens.js';
-import { START_MS, startUp, type Up } from './up.js';
+import type { Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
+import { signIn } from './browser.js';
+import { screensOf } from './screens.js';
+import { stage } from './stage.js';
 
 /** What axe finds that keeps people from using a page, in the words of its rules. */
 async function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
@@ -29,19 +29,10 @@ declare global {
 }
 
 describe.skipIf(inject('chromium') === null)('axe finds nothing serious', () => {
-  let up: Up;
-  let browser: Browser;
-  let scene: Scene;
-  beforeAll(async () => {
-    [up, browser] = await Promise.all([startUp(), startBrowser()]);
-    scene = await setScene(up);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
-  });
+  const on = stage({ hasScene: true });
 
   test('on any screen, in light and in dark', { timeout: 120_000 }, async () => {
-    const { page } = await visit(browser, up, { colorScheme: 'light' });
+    const { page } = await on.visit({ colorScheme: 'light' });
     const found: Record<string, string[]> = {};
     const look = async (name: string): Promise<void> => {
       await page.emulateMedia({ colorScheme: 'light' });
@@ -52,13 +43,13 @@ describe.skipIf(inject('chromium') === null)('axe finds nothing serious', () => 
     };
     await page.getByLabel('API key').waitFor();
     await look('Sign in');
-    await signIn(page, up.origin, await up.key());
-    for (const { name, at, show } of screensOf(scene, 'default')) {
-      await page.goto(`${up.origin}/console${at}`);
+    await signIn(page, on.up.origin, await on.up.key());
+    for (const { name, at, show } of screensOf(on.scene, 'default')) {
+      await page.goto(`${on.up.origin}/console${at}`);
       await show?.(page);
       await look(name);
     }
-    await page.goto(`${up.origin}/console/campaigns/${scene.unknown}`);
+    await page.goto(`${on.up.origin}/console/campaigns/${on.scene.unknown}`);
     await page.getByRole('button', { name: /^Resend…/ }).click();
     await page.getByRole('dialog').waitFor();
     await look('Dialog');

@@ -1,30 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
-import { chooseList, type Scene, setScene } from './screens.js';
-import { recipients, START_MS, startUp, type Up } from './up.js';
+import type { Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
+import { chooseList } from './screens.js';
+import { stage } from './stage.js';
+import { recipients } from './up.js';
 
 describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
-  let up: Up;
-  let browser: Browser;
-  let scene: Scene;
-  beforeAll(async () => {
-    [up, browser] = await Promise.all([
-      startUp([{ name: 'default' }, { name: 'main' }, { name: 'other' }]),
-      startBrowser(),
-    ]);
-    scene = await setScene(up);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
-  });
+  const on = stage({ lanes: [{ name: 'default' }, { name: 'main' }, { name: 'other' }], hasScene: true });
   const titleOf = (page: Page) => page.getByRole('dialog').getByRole('heading');
-  const laneOf = (name: string) => up.api<{ state: string }>('GET', `/v1/lanes/${name}`);
+  const laneOf = (name: string) => on.up.api<{ state: string }>('GET', `/v1/lanes/${name}`);
 
   test('Find shows nothing about a number once another is in the field, and its dialogs name the number', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/find' });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/find' });
     const number = page.getByLabel('Number', { exact: true });
     const found = page.getByText('Everything sent to it');
     await number.fill('+447700900001');
@@ -55,16 +43,16 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
     expect(await titleOf(page).textContent()).toBe('Suppress: +447700900003');
     await page.getByRole('dialog').getByRole('button', { name: 'Suppress' }).click();
     await page.getByText('This number is suppressed').waitFor();
-    const { suppressions } = await up.api<{ suppressions: object[] }>('POST', '/v1/find', {
+    const { suppressions } = await on.up.api<{ suppressions: object[] }>('POST', '/v1/find', {
       number: '+447700900003',
     });
     expect(suppressions).toHaveLength(1);
   });
 
   test('A dialog does what it asked when it was opened, though the lane has closed meanwhile', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/lanes/main' });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/lanes/main' });
     await page.getByRole('button', { name: /^Hold…/ }).click();
-    await up.api('POST', '/v1/lanes/main/hold', {});
+    await on.up.api('POST', '/v1/lanes/main/hold', {});
     await page
       .getByRole('button', { name: 'Resume lane main…', includeHidden: true })
       .waitFor({ state: 'attached' });
@@ -75,7 +63,7 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
   });
 
   test('A dialog closes when its reader goes back to another lane', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/lanes' });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/lanes' });
     const open = (lane: string) => page.getByRole('link', { name: lane, exact: true }).click();
     await open('default');
     await page.getByRole('button', { name: /^Hold…/ }).waitFor();
@@ -95,7 +83,7 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
   });
 
   test('A resend says that the message may arrive twice, and not that it is safe', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.unknown}` });
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.unknown}` });
     const row = page.getByRole('row', { name: /^1 recipient|^\w+-\d+/ }).first();
     await row.waitFor();
     expect(await page.locator('#unknown').textContent()).not.toMatch(/safe/i);
@@ -110,8 +98,8 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
   });
 
   test('A test message is sent only as the last check has shown it', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
-    const file = join(up.folder, 'test.csv');
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
+    const file = join(on.up.folder, 'test.csv');
     writeFileSync(
       file,
       `phone\n${recipients(3)

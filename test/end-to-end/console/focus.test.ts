@@ -1,8 +1,7 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
-import { type Scene, screensOf, setScene } from './screens.js';
-import { START_MS, startUp, type Up } from './up.js';
+import type { Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
+import { screensOf } from './screens.js';
+import { stage } from './stage.js';
 
 /** Elements that Tab reaches on each screen, at most. */
 const STOPS = 60;
@@ -12,22 +11,13 @@ const LISTEN_MS = 35_000;
 const EVERY_MS = 10_000;
 
 describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen', () => {
-  let up: Up;
-  let browser: Browser;
-  let scene: Scene;
-  beforeAll(async () => {
-    [up, browser] = await Promise.all([startUp(), startBrowser()]);
-    scene = await setScene(up);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
-  });
+  const on = stage({ hasScene: true });
 
   test('the focus can be seen wherever it is', { timeout: 240_000 }, async () => {
-    const { page } = await visit(browser, up, { key: await up.key() });
+    const { page } = await on.visit({ key: await on.up.key() });
     const unseen: string[] = [];
-    for (const { name, at, show } of screensOf(scene, 'default')) {
-      await page.goto(`${up.origin}/console${at}`);
+    for (const { name, at, show } of screensOf(on.scene, 'default')) {
+      await page.goto(`${on.up.origin}/console${at}`);
       await show?.(page);
       // A browser shows no ring around what a script focuses after a click, so a key is pressed first.
       await page.keyboard.press('Shift');
@@ -46,7 +36,7 @@ describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen
   });
 
   test('the focus returns to the button when a dialog closes', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.unknown}` });
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.unknown}` });
     const resend = page.getByRole('button', { name: /^Resend…/ }).first();
     const isFocused = (): Promise<boolean> => resend.evaluate((button) => button === document.activeElement);
     for (const close of ['Escape', 'Close']) {
@@ -63,7 +53,7 @@ describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen
   });
 
   test('what happens is announced at most every ten seconds', { timeout: 90_000 }, async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.scheduled}` });
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.scheduled}` });
     await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     const spoken = page.evaluate(
       (ms) =>
@@ -84,7 +74,7 @@ describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen
     );
     const end = performance.now() + LISTEN_MS;
     for (let at = 0; performance.now() < end; at++)
-      await up.api('POST', `/v1/campaigns/${scene.scheduled}/${at % 2 === 0 ? 'pause' : 'resume'}`, {});
+      await on.up.api('POST', `/v1/campaigns/${on.scene.scheduled}/${at % 2 === 0 ? 'pause' : 'resume'}`, {});
     const times = await spoken;
     expect(times.length).toBeGreaterThan(1);
     const gaps = times.slice(1).map((time, at) => time - (times[at] ?? 0));

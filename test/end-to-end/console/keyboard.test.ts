@@ -1,8 +1,7 @@
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
-import { MESSY, type Scene, setScene } from './screens.js';
-import { START_MS, startUp, type Up } from './up.js';
+import type { Locator, Page } from 'playwright-core';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { MESSY } from './screens.js';
+import { stage } from './stage.js';
 
 /** Presses Tab until the element has the focus. */
 async function tabTo(page: Page, target: Locator): Promise<void> {
@@ -15,21 +14,14 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
 }
 
 describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
-  let up: Up;
-  let browser: Browser;
-  let scene: Scene;
+  const on = stage({ hasScene: true });
   beforeAll(async () => {
-    [up, browser] = await Promise.all([startUp(), startBrowser()]);
-    scene = await setScene(up);
     // A campaign that waits can be paused.
-    await up.api('POST', '/v1/lanes/default/hold', {});
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
+    await on.up.api('POST', '/v1/lanes/default/hold', {});
   });
 
   test('a person signs in, uploads a list, sends it, pauses it, and settles an unknown outcome', async () => {
-    const { page } = await visit(browser, up);
+    const { page } = await on.visit();
     const { keyboard } = page;
     const notices = page.locator('.notices');
     const button = (name: string | RegExp): Locator => page.getByRole('button', { name }).first();
@@ -42,7 +34,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
       await keyboard.type(text);
     };
 
-    await fill('API key', await up.key());
+    await fill('API key', await on.up.key());
     await keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
 
@@ -79,7 +71,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     await dialog.waitFor();
     await enter(dialog.getByRole('button', { name: 'Accepted' }));
     await notices.getByText(/: 1 request with 1 recipient /).waitFor();
-    const { counts } = await up.api<{ counts: object }>('GET', `/v1/campaigns/${scene.unknown}`);
+    const { counts } = await on.up.api<{ counts: object }>('GET', `/v1/campaigns/${on.scene.unknown}`);
     expect(counts).toMatchObject({ unknown: 0 });
   });
 });

@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import type { Browser, CDPSession, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
+import type { CDPSession, Page } from 'playwright-core';
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { chooseList } from './screens.js';
-import { START_MS, startUp, type Up } from './up.js';
+import { stage } from './stage.js';
 
 const ROWS = 1_000_000;
 /** In order from the first one, and then from the middle of the list. */
@@ -16,24 +15,19 @@ const MB = 1_000_000;
 const LOADS = 20;
 
 describe.skipIf(!inject('isNightly'))('With a million recipients', () => {
-  let up: Up;
-  let browser: Browser;
+  const on = stage();
   let list: string;
   beforeAll(async () => {
-    [up, browser] = await Promise.all([startUp(), startBrowser()]);
-    list = join(up.folder, 'million.csv');
+    list = join(on.up.folder, 'million.csv');
     await writeMillion(list);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
   });
 
   test('cancelling an upload leaves nothing behind, and the tab stays below 100 MB', {
     timeout: 300_000,
   }, async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
     const debug = await page.context().newCDPSession(page);
-    const redis = new Redis(up.redisUrl);
+    const redis = new Redis(on.up.redisUrl);
     onTestFinished(() => redis.disconnect());
     const heap = watchHeap(debug);
     await chooseList(page, list);
@@ -64,7 +58,7 @@ describe.skipIf(!inject('isNightly'))('With a million recipients', () => {
     // What remains are the name of the lane, the count of removals that asks for a rewrite of the append-only file, and the audit trail.
     const kept = /^[\w-]+:(?:lanes|removals)$|:audit\}:keyBytes$/;
     await expect.poll(async () => (await added()).filter((name) => !kept.test(name))).toEqual([]);
-    const { campaigns } = await up.api<{ campaigns: object[] }>('GET', '/v1/campaigns');
+    const { campaigns } = await on.up.api<{ campaigns: object[] }>('GET', '/v1/campaigns');
     expect(campaigns).toEqual([]);
   });
 
@@ -72,7 +66,7 @@ describe.skipIf(!inject('isNightly'))('With a million recipients', () => {
     timeout: 300_000,
   }, async () => {
     const sendAt = new Date(Date.now() + 86_400_000).toISOString();
-    const output = await up.volley(
+    const output = await on.up.volley(
       'send',
       list,
       '-s',
@@ -85,7 +79,7 @@ describe.skipIf(!inject('isNightly'))('With a million recipients', () => {
       '--json',
     );
     const { id } = JSON.parse(output) as { id: string };
-    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${id}` });
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${id}` });
     await page.getByText('1–100 of 1,000,000').waitFor();
     const times: number[] = [];
     for (let at = 1; at <= PAGES; at++) {
@@ -106,10 +100,10 @@ describe.skipIf(!inject('isNightly'))('With a million recipients', () => {
   });
 
   test('the largest part of the first screen is painted within 500 ms', { timeout: 120_000 }, async () => {
-    const { page } = await visit(browser, up, { key: await up.key() });
+    const { page } = await on.visit({ key: await on.up.key() });
     const times: number[] = [];
     for (let at = 0; at < LOADS; at++) {
-      await page.goto(`${up.origin}/console/`);
+      await page.goto(`${on.up.origin}/console/`);
       await page.getByRole('link', { name: 'default', exact: true }).waitFor();
       times.push(await largestPaint(page));
     }

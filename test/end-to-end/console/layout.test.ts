@@ -1,9 +1,8 @@
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
 import { KIND_OF } from '../../../src/surfaces/console/base/recipients.js';
-import { startBrowser, visit } from './browser.js';
-import { type Scene, screensOf, setScene } from './screens.js';
-import { START_MS, startUp, type Up } from './up.js';
+import { screensOf } from './screens.js';
+import { stage } from './stage.js';
 
 /** The smallest side of what is clicked or tapped, in CSS pixels (WCAG 2.2, 2.5.8). */
 const TARGET = 24;
@@ -45,16 +44,7 @@ async function pixels(target: Locator): Promise<string> {
 }
 
 describe.skipIf(!inject('isNightly'))('How the page looks', () => {
-  let up: Up;
-  let browser: Browser;
-  let scene: Scene;
-  beforeAll(async () => {
-    [up, browser] = await Promise.all([startUp(), startBrowser()]);
-    scene = await setScene(up);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
-  });
+  const on = stage({ hasScene: true });
 
   // At 400 %, a window of 1280 × 1024 pixels is as wide as one of 320.
   test.each([
@@ -64,10 +54,10 @@ describe.skipIf(!inject('isNightly'))('How the page looks', () => {
     'No screen scrolls sideways or has a target below 24 px: %s',
     { timeout: 180_000 },
     async (_name, viewport) => {
-      const { page } = await visit(browser, up, { key: await up.key(), viewport });
+      const { page } = await on.visit({ key: await on.up.key(), viewport });
       const found: Record<string, string[]> = {};
-      for (const { name, at, show } of screensOf(scene, 'default')) {
-        await page.goto(`${up.origin}/console${at}`);
+      for (const { name, at, show } of screensOf(on.scene, 'default')) {
+        await page.goto(`${on.up.origin}/console${at}`);
         await show?.(page);
         found[name] = await misfits(page);
       }
@@ -78,7 +68,7 @@ describe.skipIf(!inject('isNightly'))('How the page looks', () => {
   );
 
   test('Light and dark follow the system, until a person chooses', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), colorScheme: 'light' });
+    const { page } = await on.visit({ key: await on.up.key(), colorScheme: 'light' });
     const brightness = (): Promise<number> =>
       page.evaluate(() => {
         const [red = 0] =
@@ -106,7 +96,7 @@ describe.skipIf(!inject('isNightly'))('How the page looks', () => {
     ['in dark', { colorScheme: 'dark' }],
     ['with forced colours', { forcedColors: 'active' }],
   ] as const)('Each state of recipients looks unlike the others %s', async (_name, media) => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.unknown}` });
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.unknown}` });
     await page.emulateMedia(media);
     const swatches = page.locator('.machine .swatch');
     await swatches.first().waitFor();
@@ -116,7 +106,7 @@ describe.skipIf(!inject('isNightly'))('How the page looks', () => {
   });
 
   test('With forced colours, buttons, badges, and the focus can be seen', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${scene.scheduled}` });
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.scheduled}` });
     await page.emulateMedia({ forcedColors: 'active' });
     const pause = page.getByRole('button', { name: 'Pause', exact: true });
     await pause.waitFor();

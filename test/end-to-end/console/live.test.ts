@@ -1,8 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { startBrowser, visit } from './browser.js';
 import { until } from './screens.js';
-import { recipients, START_MS, startUp, type Up } from './up.js';
+import { stage } from './stage.js';
+import { recipients, type Up } from './up.js';
 
 const LANES = ['main', 'auto', 'north', 'south'] as const;
 const CAMPAIGNS = 5;
@@ -11,22 +12,21 @@ const PROBES = 20;
 const LOADED_MS = 20_000;
 
 describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
-  let up: Up;
-  let browser: Browser;
+  const on = stage({ lanes: LANES.map((name) => ({ name, hourlyQuota: 100_000 })) });
   beforeAll(async () => {
-    const lanes = LANES.map((name) => ({ name, hourlyQuota: 100_000 }));
-    [up, browser] = await Promise.all([startUp(lanes), startBrowser()]);
     // So that the campaigns run on, and leave the machine to the page.
-    await up.simulate({ latency: 2_000 });
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
+    await on.up.simulate({ latency: 2_000 });
   });
   /** A campaign that was sent, with its reports. */
   const sendOne = async (name: string): Promise<string> => {
-    const id = await up.send({ name, lane: 'main', message: `Hi from ${name}`, recipients: recipients(1) });
+    const id = await on.up.send({
+      name,
+      lane: 'main',
+      message: `Hi from ${name}`,
+      recipients: recipients(1),
+    });
     await until(async () => {
-      const { state } = await up.api<{ state: string }>('GET', `/v1/campaigns/${id}`);
+      const { state } = await on.up.api<{ state: string }>('GET', `/v1/campaigns/${id}`);
       return state === 'completed';
     });
     return id;
@@ -34,10 +34,10 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
 
   test('The strip of a lane adds up to what counts against its quota', async () => {
     await sendOne('Strip');
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/lanes/main' });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/lanes/main' });
     await page.locator('svg.drawing').waitFor();
     await page.getByText('As a table').click();
-    const { quota } = await up.api<{ quota: { used: { send: number; poll: number } } }>(
+    const { quota } = await on.up.api<{ quota: { used: { send: number; poll: number } } }>(
       'GET',
       '/v1/lanes/main',
     );
@@ -57,7 +57,7 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
         );
     await expect.poll(sums).toEqual([send, poll]);
     await page.getByText(`${send + poll} of 100,000 requests count now`).waitFor();
-    const { buckets } = await up.api<{ buckets: { sends: number; polls: number }[] }>(
+    const { buckets } = await on.up.api<{ buckets: { sends: number; polls: number }[] }>(
       'GET',
       '/v1/lanes/main/ledger',
     );
@@ -68,19 +68,19 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     timeout: 120_000,
   }, async () => {
     for (let at = 0; at < CAMPAIGNS; at++)
-      await up.send({
+      await on.up.send({
         name: `Campaign ${at}`,
         lane: LANES[at % LANES.length],
         message: `Number {{name}} of ${at}`,
         recipients: recipients(5_000, at * 5_000),
       });
-    const { page } = await visit(browser, up, { key: await up.key() });
+    const { page } = await on.visit({ key: await on.up.key() });
     await expect.poll(() => page.getByRole('link', { name: /^Campaign \d$/ }).count()).toBe(CAMPAIGNS);
     const times: number[] = [];
     for (let at = 0; at < PROBES; at++) {
       const [command, state] = at % 2 === 0 ? ['hold', 'Held'] : ['resume', 'Open'];
       const shown = shownAt(page, 'south', state);
-      await up.api('POST', `/v1/lanes/south/${command}`, {});
+      await on.up.api('POST', `/v1/lanes/south/${command}`, {});
       const storedAt = Date.now();
       times.push((await shown) - storedAt);
     }
@@ -88,7 +88,7 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     const within = (share: number): number => times[Math.ceil(times.length * share) - 1] ?? Number.NaN;
     console.error(`Redis to pixels: median ${within(0.5)} ms, p95 ${within(0.95)} ms, of ${PROBES}.`);
     expect(within(0.95)).toBeLessThan(1_000);
-    const { lanes } = await up.api<{ lanes: { campaigns: { running: number } }[] }>('GET', '/v1/lanes');
+    const { lanes } = await on.up.api<{ lanes: { campaigns: { running: number } }[] }>('GET', '/v1/lanes');
     // The campaigns were being sent all the while.
     expect(lanes.reduce((sum, lane) => sum + lane.campaigns.running, 0)).toBeGreaterThan(0);
   });
@@ -96,7 +96,7 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
   test('says that it reconnects when its server is killed, and then shows every event once', {
     timeout: 180_000,
   }, async () => {
-    const { page, expectError } = await visit(browser, up, { key: await up.key() });
+    const { page, expectError } = await on.visit({ key: await on.up.key() });
     expectError(/Failed to load resource: net::ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING)/);
     await page.getByText('Recent events').click();
     await page.locator('[data-stream=live]').waitFor();
@@ -107,17 +107,17 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     const first = await sendOne('Before');
     await expect.poll(async () => (await shown()).length).toBeGreaterThan(0);
     expect(first).not.toBe('');
-    await up.kill();
+    await on.up.kill();
     const killedAt = performance.now();
     await page.locator('[data-stream=reconnecting]').waitFor();
     expect(performance.now() - killedAt).toBeLessThan(2_000);
-    await up.restart();
+    await on.up.restart();
     // Before the page is connected again, and after.
-    await up.send({ name: 'Between', lane: 'main', message: 'Hi', recipients: recipients(1, 7) });
+    await on.up.send({ name: 'Between', lane: 'main', message: 'Hi', recipients: recipients(1, 7) });
     await page.locator('[data-stream=live]').waitFor();
     const last = await sendOne('After');
     const oldest = (await shown()).at(-1) ?? '';
-    const feed = [oldest, ...(await eventsAfter(up, oldest, last))];
+    const feed = [oldest, ...(await eventsAfter(on.up, oldest, last))];
     const newest = feed.at(-1) ?? '';
     await expect.poll(shown).toContain(newest);
     // The page keeps the newest: a kill with many requests in flight may leave more events than that.
@@ -131,7 +131,7 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
   }, async () => {
     const keeping = await startBrowser({ keepsPages: true });
     onTestFinished(() => keeping.close());
-    const { page, context, expectError } = await visit(keeping, up, { key: await up.key() });
+    const { page, context, expectError } = await visit(keeping, on.up, { key: await on.up.key() });
     expectError(/status of 401/);
     const live = page.locator('[data-stream=live]');
     await live.waitFor();
@@ -139,14 +139,14 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     // One more than the connections of a browser to a host.
     for (const at of ['lanes', 'campaigns', 'find', 'new', 'outboxes', 'schedules', 'lanes']) {
       const startedAt = performance.now();
-      await page.goto(`${up.origin}/console/${at}`, { waitUntil: 'commit' });
+      await page.goto(`${on.up.origin}/console/${at}`, { waitUntil: 'commit' });
       await live.waitFor();
       times.push(performance.now() - startedAt);
     }
     expect(Math.max(...times)).toBeLessThan(LOADED_MS);
     await page.evaluate(() => (document.title = 'kept'));
     const leaveAndReturn = async (): Promise<void> => {
-      await page.goto(`${up.origin}/console/find`, { waitUntil: 'commit' });
+      await page.goto(`${on.up.origin}/console/find`, { waitUntil: 'commit' });
       await live.waitFor();
       await page.goBack({ waitUntil: 'commit' });
       // It is the page of before, and not another one from its address.
@@ -170,13 +170,13 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     });
 
     test('dims its data, says how old they are, disables commands, and recovers', async () => {
-      const { page, expectError } = await visit(browser, up, { key: await up.key(), at: '/lanes/main' });
+      const { page, expectError } = await on.visit({ key: await on.up.key(), at: '/lanes/main' });
       expectError(/status of 503/);
       const hold = page.getByRole('button', { name: /^Hold…/ });
       await hold.waitFor();
       const dimmed = page.locator('main.old');
       expect(await dimmed.count()).toBe(0);
-      pid = up.redisPid;
+      pid = on.up.redisPid;
       process.kill(pid, 'SIGSTOP');
       await page.getByText(/Redis unavailable · \d+ s old/).waitFor({ timeout: 30_000 });
       expect(Number(await dimmed.evaluate((main) => getComputedStyle(main).opacity))).toBeLessThan(1);

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
+import type { Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
 import { chooseList, MESSY } from './screens.js';
-import { START_MS, startUp, type Up } from './up.js';
+import { stage } from './stage.js';
 
 interface Problem {
   readonly line: number;
@@ -20,30 +19,23 @@ interface Preview {
 }
 
 describe.skipIf(inject('chromium') === null)('New campaign', () => {
-  let up: Up;
-  let browser: Browser;
-  beforeAll(async () => {
-    [up, browser] = await Promise.all([startUp(), startBrowser()]);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
-  });
+  const on = stage();
 
   /** What the API says about a list. */
   async function previewOf(campaign: object, list: string | Buffer): Promise<Preview> {
     const form = new FormData();
     form.append('campaign', JSON.stringify(campaign));
     form.append('recipients', new Blob([new Uint8Array(Buffer.from(list))]), 'list.csv');
-    const response = await fetch(`${up.origin}/v1/preview?problems=1000`, {
+    const response = await fetch(`${on.up.origin}/v1/preview?problems=1000`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${await up.key()}` },
+      headers: { authorization: `Bearer ${await on.up.key()}` },
       body: form,
     });
     return (await response.json()) as Preview;
   }
 
   test('marks every invalid cell of a list with the words of the server', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
     await chooseList(page, MESSY);
     await page.getByLabel('Country of national numbers').selectOption('GB');
     await page.getByLabel('Message', { exact: true }).fill('Hi {{name}} in {{city}}');
@@ -70,8 +62,8 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
   });
 
   test('sends a list with a column of countries, which it finds and shows', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
-    const file = join(up.folder, 'countries.csv');
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
+    const file = join(on.up.folder, 'countries.csv');
     writeFileSync(file, 'Handy;Name;Land\n0171 2345678;Änne;Deutschland\n20 12 34 56;Bo;Danmark\n');
     await chooseList(page, file);
     await page.getByLabel('Message', { exact: true }).fill('Hi {{Name}}');
@@ -81,7 +73,7 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     await page.getByRole('button', { name: 'Send 2 messages' }).click();
     const open = page.getByRole('link', { name: 'Open that campaign' });
     const id = (await open.getAttribute('href'))?.split('/').at(-1);
-    const { recipients } = await up.api<{ recipients: { to: string }[] }>(
+    const { recipients } = await on.up.api<{ recipients: { to: string }[] }>(
       'GET',
       `/v1/campaigns/${id}/recipients`,
     );
@@ -99,15 +91,15 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
   });
 
   test('offers a country for national numbers, and the columns of a list of which it cannot tell them', async () => {
-    const { page, expectError } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    const { page, expectError } = await on.visit({ key: await on.up.key(), at: '/new' });
     expectError(/status of 400/);
-    const file = join(up.folder, 'two-columns.csv');
+    const file = join(on.up.folder, 'two-columns.csv');
     writeFileSync(file, 'a,b,Land\n+4520123456,+4520123457,Danmark\n');
     await chooseList(page, file);
     await page.getByText('several columns could contain them ("a", "b"). Choose it below.').waitFor();
     await page.getByLabel('Numbers in').selectOption('b');
     await page.getByText('Denmark (+45) 1').waitFor();
-    const national = join(up.folder, 'national.csv');
+    const national = join(on.up.folder, 'national.csv');
     writeFileSync(national, 'phone,Land\n20123456,Danmark\n20123457,\n');
     await chooseList(page, national);
     await page.getByLabel('Message', { exact: true }).fill('Hi');
@@ -123,9 +115,9 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
   });
 
   test('shows a script in a name as text, on the phone and in the tables', async () => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
     const script = '<script>window.ran = true</script><img src=x onerror="window.ran = true">';
-    const file = join(up.folder, 'script.csv');
+    const file = join(on.up.folder, 'script.csv');
     writeFileSync(
       file,
       `phone,name\n+447700900123,"${script.replaceAll('"', '""')}"\nbad,"${script.replaceAll('"', '""')}"\n`,
@@ -135,10 +127,10 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     await page.getByLabel('Name of the campaign').fill(script);
     await page.locator('.bubble', { hasText: `Hi ${script}` }).waitFor();
     await page.getByRole('cell', { name: script }).first().waitFor();
-    const id = await up.send({ name: script, message: 'Hi', recipients: [{ to: '+447700900123' }] });
-    await page.goto(`${up.origin}/console/campaigns/${id}`);
+    const id = await on.up.send({ name: script, message: 'Hi', recipients: [{ to: '+447700900123' }] });
+    await page.goto(`${on.up.origin}/console/campaigns/${id}`);
     await page.getByRole('heading', { level: 1, name: script }).waitFor();
-    await page.goto(`${up.origin}/console/campaigns`);
+    await page.goto(`${on.up.origin}/console/campaigns`);
     await page.getByRole('link', { name: script }).waitFor();
     expect(await page.evaluate(() => 'ran' in window)).toBe(false);
   });
@@ -147,13 +139,13 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     'counts the segments of a thousand random texts as the server does',
     { timeout: 600_000 },
     async () => {
-      const { page } = await visit(browser, up, { key: await up.key(), at: '/new' });
+      const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
       const texts = Array.from({ length: 1_000 }, (_, at) => randomText(at));
       await page.getByLabel('Message', { exact: true }).waitFor();
       const shown = await countedInPage(page, texts);
       const wrong: object[] = [];
       for (const [at, message] of texts.entries()) {
-        const { segments } = await up.api<Preview>('POST', '/v1/preview', {
+        const { segments } = await on.up.api<Preview>('POST', '/v1/preview', {
           message,
           recipients: [{ to: '+447700900123' }],
         });

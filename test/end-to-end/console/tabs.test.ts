@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
+import type { BrowserContext, Page } from 'playwright-core';
+import { describe, expect, inject, test } from 'vitest';
 import { chooseList, until } from './screens.js';
-import { recipients, START_MS, startUp, type Up } from './up.js';
+import { stage } from './stage.js';
+import { recipients, type Up } from './up.js';
 
 const TABS = 8;
 const LANES = 200;
@@ -23,23 +23,17 @@ const setVisible = (page: Page, state: 'visible' | 'hidden'): Promise<void> =>
   }, state);
 
 describe.skipIf(!inject('isNightly'))('Several tabs', () => {
-  let up: Up;
-  let browser: Browser;
-  beforeAll(async () => {
-    const lanes = Array.from({ length: LANES }, (_, at) => ({ name: `lane-${at}`, hourlyQuota: 1_000_000 }));
-    [up, browser] = await Promise.all([startUp(lanes), startBrowser()]);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
+  const on = stage({
+    lanes: Array.from({ length: LANES }, (_, at) => ({ name: `lane-${at}`, hourlyQuota: 1_000_000 })),
   });
 
   test('Two tabs send the same list: it becomes one campaign, and the later tab says so', async () => {
-    const key = await up.key();
-    const first = await visit(browser, up, { key, at: '/new' });
+    const key = await on.up.key();
+    const first = await on.visit({ key, at: '/new' });
     const second = await first.context.newPage();
-    await second.goto(`${up.origin}/console/new`);
+    await second.goto(`${on.up.origin}/console/new`);
     first.expectError(/status of 409/);
-    const file = join(up.folder, 'two.csv');
+    const file = join(on.up.folder, 'two.csv');
     writeFileSync(
       file,
       `phone\n${recipients(20)
@@ -62,13 +56,13 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
       return created.isVisible();
     };
     expect([await isCreated(first.page), await isCreated(second)].sort()).toEqual([false, true]);
-    const { campaigns } = await up.api<{ campaigns: { message: string }[] }>('GET', '/v1/campaigns');
+    const { campaigns } = await on.up.api<{ campaigns: { message: string }[] }>('GET', '/v1/campaigns');
     expect(campaigns.filter(({ message }) => message === 'Hi from two tabs')).toHaveLength(1);
   });
 
   test('One tab pauses a campaign, and the other says so and offers to resume it', async () => {
     const sendAt = new Date(Date.now() + 86_400_000).toISOString();
-    const id = await up.send({
+    const id = await on.up.send({
       name: 'Watched',
       message: 'Hi',
       lane: 'lane-0',
@@ -76,9 +70,9 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
       sendAt,
     });
     const at = `/campaigns/${id}`;
-    const { page, context } = await visit(browser, up, { key: await up.key(), at });
+    const { page, context } = await on.visit({ key: await on.up.key(), at });
     const other = await context.newPage();
-    await other.goto(`${up.origin}/console${at}`);
+    await other.goto(`${on.up.origin}/console${at}`);
     await other.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await other
@@ -92,29 +86,29 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
   test('Eight tabs on 200 lanes and 1,000 campaigns stay usable, hidden ones hold no stream, and sending keeps its rate', {
     timeout: 400_000,
   }, async () => {
-    await fill(up);
+    await fill(on.up);
     // The rate depends on the service, as everywhere else: alone, sending at full speed would leave the machine to nothing.
-    await up.simulate({ latency: 400 });
-    const big = await up.send({
+    await on.up.simulate({ latency: 400 });
+    const big = await on.up.send({
       name: 'Big',
       message: 'Hi {{name}}',
       lane: 'lane-1',
       recipients: recipients(90_000),
     });
-    const alone = await rate(up, big);
-    const { page, context } = await visit(browser, up, { key: await up.key() });
+    const alone = await rate(on.up, big);
+    const { page, context } = await on.visit({ key: await on.up.key() });
     const streams = countStreams(context);
     const tabs = [page];
     for (let at = 1; at < TABS; at++) {
       const tab = await context.newPage();
-      await tab.goto(`${up.origin}/console/`);
+      await tab.goto(`${on.up.origin}/console/`);
       await tab.getByText(`All ${LANES} lanes`).waitFor({ timeout: 30_000 });
       const before = tabs.at(-1);
       if (before) await setVisible(before, 'hidden');
       tabs.push(tab);
     }
     await expect.poll(streams.open, { timeout: 5_000 }).toBe(1);
-    const watched = await rate(up, big);
+    const watched = await rate(on.up, big);
     console.error(`Sends per second: ${alone.toFixed(0)} alone, ${watched.toFixed(0)} with ${TABS} tabs.`);
     expect(watched / alone).toBeGreaterThan(KEPT);
     const last = tabs.at(-1);

@@ -1,7 +1,6 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { startBrowser, visit } from './browser.js';
-import { recipients, START_MS, startUp, type Up } from './up.js';
+import { describe, expect, inject, test } from 'vitest';
+import { stage } from './stage.js';
+import { recipients } from './up.js';
 
 /** The next year in which a local time is still to come. */
 const YEAR = new Date().getUTCFullYear() + 1;
@@ -21,14 +20,7 @@ const sunday = (month: number, count: number): string => {
 const DAY = Number(SPRING.slice(8));
 
 describe.skipIf(!inject('isNightly'))('Times', () => {
-  let up: Up;
-  let browser: Browser;
-  beforeAll(async () => {
-    [up, browser] = await Promise.all([startUp(), startBrowser()]);
-  }, START_MS);
-  afterAll(async () => {
-    await Promise.all([up?.stop(), browser?.close()]);
-  });
+  const on = stage();
 
   test.each([
     ['Europe/Oslo', `${SPRING}T01:30`, '00:30'],
@@ -36,7 +28,7 @@ describe.skipIf(!inject('isNightly'))('Times', () => {
     ['Asia/Kolkata', `${SPRING}T09:00`, '03:30'],
     ['America/Los_Angeles', `${SPRING}T09:00`, '16:00'],
   ])('In %s, %s is shown as %s UTC before a campaign is scheduled', async (timezoneId, local, utc) => {
-    const { page } = await visit(browser, up, { key: await up.key(), at: '/new', timezoneId });
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new', timezoneId });
     await page.getByLabel('At a time').check();
     await page.getByLabel('Date and time').fill(local);
     const shown = page.getByText(new RegExp(`= .*${DAY} Mar.* ${utc} UTC`));
@@ -51,7 +43,7 @@ describe.skipIf(!inject('isNightly'))('Times', () => {
   ])(
     'A local time that %s in the night of the change in %s is refused with the reason',
     async (kind, timezoneId, local) => {
-      const { page } = await visit(browser, up, { key: await up.key(), at: '/new', timezoneId });
+      const { page } = await on.visit({ key: await on.up.key(), at: '/new', timezoneId });
       await page.getByLabel('At a time').check();
       await page.getByLabel('Date and time').fill(local);
       const field = page.getByLabel('Date and time');
@@ -68,8 +60,8 @@ describe.skipIf(!inject('isNightly'))('Times', () => {
   ])('A reader in %s sees the start of a campaign in its zone %s', async (timezoneId, zone, text) => {
     const sendAt = `${SPRING}T01:30:00Z`;
     const message = `Hi from ${zone} to ${timezoneId}`;
-    const id = await up.send({ name: 'Spring', message, recipients: recipients(1), sendAt, zone });
-    const { page } = await visit(browser, up, { key: await up.key(), at: `/campaigns/${id}`, timezoneId });
+    const id = await on.up.send({ name: 'Spring', message, recipients: recipients(1), sendAt, zone });
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${id}`, timezoneId });
     const facts = page.getByRole('region', { name: 'About this campaign' });
     await expect.poll(() => facts.getByText(text).first().isVisible()).toBe(true);
   });

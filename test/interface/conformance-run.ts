@@ -5,6 +5,8 @@ import type {
   ConformanceOptions,
   ConformanceWay,
 } from '../../src/tools/conformance/report.js';
+import type { Simulator, SimulatorOptions } from '../../src/tools/simulator/index.js';
+import { startSimulator } from '../scene/closing.js';
 import { scene } from '../scene/scene.js';
 import { CONFORMANCE_ROWS } from '../tools/conformance/rows.js';
 
@@ -53,5 +55,42 @@ export function conformanceTests(name: string) {
       advice: Object.fromEntries(ways.map(({ topic, advice }) => [topic, advice])),
       volley,
     };
+  };
+}
+
+export const TO = '+4791000001';
+export const SENDER = 'tel:+4790000001';
+export const HOOK = 'https://hook.example/notifications';
+
+/** Everything that a test can do. */
+export const ALL: ConformanceOptions = { send: { to: TO, sender: SENDER }, subscribe: { url: HOOK } };
+
+export const ACCOUNT = { ACCOUNT_USERNAME: 'ann', ACCOUNT_PASSWORD: 'secret' };
+
+/** Tests services at their addresses, and simulators. Call it at the top level of a test file; `name` is that of its keys. */
+export function servicesTested(name: string) {
+  const run = conformanceTests(name);
+  const tested = (
+    service: { readonly messagingBaseUrl: string; readonly accountBaseUrl: string },
+    env: Readonly<Record<string, string>>,
+    options: ConformanceOptions = ALL,
+    lanes?: readonly object[],
+  ): Promise<Found> => {
+    const { messagingBaseUrl, accountBaseUrl } = service;
+    const addresses = { MESSAGING_BASE_URL: messagingBaseUrl, ACCOUNT_BASE_URL: accountBaseUrl };
+    return run({ ...addresses, ...env }, options, lanes);
+  };
+  return {
+    tested,
+    async simulated(
+      simulatorOptions: SimulatorOptions,
+      env: Readonly<Record<string, string>> = { API_KEY: 'k' },
+      options?: ConformanceOptions,
+      lanes?: readonly object[],
+    ): Promise<Found & { simulator: Simulator }> {
+      const keys = [{ key: 'k' }, { key: 'other' }];
+      const simulator = await startSimulator({ keys, ...simulatorOptions });
+      return { ...(await tested(simulator, env, options, lanes)), simulator };
+    },
   };
 }

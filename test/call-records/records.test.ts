@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
 import { keyNames } from '../../src/base/redis/keys.js';
 import type { SimulatorOptions } from '../../src/tools/simulator/index.js';
 import { startTcpProxy } from '../faults/tcp-proxy.js';
 import { scene } from '../scene/scene.js';
-import { at, CONTRACT, WITH_ADDRESS } from './contract/contract.js';
+import { CONTRACT, WITH_ADDRESS } from './contract/contract.js';
 import { contentOf, january, recordsSetting } from './service.js';
 
 const redis = scene('records');
@@ -24,19 +21,22 @@ const NO_FAULTS: SimulatorOptions = {
 const acceptedFor = (number: string) =>
   [...simulator.records()].filter(({ values }) => values['number'] === number);
 
-async function fetched(number: string, day = 1): Promise<Buffer> {
-  const opened = await records.fetch(january(day, number));
+/** The file of a request, which the service must have. */
+async function fileOf(...args: Parameters<typeof records.fetch>) {
+  const opened = await records.fetch(...args);
   if (opened.kind === 'none') throw new Error(`no file: ${opened.reason}`);
-  return contentOf(opened.body);
+  return opened;
 }
+
+const fetched = async (number: string, day = 1): Promise<Buffer> =>
+  contentOf((await fileOf(january(day, number))).body);
 
 describe('fetch', () => {
   test('requests, waits, and downloads the file unchanged', async () => {
     const states: string[] = [];
-    const opened = await records.fetch(january(1, '+3201'), {
+    const opened = await fileOf(january(1, '+3201'), {
       onProgress: ({ state }) => states.push(state),
     });
-    if (opened.kind === 'none') throw new Error(opened.reason);
     const content = await contentOf(opened.body);
     const [accepted, ...others] = acceptedFor('+3201');
     expect(others).toEqual([]);
@@ -83,8 +83,7 @@ describe('fetch', () => {
     const [from, past, tomorrow] = [day(-3), day(-2), day(1)];
     const wanted = (to: string) => ({ ...january(1, '+3277'), from, to });
     const get = async (to: string) => {
-      const opened = await records.fetch(wanted(to));
-      if (opened.kind === 'none') throw new Error(opened.reason);
+      const opened = await fileOf(wanted(to));
       await contentOf(opened.body);
       return opened.request;
     };
@@ -105,8 +104,7 @@ describe('fetch', () => {
   test('downloads again by id, also in another format', async () => {
     const { id } = await records.request(january(4, '+3204'));
     for (const format of ['csv', 'json', 'csv']) {
-      const opened = await records.fetch({ id }, { parameters: { format } });
-      if (opened.kind === 'none') throw new Error(opened.reason);
+      const opened = await fileOf({ id }, { parameters: { format } });
       await contentOf(opened.body);
     }
     expect(acceptedFor('+3204')).toMatchObject([{ downloads: 3 }]);
@@ -301,8 +299,7 @@ describe('One request of a credential at a time', () => {
 describe('A download whose body is not read', () => {
   const slots = () => redis.redis.zcard(keys.records('lane-default', 'slots'));
   const opened = async (number: string, signal?: AbortSignal) => {
-    const file = await records.fetch(january(21, number), { signal });
-    if (file.kind === 'none') throw new Error(file.reason);
+    const file = await fileOf(january(21, number), { signal });
     expect(await slots()).toBe(1);
     return file.body[Symbol.asyncIterator]();
   };
@@ -329,8 +326,7 @@ describe('A download whose body is not read', () => {
 
 test('A reader may pause for longer than the service may be silent', async () => {
   simulator.configure({ records: { bytes: 900_000 } });
-  const file = await records.fetch(january(22, '+3224'));
-  if (file.kind === 'none') throw new Error(file.reason);
+  const file = await fileOf(january(22, '+3224'));
   let bytes = 0;
   for await (const chunk of file.body) {
     // The contract allows a silence of 2 s.
@@ -437,110 +433,10 @@ describe('The state in Redis', () => {
   });
 });
 
-describe('Credentials', () => {
-  const account = { ACCOUNT_USERNAME: 'u', ACCOUNT_PASSWORD: 'p' };
-  const token = JSON.parse(JSON.stringify(CONTRACT).replaceAll('Bearer {apiKey}', 'Bearer {accessToken}'));
-
-  test('An access token comes from the token cache, and a refused one is replaced once', async () => {
-    const other = await recordsSetting(
-      { ...redis, prefix: `${redis.prefix}-account` },
-      {
-        contract: token,
-        credentials: account,
-        simulator: { tokens: { accessLifetimeMs: 2_000, withExp: false } },
-      },
-    );
-    const { records: own } = other.volley;
-    await own.request(january(1));
-    const outcome = await other.volley.token('default')?.show();
-    expect(outcome).toMatchObject({ generation: 1 });
-    await expect
-      .poll(
-        async () =>
-          (await own.request(january(2), { again: true })).state &&
-          (await other.volley.token('default')?.show())?.generation,
-      )
-      .toBeGreaterThan(1);
-    expect([...other.simulator.records()].every(({ key }) => key === 'account:u')).toBe(true);
-    expect(other.events.filter(({ type }) => type === 'token.loggedIn')).toHaveLength(1);
-  });
-
-  test('A service that refuses every call (401) stops nothing: the token is good for sending', async () => {
-    let calls = 0;
-    const service = createServer((_, response) => {
-      calls += 1;
-      response.writeHead(401).end();
-    });
-    await once(service.listen(0, '127.0.0.1'), 'listening');
-    onTestFinished(() => void service.close());
-    const { port } = z.object({ port: z.number() }).parse(service.address());
-    const other = open({
-      ...env,
-      ...account,
-      API_KEY: '',
-      ACCOUNT_BASE_URL: simulator.accountBaseUrl,
-      REDIS_PREFIX: `${redis.prefix}-refuses`,
-      RECORDS_CONTRACT: redis.write('refusing.json', at(token, `http://127.0.0.1:${port}`)),
-    });
-    for (const day of [1, 2, 3]) {
-      expect(await other.records.request(january(day))).toMatchObject({ state: 'refused' });
-      expect(calls).toBe(2 * day);
-      expect(await other.token('default')?.show()).toMatchObject({ state: 'usable', blockedReason: null });
-    }
-  });
-
-  test('A contract with a client of its own gets its token there, whatever the credentials of the lane', async () => {
-    const scope = 'cdr read';
-    const withClient = (secret: string, name: string, contract = token) =>
-      recordsSetting(
-        { ...redis, prefix: `${redis.prefix}-${name}` },
-        {
-          contract: { ...contract, client: { tokenUrl: 'http://127.0.0.1:9/oauth2/token', scope } },
-          simulator: { clients: [{ id: 'cdr', secret: 'right', scope }] },
-          settings: { RECORDS_CLIENT_ID: 'cdr', RECORDS_CLIENT_SECRET: secret },
-        },
-      );
-    const right = await withClient('right', 'client');
-    expect(await right.volley.records.request(january(1))).toMatchObject({ state: 'pending' });
-    expect([...right.simulator.records()]).toMatchObject([{ key: 'account:cdr' }]);
-    expect(right.simulator.summary()).toMatchObject({ clientTokens: 1, clientTokensGranted: 1, logins: 0 });
-    const headers = { 'X-Key': '{apiKey}', ...token.request.headers };
-    const both = await withClient('right', 'client-and-key', {
-      ...token,
-      request: { ...token.request, headers },
-    });
-    expect(await both.volley.records.request(january(1))).toMatchObject({ state: 'pending' });
-    expect([...both.simulator.records()]).toMatchObject([{ key: 'account:cdr' }]);
-    const wrong = await withClient('wrong', 'wrong-client');
-    await expect(wrong.volley.records.request(january(1))).rejects.toThrow(/client "cdr"/);
-    expect([...wrong.simulator.records()]).toEqual([]);
-    const none = await withClient('', 'no-client');
-    await expect(none.volley.records.request(january(1))).rejects.toThrow(
-      'RECORDS_CLIENT_ID and RECORDS_CLIENT_SECRET must be set: the contract has a client',
-    );
-  });
-
-  test('A lane without the credential of the contract sends nothing', async () => {
-    const key = await recordsSetting({ ...redis, prefix: `${redis.prefix}-none` }, { contract: token });
-    await expect(key.volley.records.request(january(1))).rejects.toThrow(
-      'the contract sends {accessToken}, and the lane default has no account',
-    );
-    expect([...key.simulator.records()]).toEqual([]);
-  });
-
-  test('A key that the service does not know is refused', async () => {
-    const wrong = open({ ...env, API_KEY: 'other', REDIS_PREFIX: `${redis.prefix}-wrong` });
-    expect(await wrong.records.request(january(1))).toMatchObject({
-      state: 'refused',
-      reason: expect.stringContaining('401'),
-    });
-  });
-
-  test('Without them, requests can be listed but not sent', async () => {
-    const local = open({ ...env, MESSAGING_BASE_URL: '' });
-    expect(await local.records.list({ limit: 1 })).toHaveLength(1);
-    await expect(local.records.request(january(1))).rejects.toThrow('need the addresses and credentials');
-  });
+test('Without addresses and credentials, requests can be listed but not sent', async () => {
+  const local = open({ ...env, MESSAGING_BASE_URL: '' });
+  expect(await local.records.list({ limit: 1 })).toHaveLength(1);
+  await expect(local.records.request(january(1))).rejects.toThrow('need the addresses and credentials');
 });
 
 test('Without a contract there are no call records', async () => {

@@ -15,11 +15,6 @@ interface LaneHistory {
   last: LaneState | undefined;
   /** Arrivals at the service within the quota window, ms of virtual time. */
   readonly arrivals: number[];
-  /** Requests sent since Redis last saved its data. Redis may lose the permits of these. */
-  departures: number[];
-  /** Arrivals above the quota that a data loss excuses, and until when. */
-  excused: number;
-  excusedUntil: number;
   /** Claims that Redis has lost. */
   readonly lost: Map<string, ClaimState>;
   /** Paused and cancelled campaigns: since when, and the claims that were in flight then. */
@@ -81,13 +76,12 @@ export class Checker {
 
   /** Called when a request leaves a process. */
   sent(process: Process, name: string, kind: 'send' | 'poll', attempt: Attempt | undefined): void {
-    const history = this.#historyOf(name);
-    const { now } = this.#world.clock;
-    history.departures.push(now);
     if (kind === 'poll' || attempt === undefined) return;
     if (this.#world.trace.isWanted)
       this.#world.trace.add(process.name, `sends ${attempt.recipients.join(' ')}`);
     for (const number of attempt.recipients) this.#atMostOnce(number, attempt);
+    const history = this.#historyOf(name);
+    const { now } = this.#world.clock;
     const [first = ''] = attempt.recipients;
     const places = this.#world.placesOf(attempt.campaign, first);
     const covers = ([, claim]: readonly [string, ClaimState]): boolean =>
@@ -169,8 +163,7 @@ export class Checker {
     const { quotaWindowMs } = this.#world.scenario.config;
     history.arrivals.push(now);
     while ((history.arrivals[0] ?? now) <= now - quotaWindowMs) history.arrivals.shift();
-    const excused = now < history.excusedUntil ? history.excused : 0;
-    if (history.arrivals.length > plan.settings.hourlyQuota + excused) {
+    if (history.arrivals.length > plan.settings.hourlyQuota) {
       throw new Violation(
         1,
         `${history.arrivals.length} requests of ${name} within ${quotaWindowMs} ms, ${plan.settings.hourlyQuota} allowed`,
@@ -181,7 +174,7 @@ export class Checker {
   /** Called when the service answers 429 because of its quota. */
   throttled(name: string): void {
     const plan = this.#world.planOf(name);
-    if (plan.settings.hourlyQuota !== 'auto' && !this.hasLostData) {
+    if (plan.settings.hourlyQuota !== 'auto') {
       throw new Violation(1, `429 on ${name} with quota model "${plan.model}"`);
     }
   }
@@ -189,23 +182,12 @@ export class Checker {
   /** Called when Redis saves its data. */
   redisSaved(): void {
     this.#world.outbox?.redisSaved();
-    const { now } = this.#world.clock;
-    const { config, changed = config } = this.#world.scenario;
-    const requestTimeoutMs = Math.max(config.requestTimeoutMs, changed.requestTimeoutMs);
-    for (const history of this.#lanes.values()) {
-      history.departures = history.departures.filter((at) => at >= now - 2 * requestTimeoutMs);
-    }
   }
 
   /** Called when Redis loses what it has not saved. */
   redisLostData(): void {
     this.hasLostData = true;
     this.#world.outbox?.redisLostData();
-    const { now } = this.#world.clock;
-    for (const history of this.#lanes.values()) {
-      history.excused += history.departures.length;
-      history.excusedUntil = now + 2 * this.#world.scenario.config.quotaWindowMs;
-    }
   }
 
   /** Checks what must hold once every campaign has ended. */
@@ -250,9 +232,6 @@ export class Checker {
     const created: LaneHistory = {
       last: undefined,
       arrivals: [],
-      departures: [],
-      excused: 0,
-      excusedUntil: 0,
       lost: new Map(),
       halted: new Map(),
     };

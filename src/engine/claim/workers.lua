@@ -27,6 +27,7 @@ local WORKERS = {
   UNBOUNDED_AGAIN_MS = 5000,
   -- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
   REPLICA_REMEMBERED_MS = 3600000,
+  CAMPAIGNS_AT_ONCE = 1000,
 }
 
 function WORKERS.read(text) return text ~= '' and cjson.decode(text) or {} end
@@ -156,7 +157,7 @@ function WORKERS.recognise(lane, rules, seen, now, events, kept)
   lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
   -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
-  lane.placeholders = 0
+  lane.placeholders, lane.heldBack = 0, 0
   events[#events + 1] = {
     type = 'dataLoss', loss = WORKERS.loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = graceMs,
   }
@@ -186,13 +187,52 @@ function WORKERS.most_lost(lane)
   return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
 end
 
--- Until when the barrier holds, or nil. If workers are lost at its end, the lane has to make placeholder claims.
-function WORKERS.barrier(lane, now, events)
+-- Whether nothing of a campaign can be lost: nothing may have been claimed from it before the last worker of the old server had to stop.
+-- That server lost what it accepted in at most `lostMs`, which began before the loss was noticed.
+function WORKERS.is_newcomer(lane, c)
+  return math.max(c.launchAt, c.notBefore or 0) > lane.lostAt + lane.lostMs
+end
+
+-- The requests that may be made for so many recipients: the service may refuse a batch, and its halves, until each recipient is alone.
+local function requests_for(recipients) return 2 * recipients end
+
+-- Counts the sends that lost workers may have made, whatever becomes of their batches: as many as may be lost, but not more than the window
+-- had room for, nor than the lane had to send. Without this bound, a process that dies would stop every lane of a small quota, also an
+-- idle one, for a window.
+local function count_sends(keys, lane, rules, now)
+  local inFlight = redis.call('HLEN', keys.claims) + redis.call('HLEN', keys.polls)
+  local most = math.min(WORKERS.most_lost(lane), LIMIT.room(lane, rules, now, inFlight))
+  local sends = requests_for(lane.heldBack)
+  for _, raw in ipairs(redis.call('HVALS', keys.claims)) do
+    local claim = cjson.decode(raw)
+    if not claim.placeholder and claim.epoch ~= -1 then sends = sends + requests_for(claim.count) end
+  end
+  local function add_planned(ids)
+    for _, c in pairs(campaigns_load(keys.states, ids)) do
+      if c.remainder == 'planned' and not WORKERS.is_newcomer(lane, c) then sends = sends + requests_for(c.counts.planned or 0) end
+    end
+  end
+  -- The lost server may have launched what is due.
+  add_planned(redis.call('ZRANGEBYSCORE', keys.scheduled, '-inf', now))
+  local from, ids = 0, nil
+  repeat
+    ids = redis.call('ZRANGE', keys.running, from, from + WORKERS.CAMPAIGNS_AT_ONCE - 1)
+    add_planned(ids)
+    from = from + WORKERS.CAMPAIGNS_AT_ONCE
+  until sends >= most or #ids < WORKERS.CAMPAIGNS_AT_ONCE
+  lane.heldBack = 0
+  LEDGER.spend(keys.window, lane, rules, 'send', math.max(0, math.min(most, sends)), now)
+end
+
+-- Until when the barrier holds, or nil. If workers are lost at its end, their sends count before anything else is claimed, and the lane has to
+-- make placeholder claims. Polls wait for it as well: they would use the permits of these sends.
+function WORKERS.barrier(keys, lane, rules, now, events)
   if lane.barrierUntil == 0 then return nil end
   local lost = WORKERS.sending(lane.awaited)
   if lane.mayHaveLost == 1 and #lost > 0 then
     if now < lane.barrierUntil then return lane.barrierUntil end
     lane.placeholders = WORKERS.most_lost(lane)
+    count_sends(keys, lane, rules, now)
     events[#events + 1] = { type = 'workersLost', processes = table.concat(lost, ' ') }
   end
   lane.barrierUntil = 0
@@ -200,8 +240,12 @@ function WORKERS.barrier(lane, now, events)
 end
 
 -- A claim ends the barrier. Without anything to claim, it ends when its time is over.
-function WORKERS.end_idle_barrier(lane, now)
+function WORKERS.end_idle_barrier(keys, lane, rules, now)
   if now < lane.barrierUntil then return end
+  if lane.barrierUntil > 0 and lane.mayHaveLost == 1 and #WORKERS.sending(lane.awaited) > 0 then
+    LEDGER.expire(keys.window, lane, rules, now)
+    count_sends(keys, lane, rules, now)
+  end
   lane.barrierUntil, lane.placeholders = 0, 0
 end
 
@@ -227,18 +271,12 @@ function WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   local graceUntil = CLOSED.until_at(lane, 'recovering')
   if now < graceUntil then return 'recovering', graceUntil end
   if not lossKnownAt then return 'unbounded', now + WORKERS.UNBOUNDED_AGAIN_MS end
-  local barrierUntil = WORKERS.barrier(lane, now, events)
+  local barrierUntil = WORKERS.barrier(keys, lane, rules, now, events)
   if barrierUntil then return 'recovering', barrierUntil end
   WORKERS.count_polls(keys.window, keys.unpolled, keys.polled, lane, rules, context.inFlight, now)
   WORKERS.note_repeats(lane, rules, now)
   local from = math.max(lossKnownAt, process ~= '' and WORKERS.join(lane, process, rules.maxRecipients, now) or 0)
   if from > now then return 'joining', from end
-end
-
--- Whether nothing of a campaign can be lost: nothing may have been claimed from it before the last worker of the old server had to stop.
--- That server lost what it accepted in at most `lostMs`, which began before the loss was noticed.
-function WORKERS.is_newcomer(lane, c)
-  return math.max(c.launchAt, c.notBefore or 0) > lane.lostAt + lane.lostMs
 end
 
 -- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane.
@@ -284,6 +322,7 @@ function WORKERS.hold(claimsKey, lane, id, c, now)
     local range = campaign_next(c, most, lane)
     if not range then break end
     campaign_move(c, 'planned', 'sending', range.count)
+    if isAwaiting then lane.heldBack = lane.heldBack + range.count end
     claim = placeholder_add(claimsKey, lane, id, claim, range, now)
   end
   if claim then placeholder_store(claimsKey, lane, claim) end

@@ -7,6 +7,8 @@
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign with something to send -> virtual start
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
+        states     hash: campaign -> its state, JSON
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
         windows    hash: rule of a window -> its openings, JSON (window.lua)
@@ -43,6 +45,8 @@ if not at or at > now then return claim_end(context, 'nothing', at, {}) end
 local own = PERMITS.own(lane, 'poll', inFlight)
 local why, from = READY.lane(keys, lane, rules, now, 'poll', true, own, true)
 if why then return claim_end(context, why, from, {}) end
+local barrierUntil = WORKERS.barrier(keys, lane, rules, now, context.events)
+if barrierUntil then return claim_end(context, 'recovering', barrierUntil, {}) end
 
 -- A process that was considered dead joins again: a recovery barrier must wait for its recent polls.
 if process ~= '' then WORKERS.join(lane, process, 0, 0) end

@@ -80,7 +80,7 @@ elseif action == 'replayed' and after == WORKERS.last_loss(lane) then
       LEDGER.spend(windowKey, lane, rules, 'poll', polls, now)
     end
     if #WORKERS.sending(lane.awaited) == 0 then
-      lane.barrierUntil, lane.placeholders = 0, 0
+      lane.barrierUntil, lane.placeholders, lane.heldBack = 0, 0, 0
       return_placeholders()
     end
     -- The lane does not wait longer for a worker that only polls: its permits are counted before anything else is sent.

@@ -3,6 +3,7 @@
   sweep has to settle, resolve, discard, or remove.
 
   KEYS  lane       hash: the lane's record
+        window     string: ring of the ledger
         claims     hash: claim number -> send in flight
         polls      hash: claim number -> poll in flight
         running    sorted set: campaign -> virtual start
@@ -58,7 +59,7 @@ if lane.unsureUntil then
 end
 lane.closed.unattended = nil
 campaigns_launch(keys, lane, now, events)
-if redis.call('ZCARD', runningKey) == 0 then WORKERS.end_idle_barrier(lane, now) end
+if redis.call('ZCARD', runningKey) == 0 then WORKERS.end_idle_barrier(keys, lane, rules, now) end
 WORKERS.prune(lane, alive)
 if longest > 0 then lane.windowMs = longest end
 

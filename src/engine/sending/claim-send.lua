@@ -47,7 +47,7 @@ do
 end
 
 -- Claims for what lost workers may have claimed, in the order in which the lane would have claimed it. One claim holds all consecutive
--- batches of a campaign. No response will settle these; the permits that their requests may have used count as spent.
+-- batches of a campaign. No response will settle these.
 local function make_placeholders()
   local most, last = math.min(PLACEHOLDERS_AT_ONCE, lane.placeholders), {}
   local order = ORDER.open(keys, lane, rules, most, now, events, true)
@@ -56,8 +56,6 @@ local function make_placeholders()
   end)
   for _, claim in pairs(last) do placeholder_store(claimsKey, lane, claim) end
   ORDER.save(order)
-  local room = LIMIT.room(lane, rules, now, inFlight.send + inFlight.poll)
-  LEDGER.spend(windowKey, lane, rules, 'send', math.max(0, math.min(taken, room)), now)
   lane.placeholders = taken == most and lane.placeholders - taken or 0
   return claim_end(context, 'more', now, {})
 end

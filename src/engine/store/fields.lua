@@ -74,6 +74,6 @@ local LANE_FIELDS = {
   -- when, ms, and at most how many recipients it sends in a request (0: it only polls); the rest see there
   runId = 'text', replicationId = 'text', workers = 'processes', awaited = 'text', mayLoseMs = 'duration',
   replicaAt = 'past', losses = 'count', lostAt = 'past', lostMs = 'duration', barrierUntil = 'recovery',
-  mayHaveLost = 'count', placeholders = 'count', uncountedPolls = 'count', burstAt = 'past', burstClaims = 'count', burstMax = 'count',
+  mayHaveLost = 'count', placeholders = 'count', heldBack = 'count', uncountedPolls = 'count', burstAt = 'past', burstClaims = 'count', burstMax = 'count',
   repeatAs = 'text', repeatFrom = 'past',
 }

@@ -78,6 +78,32 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
     },
   },
   {
+    name: 'permits-lost',
+    about:
+      'A process dies with the data that Redis loses. Until the lane knows that it is lost, an operator pauses the campaign, and another one begins.',
+    scenario: scenario({
+      campaigns: [campaign({ recipients: 5 }), campaign({ recipients: 10, committedAt: 3_500 }, 1)],
+      lossMs: 2_000,
+      chaosMs: 30_000,
+    }),
+    script(stage) {
+      loseProcess(stage);
+      stage.at(3_000, () => stage.command('pause', 'c00'));
+    },
+    bug: {
+      name: 'what is kept from a pause during a recovery uses no permits',
+      invariant: 1,
+      why: 'the window also has the requests of the lost process',
+      lua: [
+        {
+          file: 'engine/claim/workers.lua',
+          from: 'local sends = requests_for(lane.heldBack)',
+          to: 'local sends = 0',
+        },
+      ],
+    },
+  },
+  {
     name: 'cancelled-while-recovering',
     seeds: [1897],
     about:

@@ -6,6 +6,7 @@
   `order`, while a script runs:
     ids, virtual, campaigns   the candidates, their virtual starts, and their states
     touched, exhausted        campaigns to save; those that leave the order, which have nothing to send now
+    held                      those that have placeholder claims for the last loss
     readyAt, opensAt          when the first of those that were passed over is ready, and the first closed window opens; or nil
 ]]
 -- @include ./ready.lua
@@ -27,6 +28,14 @@ function ORDER.begin(keys, lane, now, events)
   return nextAt, dueAt ~= nil and dueAt <= now
 end
 
+-- Placeholder claims for a campaign that takes no part in their order (WORKERS.may_have_waited): once, and none if nothing of it can be lost.
+local function order_hold(order, id, c)
+  if order.held[id] or WORKERS.is_newcomer(order.lane, c) then return end
+  WORKERS.hold(order.keys.claims, order.lane, id, c, order.now)
+  order.touched[id] = c
+  if not campaign_is_sendable(c) then order.exhausted[#order.exhausted + 1] = id end
+end
+
 -- Adds a running campaign to the candidates if it is ready.
 local function order_consider(order, id, virtual, c)
   local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
@@ -36,7 +45,9 @@ local function order_consider(order, id, virtual, c)
     order.touched[id], order.exhausted[#order.exhausted + 1] = c, id
   elseif why then
     order.readyAt = math.min(order.readyAt or from, from)
-  elseif not (order.isForPlaceholders and WORKERS.is_newcomer(order.lane, c)) then
+  elseif order.isForPlaceholders and WORKERS.may_have_waited(order.lane, c) then
+    order_hold(order, id, c)
+  else
     order.ids[#order.ids + 1], order.virtual[id], order.campaigns[id] = id, virtual, c
   end
 end
@@ -45,7 +56,7 @@ end
 function ORDER.open(keys, lane, rules, want, now, events, isForPlaceholders)
   local order = {
     keys = keys, lane = lane, rules = rules, now = now, events = events, isForPlaceholders = isForPlaceholders, ids = {}, virtual = {},
-    campaigns = {}, touched = {}, exhausted = {},
+    campaigns = {}, touched = {}, exhausted = {}, held = isForPlaceholders and WORKERS.held(keys.claims, lane) or {},
   }
   local from, lookAt = 0, isForPlaceholders and ORDER.LOOK_AT_FOR_PLACEHOLDERS or ORDER.LOOK_AT
   repeat

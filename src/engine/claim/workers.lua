@@ -28,6 +28,8 @@ local WORKERS = {
   -- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
   REPLICA_REMEMBERED_MS = 3600000,
   CAMPAIGNS_AT_ONCE = 1000,
+  -- A worker notices a loss so soon after the server has lost its last writes.
+  NOTICED_MS = 60000,
 }
 
 function WORKERS.read(text) return text ~= '' and cjson.decode(text) or {} end
@@ -193,6 +195,13 @@ function WORKERS.is_newcomer(lane, c)
   return math.max(c.launchAt, c.notBefore or 0) > lane.lostAt + lane.lostMs
 end
 
+-- Whether a campaign may have been too new in a part of the lost time, while others were claimed from as if it were not there. In the order
+-- of the placeholder claims, it would take a share of what may be lost; so it gets as many as may be lost of its own. The server had lost
+-- nothing when it last began to limit a burst.
+function WORKERS.may_have_waited(lane, c)
+  return math.max(c.launchAt, c.notBefore or 0) > math.max(lane.burstAt, lane.lostAt - lane.lostMs - WORKERS.NOTICED_MS)
+end
+
 -- The requests that may be made for so many recipients: the service may refuse a batch, and its halves, until each recipient is alone.
 local function requests_for(recipients) return 2 * recipients end
 
@@ -252,6 +261,16 @@ end
 -- Whether no worker can have sent what a placeholder claim holds, now that all workers have replayed their claims: one made for an
 -- earlier loss may have been sent by a worker that was removed since.
 local function placeholder_was_not_sent(lane, claim) return claim.placeholder == 'barrier' and claim.loss == lane.losses end
+
+-- The campaigns that have placeholder claims for the last loss.
+function WORKERS.held(claimsKey, lane)
+  local held = {}
+  for _, raw in ipairs(redis.call('HVALS', claimsKey)) do
+    local claim = cjson.decode(raw)
+    if placeholder_was_not_sent(lane, claim) then held[claim.campaign] = true end
+  end
+  return held
+end
 
 -- Counts polls of workers that do not replay theirs. Their requests are due again, because the poll is lost as well, but the
 -- permits are spent.

@@ -55,6 +55,30 @@ test('Batches whose claims Redis lost, beside a dead worker, become unknown, als
   expect(await it.counts()).toMatchObject({ unknown: 4 * MOST_LOST, planned: 0 });
 });
 
+test('Campaigns that were too new to be sent from leave enough placeholder claims to the one that was', async () => {
+  const loss = 20_000;
+  const it = await laneWithWorkers(server, 'too-new', 1_000, { quota: 10_000 }, loss);
+  for (const process of ['a', 'b']) await it.join(process, START);
+  const now = START + loss;
+  const send = async (want: number) => it.accept((await it.claim('a', want, now)).claims, now);
+  for (let times = 0; times < 2; times += 1) await send(32);
+  for (let at = 0; at < 20; at += 1) {
+    const launchAt = now - 15_000 + 250 * at;
+    await it.campaign(`new${at}`, 100, { launchAt, notBefore: launchAt + loss });
+  }
+  await it.backUp();
+  await send(32);
+  await send(13);
+  expect((await it.state('c'))['cursor']).toBe(109);
+  await it.failOver();
+  await it.replayed('b', now + 100);
+  const rest = await it.claimAll('b', now + 100 + loss);
+  expect(rest.filter(({ campaign, first }) => campaign === 'c' && first < 109)).toEqual([]);
+  // Each of them may have been sent as well, if the old server went on.
+  expect(rest.filter(({ campaign }) => campaign !== 'c')).toEqual([]);
+  expect((await it.state('c')).counts['deliveredToTerminal']).toBe(1_000 - MOST_LOST);
+});
+
 test('A lost worker may have sent larger batches than those that remain', async () => {
   const it = await deduplicating('resized', 2_000, { maxRecipients: 1 });
   const large = { maxRecipients: 4 };

@@ -32,7 +32,8 @@ export async function laneWithWorkers(
   loss = LOSS_MS,
 ) {
   const lane = laneFixture(redis, `${prefix}-${name}`, 'default', change);
-  await lane.campaign('c', recipients);
+  // It was sent from for long.
+  await lane.campaign('c', recipients, { launchAt: START - 3_600_000 });
   const server = losableServer(redis, `${prefix}-${name}`);
   const seen = new Map<string, number>();
   let [turns, mayLose] = [0, loss];

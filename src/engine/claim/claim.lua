@@ -6,8 +6,8 @@
   settled; an older call of the same turn is refused.
 
   A claim carries the request timeout of its worker, and a margin. From these follow when it is overdue, when its batch may be sent
-  again, and for how long its request counts in the ledger, so REQUEST_TIMEOUT_MS can be changed one worker at a time. Where the
-  timeout is not known (placeholder claims), the longest one that can be configured counts.
+  again, and for how long its request counts in the ledger, so REQUEST_TIMEOUT_MS can be changed one worker at a time. A placeholder claim
+  has none: it is overdue after those of the process that sweeps, and otherwise the longest that can be configured count.
   Two servers that have both taken over from a third may give the same number to two claims, even of the same batch. So number and
   turn identify a claim together: a settlement, a release, a replay, or a resolution with another turn changes nothing.
 ]]

@@ -1,20 +1,25 @@
 --[[
-  workers: which processes may have claimed something that the server has lost, and how a lane recovers from that.
+  workers: how a lane recovers after its server has lost its last writes. A server that writes its file once a second, or a replica that
+  takes over, loses those of at most `mayLoseMs`. A worker that stays with a master that is cut off goes on for up to this time.
 
-  A server that writes its file once a second, or a replica that takes over, may lose its last writes: at most `mayLoseMs`
-  milliseconds of them. While its master is cut off, a worker that stays with it goes on for up to this time. So each process joins the lane's workers before it claims, and claims nothing until its joining is older
-  than that: after a loss, the server still knows every process that may have claimed in the lost time. It then raises a
-  recovery barrier: nothing is claimed until each of them has replayed the claims it remembers. A worker that does not do so in
-  time is lost together with the data. For lost workers the lane makes placeholder claims, in the order in which it would have
-  claimed, for as many batches as may have been claimed in the lost time, each as large as any of them can have been: they become unknown, and
-  are not sent twice, also where the service deduplicates, because nothing tells how they were divided.
+  1. Before. Each process joins the lane's workers, and claims nothing until its joining is older than `mayLoseMs`; a campaign waits as long
+     after its commit, or its resume. So the next server knows all of them. In `mayLoseMs`, a lane claims at most twice as many batches
+     as in the one before: what may be lost stays in proportion. Each claim looks for replicas, because a new one shows before it copies
+     any data: if nothing bounds the loss, nothing is claimed, and when more may be lost than before, nothing is claimed for as long.
+  2. Noticed, by WORKERS.recognise: the server has another run id, or another replication id after a promotion, or knows fewer claims than
+     a process has seen. Claim numbers skip ahead, so that none is used twice, and the workers replay their recent claims. Two times
+     begin, and claims answer `recovering` while one of them lasts:
+       the grace    `closed.recovering`, max(rules.grace, mayLoseMs), but only until each worker has replayed, also one that only polls
+       the barrier  `barrierUntil`, max(2 * rules.grace, 5 s, mayLoseMs), but only until each worker that sends has replayed
+  3. All have replayed (recovery-barrier): what was held back meanwhile is returned, and the lane goes on.
+  4. The barrier ends before that: the workers that are awaited are lost together with the data. Their sends count in the ledger, before
+     anything else is claimed, and placeholder claims stand for the batches that they may have claimed: in the order in which the lane would
+     have claimed, for as many as may be lost, each as large as any of them can have been. They become unknown, and are not sent twice,
+     also where the service deduplicates, because nothing tells how they were divided.
+  Lost polls are repeated, and their permits count again. A campaign that is lost completely is not rebuilt.
 
-  What shows a loss: a new run id, a new replication id after a promotion, or a claim sequence lower than a process has seen. The
-  claim numbers then skip ahead, so that none is used twice. Each claim looks for replicas, because a new one shows before it copies
-  any data: if nothing bounds the loss, nothing is claimed, and when more may be lost than before, nothing is claimed for as long. A
-  campaign waits for the same time between its commit, or its resume, and its first message. In that time, a lane claims at most twice as
-  many batches as in the one before, so the number of unknown outcomes stays in proportion. Lost polls are repeated, and their permits
-  count again. A campaign that is lost completely is not rebuilt.
+  Names. `loss` and `replicaLoss`, arguments of scripts: how many ms of its writes the server may lose, without and with a replica. The
+  loss of an event or a report: the name of one that was noticed (WORKERS.loss). The `loss` of a claim: which one that was (`losses`).
 ]]
 -- @include ../../base/redis/server.lua
 -- @include ../quota/permits.lua
@@ -184,7 +189,8 @@ function WORKERS.limit_burst(lane, rules, take, now)
   return math.min(take, lane.burstMax - lane.burstClaims), lane.burstAt + lane.mayLoseMs
 end
 
--- Batches that may have been claimed in any `mayLoseMs`: the rest of one such span, and the next.
+-- Batches that may have been claimed in the lost time. It touches at most two of the spans that limit_burst counts: the rest of the one that
+-- the server knows, at most `burstMax`, and the next one, which may have twice as many.
 function WORKERS.most_lost(lane)
   return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
 end
@@ -298,7 +304,11 @@ function WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
   if from > now then return 'joining', from end
 end
 
--- A placeholder claim for a lost batch. It belongs to no epoch: its outcome says nothing about the lane.
+-- Three kinds of claims have the turn `placeholder`. No worker settles them, so the sweep makes them unknown when they are overdue.
+--   placeholder = 'barrier'  made here, for what a lost worker may have claimed; returned if it was not lost after all
+--   placeholder = true       by replay-claim, for what was claimed before a replayed claim, until its own worker replays it
+--   no `placeholder`         by campaign_set_aside, for what an earlier request may have reached and is not sent again; `reason` says why
+-- They belong to no epoch: their outcome says nothing about the lane.
 local function placeholder_claim(lane, campaign, range, now)
   return {
     campaign = campaign, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,

@@ -1,7 +1,7 @@
 --[[
   recovery-barrier: a process joins a lane's workers (`attend`: only to poll), leaves them, begins to replay its recent claims, or reports
-  that it has replayed them all. When every worker that may have claimed has done so, sends continue once the lane knows its polls, and
-  the placeholder claims made for this loss are returned: none of those batches had been sent.
+  that it has replayed them all. When every worker that sends has done so, the barrier ends, and the placeholder claims made for this loss
+  are returned: none of those batches had been sent. When those that only poll have done so as well, the grace ends (workers.lua).
   A server may lose data while claims are replayed to it, and only the report that follows shows this loss. So a replay counts only for the
   loss that was the last one when it began.
 

@@ -31,7 +31,8 @@ if not c then return 'missing' end
 local lane, now = lane_load(laneKey, time)
 if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
 
--- A released range is missing only if Redis has lost data since: the claim numbers have skipped, or will.
+-- A released range is missing only if Redis has lost data since. Then the claim numbers have skipped to a higher multiple of 1e9
+-- (lane_skip_numbers), or will when this server is noticed.
 local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9)
   or SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
 

@@ -4,7 +4,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { announcedLosses } from '../lane/announced-losses.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
 
-/** A recovery barrier lasts at least 5 s, and no lane claims before all its workers have replayed their claims. */
+/** A recovery barrier waits at least 5 s for a worker that has not replayed its claims. */
 const LOOK_MS = 1_000;
 /** A process does not end later because Redis cannot be reached. */
 const STOP_WITHIN_MS = 3_000;

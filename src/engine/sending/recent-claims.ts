@@ -48,9 +48,9 @@ export interface RecentClaims {
   replay(): void;
   /** Does the same if a script's events report a loss of data. Do not delay it: other claims wait only for a short grace period. */
   replayAfterLoss(events: readonly ScriptEvent[]): void;
-  /** Does the same for a loss that another process has announced, unless this process has replayed after it. */
+  /** Does the same for a loss that another process has announced, once: announcements are repeated. */
   replayOnce(loss: string): void;
-  /** Resolves when no replay is running. Until then, this process claims nothing. */
+  /** Resolves when no replay is running. Until then, this process claims no sends. */
   readonly replayed: Promise<unknown>;
   /** All claims, in the order in which they were made. */
   all(): RecentClaim[];

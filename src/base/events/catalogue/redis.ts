@@ -31,13 +31,13 @@ export const REDIS_EVENTS = {
     'warn',
     { lane: id, grace: span },
     (e) =>
-      `Redis was restarted without losing data; lane ${e.lane} recovers for ${e.grace} while workers replay their recent claims`,
+      `Redis was restarted without losing data; lane ${e.lane} recovers for up to ${e.grace} while workers replay their recent claims`,
   ),
   'redis.dataLoss': entry(
     'error',
     { lane: id, sign: oneOf('runId', 'sequence'), grace: span },
     (e) =>
-      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} recovers for ${e.grace} while workers replay their recent claims`,
+      `Redis may have lost data (${{ runId: 'another server answers, or it was restarted', sequence: 'a claim that a worker remembers is missing' }[e.sign] ?? e.sign}); lane ${e.lane} recovers for up to ${e.grace} while workers replay their recent claims, and for longer if one does not`,
   ),
   'redis.rolledBack': entry(
     'error',

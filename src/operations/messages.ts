@@ -146,10 +146,8 @@ export const cancelMessage = call({
   bucket: 'control',
   http: 'DELETE /outboxes/{name}/messages/{id}',
   cli: {
-    usage: 'outbox cancel <name> [id]',
-    summary: 'Cancel a message, or all',
-    description:
-      'With --all, it cancels everything that waits in the outbox. When it confirms the cancel, the message is never sent.',
+    usage: 'outbox cancel <name> <id>',
+    description: 'When it confirms the cancel, the message is never sent.',
     arguments: { ...ARGUMENTS, id: 'the message' },
     flags: {
       ...FLAGS,
@@ -158,8 +156,7 @@ export const cancelMessage = call({
         about: 'cancel only this or a lower version; also cancels an id that is not known yet',
       },
     },
-    examples: ['outbox cancel dentist appt-17', 'outbox cancel dentist --all'],
-    byHand: 'with --all, it runs cancelMessages',
+    examples: ['outbox cancel dentist appt-17'],
   },
   input: ofMessage.extend({
     version: wholeNumber(0, Number.MAX_SAFE_INTEGER)
@@ -193,7 +190,11 @@ export const cancelMessages = call({
     'This includes planned messages that no worker has claimed. After a 200, Volley never sends them. The outbox still accepts new messages; close it first if it should not.',
   audit: 'outbox.cancel',
   http: 'POST /outboxes/{name}/cancel',
-  cli: { because: '`volley outbox cancel --all` runs it' },
+  cli: {
+    ...commandOf('cancel-all'),
+    description: 'The outbox still accepts new messages; close it first if it should not.',
+    asks: true,
+  },
   output: z.object({
     name: z.string(),
     cancelled: count.describe('Messages that are never sent'),
@@ -212,7 +213,13 @@ export const getMessage = call({
   summary: 'Get the state of a message',
   scope: 'read',
   http: 'GET /outboxes/{name}/messages/{id}',
-  cli: { because: '`volley outbox show` runs it' },
+  cli: {
+    usage: 'outbox message <name> <id>',
+    summary: 'Show a message',
+    arguments: { ...ARGUMENTS, id: 'the message' },
+    flags: FLAGS,
+    examples: ['outbox message dentist appt-17'],
+  },
   input: ofMessage,
   output: outboxMessage,
   returns: 'The message',

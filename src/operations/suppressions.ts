@@ -49,9 +49,9 @@ const OWN_LANES = 'A key that is limited to lanes changes only the lists of its 
 export const findNumber = call({
   name: 'findNumber',
   summary: 'Find a number in every campaign',
-  description: 'The newest campaign comes first.',
-  httpNote:
-    'The response also says on which suppression lists the number is. This is a POST so that the number appears in no access log.',
+  description:
+    'The newest campaign comes first. It also says on which suppression lists the number is, and why.',
+  httpNote: 'This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'read',
   cost: { tokens: 10 },
@@ -59,9 +59,9 @@ export const findNumber = call({
   http: 'POST /find',
   cli: {
     usage: 'find <number>',
-    arguments: { number: 'in any format; - reads numbers from standard input' },
+    arguments: { number: 'in any format; - reads it from standard input' },
+    flags: { country: COUNTRY_FLAG },
     examples: ['find "+44 7700 900123"'],
-    byHand: 'it looks for several numbers, from standard input',
   },
   input: z.strictObject({
     number: z.string().min(1).max(100).describe('In any common spelling'),

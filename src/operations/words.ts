@@ -62,6 +62,14 @@ export const DONE = {
     back: 'resumeOutbox',
   },
   resumeOutbox: { text: ({ name }) => `Outbox ${name} is resumed.` },
+  cancelMessage: {
+    text: ({ outcome }, { id }) =>
+      `Message ${id} ${outcome === 'lapsed' ? 'has lapsed' : 'is cancelled'}: it will never be sent.`,
+  },
+  cancelMessages: {
+    text: ({ name, cancelled, inFlight }) =>
+      `Outbox ${name}: ${cancelled === 0 ? 'Nothing was waiting' : `${counted(cancelled, 'message')} will never be sent`}.${stillRunning(inFlight)}`,
+  },
   deleteOutbox: { text: ({ name }) => `Outbox ${name} is deleted.` },
   holdLane: { text: ({ lane }) => `Lane ${lane} is held.`, back: 'resumeLane' },
   resumeLane: { text: ({ lane, state }) => `Lane ${lane} is resumed.${NEXT[state] ?? ''}` },

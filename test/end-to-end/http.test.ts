@@ -56,7 +56,7 @@ test('A message of an outbox with an unknown outcome leads to its campaign, whic
   expect(await listed()).toMatchObject([{ id: campaign }]);
   expect((await volley('list')).stdout).toMatch(new RegExp(`${campaign} .*1 unknown`));
   expect((await volley('outbox', 'show', 'codes')).stdout).toContain('volley list');
-  expect((await volley('outbox', 'show', 'codes', 'a')).stdout).toContain(`volley resolve ${campaign}`);
+  expect((await volley('outbox', 'message', 'codes', 'a')).stdout).toContain(`volley resolve ${campaign}`);
   expect((await volley('resolve', campaign, '--abandon')).exit).toBe(0);
   expect(await message()).toMatchObject({ state: 'abandoned' });
   expect(await listed()).toEqual([]);

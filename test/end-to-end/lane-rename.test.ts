@@ -201,7 +201,7 @@ test('Doctor names an outbox whose lane is not configured, as long as messages w
   expect(await doctor('default')).not.toContain('outbox');
   const warnings = (await doctor('marketing')).match(/^.* outbox .*\n.*$/gm);
   expect(warnings).toEqual([
-    'warn  outbox dentist: its lane default is not configured here, and 2 messages wait\n      → If the lane has a new name, run `volley lane rename` with both names. Otherwise configure it again, or run `volley outbox cancel dentist --all --lane default`',
+    'warn  outbox dentist: its lane default is not configured here, and 2 messages wait\n      → If the lane has a new name, run `volley lane rename` with both names. Otherwise configure it again, or run `volley outbox cancel-all dentist --lane default`',
   ]);
   await before.outbox('dentist').cancelAll();
   expect(await doctor('marketing')).not.toContain('outbox dentist');

@@ -154,7 +154,7 @@ export const WITH_ACCOUNT: readonly string[] = [
   'outbox put dentist a Ada --set name=A',
   'outbox put dentist a +447700900123 --set sendAt=now',
   'outbox cancel dentist unknown',
-  'outbox cancel dentist --all',
+  'outbox cancel-all dentist',
   'outbox set dentist -m Hello',
   'outbox set dentist -m Hello{{name}} --value doctro=Who --yes',
   'outbox show dentist --lane north',

@@ -133,7 +133,7 @@ test('The texts and the --json output of each command are those in session.txt',
   await once('outbox', 'put', 'visits', 'v2', DELIVERED, '--send-at', FAR, '--set', 'name=Hal', '--json');
   await run('outbox', 'list');
   await run('outbox', 'show', 'visits');
-  await run('outbox', 'show', 'visits', 'v1');
+  await run('outbox', 'message', 'visits', 'v1');
   await once('outbox', 'cancel', 'visits', 'v1');
   await run('outbox', 'report', 'visits');
   for (const command of ['pause', 'resume', 'close']) await once('outbox', command, 'visits');
@@ -142,7 +142,7 @@ test('The texts and the --json output of each command are those in session.txt',
   await run('subscription', 'get');
   await once('suppress', 'add', SUPPRESSED, '--reason', 'asked');
   await run('suppress', 'list');
-  await run('suppress', 'why', SUPPRESSED);
+  await run('find', SUPPRESSED);
   await run('suppress', 'operations');
   await once('suppress', 'undo', 'last');
   await once('suppress', 'undo', 'last');

@@ -72,7 +72,6 @@ const COMMANDS_BY_HAND: Readonly<Record<string, string>> = {
   doctor: 'it tests this machine, also when Redis does not respond',
   conformance: 'it tests a service, without Redis',
   'suppress import': 'it reads a file, and does what `suppress add` does',
-  'suppress why': 'it shows what the list of the changes shows, for one number',
   completion: 'it prints a script for the shell',
 };
 

@@ -94,7 +94,7 @@ export function checkOutboxes(outboxes: readonly OutboxStatus[], lanes: readonly
       warn(
         `outbox ${name}`,
         `its lane ${lane} is not configured here, and ${counted(waiting, 'message')} ${waiting === 1 ? 'waits' : 'wait'}`,
-        `If the lane has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or run \`volley outbox cancel ${name} --all --lane ${lane}\``,
+        `If the lane has a new name, run \`volley lane rename\` with both names. Otherwise configure it again, or run \`volley outbox cancel-all ${name} --lane ${lane}\``,
       ),
     );
 }

@@ -62,7 +62,7 @@ async function outboxes(volley: Volley): Promise<Finding[]> {
       warn(
         'outbox, restored',
         `${oneLine(name)} on lane ${lane}: at the backup, ${counted(counts.waiting, 'message')} waited`,
-        `Cancel those that were due after the backup, or all of them with: volley outbox cancel ${name} --all. Then put again what is still to be sent`,
+        `Cancel those that were due after the backup, or all of them with: volley outbox cancel-all ${name}. Then put again what is still to be sent`,
       ),
     );
 }

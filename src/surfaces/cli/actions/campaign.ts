@@ -3,19 +3,15 @@ import type { Resolution } from '../../../app/volley.js';
 import { EXIT } from '../../../base/exit-codes.js';
 import { moment, until } from '../../../base/moments.js';
 import { RESOLVED } from '../../../campaign/states/resolutions.js';
-import type { FoundRecipient } from '../../../campaign/views/recipient-views.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
-import { readNumbers } from '../files/input.js';
 import { LAST, withCampaign } from '../open/campaign-id.js';
 import { destinationOf, via } from '../open/destination.js';
 import { differencesFrom } from '../open/differences.js';
 import { howToStartWorkers } from '../open/how-to-start.js';
-import { withLocalVolley } from '../open/open.js';
 import { renderCampaign } from '../output/progress.js';
-import { columnsOf } from '../output/terminal.js';
-import { counted, cut, explanation, oneLine, table } from '../output/text.js';
+import { counted, oneLine } from '../output/text.js';
 import { noteIfNoWorkers, watchCampaign } from '../watch/watch.js';
 
 /** Requests with an unknown outcome that people see; `--json` has up to 100. */
@@ -87,11 +83,14 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
 
 /** Nothing can be asked, and no option says what to do, which is an error unless there is nothing to do. */
 function refuseToGuess(context: Context, typed: string, { request }: ResolveOptions): Promise<Answer> {
-  return withCampaign(context, typed, async (volley, id) => {
-    const { counts } = await volley.status(id);
+  return withCampaign(context, typed, async (volley, id, setting) => {
+    const { counts, lane } = await volley.status(id);
     if (request === undefined && counts.unknown === 0) {
-      const line = `Campaign ${id}: no request has an unknown outcome.`;
-      return { json: { id, settled: 0, skipped: 0 }, lines: [line] };
+      const nothing = { as: null, requests: 0, recipientCount: 0, tooEarly: null };
+      return {
+        json: { id, destination: destinationOf(setting, lane), ...nothing },
+        lines: [`Campaign ${id}: no request has an unknown outcome.`],
+      };
     }
     throw badInput(
       'Choose how to resolve them: --resend (at the risk of a second message), --abandon, or --accepted.',
@@ -137,35 +136,4 @@ function walk(context: Context, typed: string): Promise<Answer> {
 /** The reference of a request, which people may shorten to the part after the id. */
 function requestOf(id: string, typed: string | undefined): string | undefined {
   return typed !== undefined && /^\d+$/.test(typed) ? `${id}-${typed}` : typed?.toLowerCase();
-}
-
-/** `volley find` */
-export async function find(context: Context, typed: string, options: { country?: string }): Promise<Answer> {
-  const numbers = await readNumbers(context, [typed]);
-  return withLocalVolley(context, async (volley) => {
-    const recipients: FoundRecipient[] = [];
-    for (const number of numbers)
-      for await (const recipient of volley.find(number, { country: options.country }))
-        recipients.push(recipient);
-    const now = context.clock();
-    const time = (iso: string | null): string => (iso === null ? '' : moment(Date.parse(iso), now));
-    const rows = recipients.map((recipient) => [
-      recipient.campaign,
-      cut(oneLine(recipient.name), 24),
-      recipient.status,
-      oneLine(recipient.reference ?? ''),
-      oneLine(recipient.requestId ?? ''),
-      time(recipient.sentAt),
-      time(recipient.updatedAt),
-      explanation(recipient),
-    ]);
-    const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REFERENCE', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
-    return {
-      json: { found: recipients },
-      lines:
-        rows.length === 0
-          ? ['No campaign contains this number.']
-          : table(heading, rows, columnsOf(context.stdout)),
-    };
-  });
 }

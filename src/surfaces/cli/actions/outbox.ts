@@ -3,31 +3,19 @@ import type { Readable } from 'node:stream';
 import type { Outbox } from '../../../app/volley.js';
 import type { LocalConfig } from '../../../base/config/index.js';
 import { EXIT } from '../../../base/exit-codes.js';
-import { moment } from '../../../base/moments.js';
 import type { ErrorItem } from '../../../campaign/errors/error-codes.js';
 import { rowProblem } from '../../../campaign/errors/error-item.js';
 import { listed } from '../../../campaign/errors/listed.js';
 import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
-import { stateLabel } from '../../../campaign/states/state-labels.js';
-import type {
-  OutboxChange,
-  OutboxMessageStatus,
-  OutboxStatus,
-} from '../../../campaign/views/outbox-views.js';
-import { PUT_OUTCOMES } from '../../../campaign/views/outbox-views.js';
-import { cancelMessage, cancelMessages, getMessage } from '../../../operations/messages.js';
-import { getOutbox } from '../../../operations/outboxes.js';
-import { stillRunning } from '../../../operations/words.js';
-import { requireTerminal, runCall } from '../answers/run-operation.js';
+import { type OutboxChange, PUT_OUTCOMES } from '../../../campaign/views/outbox-views.js';
+import { requireTerminal } from '../answers/run-operation.js';
 import { mustConfirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';
-import { badInput } from '../context/errors.js';
 import { openListFile } from '../files/input.js';
 import type { CampaignFlags } from '../flags/campaign-flags.js';
 import { destinationOf, via } from '../open/destination.js';
 import { type Setting, withLocalVolley } from '../open/open.js';
 import { counted, grouped, oneLine } from '../output/text.js';
-import { windowText } from '../output/window-text.js';
 
 interface OutboxOptions {
   lane?: string | undefined;
@@ -119,61 +107,6 @@ function effectLines({ waiting, moved, dueNow, lapsing, unfit }: OutboxChange): 
   ];
 }
 
-/** `volley outbox show` */
-export function show(
-  context: Context,
-  name: string,
-  id: string | undefined,
-  { lane }: OutboxOptions,
-): Promise<Answer> {
-  if (id === undefined)
-    return runCall(context, getOutbox, { name, lane }, async (run) => {
-      const status = await run();
-      return { json: status, lines: outboxLines(status, context.clock()) };
-    });
-  return runCall(context, getMessage, { name, lane, id }, async (run, { volley, lanes }) => {
-    const message = await run();
-    const { zone } = await volley.outbox(name, { lanes }).status();
-    return { json: message, lines: messageLines(message, zone, context.clock()) };
-  });
-}
-
-function outboxLines(outbox: OutboxStatus, now: number): string[] {
-  const { name, lane, state, reason, sendRule, zone, late, counts: messages, nextDue } = outbox;
-  const { total, ...counts } = messages;
-  const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
-  return [
-    `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
-    `  lane      ${lane}`,
-    `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${late} late`,
-    ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, zone, now)}`]),
-    `  text      ${oneLine(outbox.message)}`,
-    `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
-    ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now, zone)}`]),
-    ...(messages.unknown === 0
-      ? []
-      : [
-          `  unknown   ${counted(messages.unknown, 'message')}; to see the campaigns that sent them: volley list`,
-        ]),
-  ];
-}
-
-function messageLines(
-  { id, state, sendAt, to, reference, text, campaign, reason, requestId }: OutboxMessageStatus,
-  zone: string | null,
-  now: number,
-): string[] {
-  return [
-    `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
-    ...(to === null ? [] : [`  to        ${to}`]),
-    ...(sendAt === null ? [] : [`  due       ${moment(Date.parse(sendAt), now, zone)}`]),
-    ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
-    ...(text === null ? [] : [`  text      ${oneLine(text)}`]),
-    ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
-    ...(state === 'unknown' ? [`  to resolve: volley resolve ${campaign} --request ${requestId}`] : []),
-  ];
-}
-
 /** `volley outbox import` */
 export async function importList(
   context: Context,
@@ -238,47 +171,4 @@ async function listOfFile(
   const [, first] = /^\ufeff?\s*(\S)/.exec(String(start)) ?? [];
   if (first === '[') return { json: list };
   return first === '{' ? { ndjson: list } : { csv: list };
-}
-
-/** `volley outbox cancel` */
-export async function cancel(
-  context: Context,
-  name: string,
-  id: string | undefined,
-  { version, lane, all, yes }: OutboxOptions & { version?: number; all?: boolean; yes?: boolean },
-): Promise<Answer> {
-  if (id === undefined && all !== true)
-    throw badInput('Name a message, or cancel everything that waits in the outbox with --all.');
-  if (all === true && (id !== undefined || version !== undefined))
-    throw badInput(
-      `The option --all cancels everything that waits in the outbox, so leave out ${id === undefined ? '--version' : 'the id'}.`,
-    );
-  if (id === undefined) return cancelAll(context, { name, lane }, yes === true);
-  return runCall(context, cancelMessage, { name, lane, id, version }, async (run) => {
-    const result = await run();
-    const done = result.outcome === 'lapsed' ? 'has lapsed' : 'is cancelled';
-    return { json: result, lines: [`Message ${oneLine(id)} ${done}: it will never be sent.`] };
-  });
-}
-
-async function cancelAll(
-  context: Context,
-  outbox: OutboxOptions & { readonly name: string },
-  isConfirmed: boolean,
-): Promise<Answer> {
-  if (!isConfirmed) requireTerminal(context, 'cancel');
-  return runCall(context, cancelMessages, { ...outbox }, async (run, { volley, lanes }) => {
-    const { name } = outbox;
-    const { counts } = await volley.outbox(name, { lanes }).status();
-    if (!isConfirmed && counts.waiting > 0) {
-      const question = `Cancel ${counted(counts.waiting, 'message')} of outbox ${name}? This cannot be undone.`;
-      await mustConfirm(context, question, { consequence: 'nothing was cancelled' });
-    }
-    const done = await run();
-    const cancelled =
-      done.cancelled === 0
-        ? 'Nothing was waiting'
-        : `${counted(done.cancelled, 'message')} will never be sent`;
-    return { json: done, lines: [`Outbox ${name}: ${cancelled}.${stillRunning(done.inFlight)}`] };
-  });
 }

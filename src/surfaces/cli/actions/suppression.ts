@@ -1,35 +1,19 @@
 import { basename } from 'node:path';
 import { invalidRows } from '../../../intake/import/invalid-groups.js';
-import { addedText, tableOf } from '../answers/suppressions.js';
+import { addedText } from '../answers/suppressions.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
-import { openListFile, readNumbers, STDIN } from '../files/input.js';
+import { openListFile, STDIN } from '../files/input.js';
 import { withLocalVolley } from '../open/open.js';
 import { counted } from '../output/text.js';
 import { countriesText, countryColumnText, lookOf, renderInvalid, renderWarnings } from './preview.js';
 
-interface NumberOptions {
+interface ImportOptions {
   country?: string;
-}
-
-interface ImportOptions extends NumberOptions {
   lane?: string;
   reason?: string;
   toColumn?: string;
   countryColumn?: string;
-}
-
-/** `volley suppress why` */
-export async function why(context: Context, typed: string, { country }: NumberOptions): Promise<Answer> {
-  const [number = ''] = await readNumbers(context, [typed]);
-  return withLocalVolley(context, async (volley) => {
-    const entries = await volley.suppression.entries(number, { country });
-    const operations = entries.flatMap((entry) => entry.operations);
-    return {
-      json: { entries },
-      lines: operations.length === 0 ? ['This number is not suppressed.'] : tableOf(context, operations),
-    };
-  });
 }
 
 /** `volley suppress import` */

@@ -92,7 +92,7 @@ function cancelledLines({ cancelled, emptied, shared }: CancelledOfKey): string[
       : [
           'Others may have written to these outboxes, too, so what waits in them is still sent. To cancel it:',
         ]),
-    ...shared.map(({ name, lane }) => `  volley outbox cancel ${name} --all --lane ${lane}`),
+    ...shared.map(({ name, lane }) => `  volley outbox cancel-all ${name} --lane ${lane}`),
   ];
 }
 

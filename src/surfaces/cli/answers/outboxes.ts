@@ -1,5 +1,6 @@
 import { moment } from '../../../base/moments.js';
-import type { PutResult } from '../../../campaign/views/outbox-views.js';
+import { stateLabel } from '../../../campaign/states/state-labels.js';
+import type { OutboxMessageStatus, OutboxStatus, PutResult } from '../../../campaign/views/outbox-views.js';
 import * as messages from '../../../operations/messages.js';
 import * as outboxes from '../../../operations/outboxes.js';
 import type { Context } from '../context/context.js';
@@ -7,7 +8,8 @@ import { readNumbers } from '../files/input.js';
 import { destinationOf, via } from '../open/destination.js';
 import { columnsOf } from '../output/terminal.js';
 import { counted, grouped, oneLine, table } from '../output/text.js';
-import type { Answers, Typed } from './answer.js';
+import { windowText } from '../output/window-text.js';
+import type { Answers, Questions, Scene, Typed } from './answer.js';
 
 const operations = { ...outboxes, ...messages };
 
@@ -52,6 +54,17 @@ const answers: Answers<'Outboxes', typeof operations> = {
     };
   },
 
+  async getOutbox(run, { context }) {
+    const status = await run();
+    return { json: status, lines: outboxLines(status, context.clock()) };
+  },
+
+  async getMessage(run, { volley, context, input: { name }, lanes }) {
+    const message = await run();
+    const { zone } = await volley.outbox(name, { lanes }).status();
+    return { json: message, lines: messageLines(message, zone, context.clock()) };
+  },
+
   listMessages: {},
 
   listOutboxes(outboxes, { context }) {
@@ -88,6 +101,42 @@ const answers: Answers<'Outboxes', typeof operations> = {
   },
 };
 
+function outboxLines(outbox: OutboxStatus, now: number): string[] {
+  const { name, lane, state, reason, sendRule, zone, late, counts: messages, nextDue } = outbox;
+  const { total, ...counts } = messages;
+  const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
+  return [
+    `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    `  lane      ${lane}`,
+    `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${late} late`,
+    ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, zone, now)}`]),
+    `  text      ${oneLine(outbox.message)}`,
+    `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
+    ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now, zone)}`]),
+    ...(messages.unknown === 0
+      ? []
+      : [
+          `  unknown   ${counted(messages.unknown, 'message')}; to see the campaigns that sent them: volley list`,
+        ]),
+  ];
+}
+
+function messageLines(
+  { id, state, sendAt, to, reference, text, campaign, reason, requestId }: OutboxMessageStatus,
+  zone: string | null,
+  now: number,
+): string[] {
+  return [
+    `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
+    ...(to === null ? [] : [`  to        ${to}`]),
+    ...(sendAt === null ? [] : [`  due       ${moment(Date.parse(sendAt), now, zone)}`]),
+    ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
+    ...(text === null ? [] : [`  text      ${oneLine(text)}`]),
+    ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
+    ...(state === 'unknown' ? [`  to resolve: volley resolve ${campaign} --request ${requestId}`] : []),
+  ];
+}
+
 const DONE = {
   created: 'is stored.',
   updated: 'is changed.',
@@ -105,4 +154,12 @@ function putLine(
   return `Message ${oneLine(id)} ${outcome === 'refused' ? 'is not changed.' : DONE[outcome]}${at}`;
 }
 
-export { answers, operations, typed };
+const questions: Questions = {
+  async cancelMessages({ volley, lanes, input: { name } }: Scene<{ readonly name: string }>) {
+    const { counts } = await volley.outbox(name, { lanes }).status();
+    if (counts.waiting === 0) return null;
+    return `Cancel ${counted(counts.waiting, 'message')} of outbox ${name}? This cannot be undone.`;
+  },
+};
+
+export { answers, operations, questions, typed };

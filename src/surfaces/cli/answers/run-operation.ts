@@ -97,7 +97,7 @@ export async function runOperation(
   const given = operation.kind === 'rows' ? others : options;
   const written = { ...given, ...Object.fromEntries(names.map((each, at) => [each, args[at]])) };
   const asks = flags.some((flag) => flag.flags.endsWith('--yes')) && yes !== true;
-  if (asks) requireTerminal(context, usage.split(' ', 1).join());
+  if (asks) requireTerminal(context, usage.replace(/ [<[].*/, '').replace(/.* /, ''));
   const write =
     operation.kind === 'rows'
       ? await writerOf(context, written, { out, force }, { name, format })

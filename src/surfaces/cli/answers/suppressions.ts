@@ -8,7 +8,7 @@ import type { Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { readNumbers, STDIN } from '../files/input.js';
 import { columnsOf } from '../output/terminal.js';
-import { counted, grouped, oneLine, table } from '../output/text.js';
+import { counted, cut, explanation, grouped, oneLine, table } from '../output/text.js';
 import type { Answers, Questions, Scene, Typed } from './answer.js';
 
 /** The numbers may come from standard input: then `ps` and the history of the shell do not show them. */
@@ -25,13 +25,46 @@ const typed: Typed = {
     ...given,
     numbers: await readNumbers(context, given.numbers),
   }),
-  async forgetNumber(given: { readonly number: string }, context) {
-    const [number = ''] = await readNumbers(context, [given.number]);
-    return { ...given, number };
-  },
+  findNumber: readNumber,
+  forgetNumber: readNumber,
 };
 
+async function readNumber(given: { readonly number: string }, context: Context) {
+  const [number, ...others] = await readNumbers(context, [given.number]);
+  if (others.length > 0) throw badInput('Standard input has several numbers. This command takes one.');
+  return { ...given, number };
+}
+
 const answers: Answers<'Numbers', typeof operations> = {
+  async findNumber(run, { context }) {
+    const { found, suppressions } = await run();
+    const now = context.clock();
+    const time = (iso: string | null): string => (iso === null ? '' : moment(Date.parse(iso), now));
+    const rows = found.map((recipient) => [
+      recipient.campaign,
+      cut(oneLine(recipient.name), 24),
+      recipient.status,
+      oneLine(recipient.reference ?? ''),
+      oneLine(recipient.requestId ?? ''),
+      time(recipient.sentAt),
+      time(recipient.updatedAt),
+      explanation(recipient),
+    ]);
+    const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REFERENCE', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
+    const changes = suppressions.flatMap(({ operations }) => operations);
+    return {
+      json: { found, suppressions },
+      lines: [
+        ...(rows.length === 0
+          ? ['No campaign contains this number.']
+          : table(heading, rows, columnsOf(context.stdout))),
+        ...(changes.length === 0
+          ? ['It is not suppressed.']
+          : ['It is suppressed:', ...tableOf(context, changes)]),
+      ],
+    };
+  },
+
   listSuppressions: {},
 
   async addSuppressions(run, { input: { numbers } }) {

@@ -58,7 +58,6 @@ export function addOutboxCommands(program: Command, context: Context): void {
           .option('--preview', 'only show what would change'),
       action: action(context, verbs, 'set'),
     },
-    getOutbox: { action: action(context, verbs, 'show') },
     putMessage: {
       after: (command) =>
         command
@@ -79,13 +78,6 @@ export function addOutboxCommands(program: Command, context: Context): void {
       after: (command) =>
         command.option('--id-column <column>', 'of a CSV: the column with the ids', filled, 'id'),
       action: action(context, verbs, 'importList'),
-    },
-    cancelMessage: {
-      after: (command) =>
-        command
-          .option('--all', 'cancel everything that waits; it asks first')
-          .option('-y, --yes', 'with --all: do not ask'),
-      action: action(context, verbs, 'cancel'),
     },
   });
 }

@@ -6,8 +6,6 @@ import { withCountry } from '../flags/campaign-flags.js';
 import { filled } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
 
-const verbs = () => import('../actions/suppression.js');
-
 /** Adds the commands for numbers, in the order in which help lists them. */
 export function addNumberCommands(program: Command, context: Context): void {
   const suppress = program
@@ -21,10 +19,7 @@ export function addNumberCommands(program: Command, context: Context): void {
       examples('suppress add +447700900123', 'suppress operations', 'suppress undo last'),
     );
   addOperations(program, context, 'Numbers', {
-    findNumber: {
-      before: (command) => withCountry(command.helpGroup('Campaigns:')),
-      action: action(context, () => import('../actions/campaign.js'), 'find'),
-    },
+    findNumber: { before: (command) => command.helpGroup('Campaigns:') },
   });
 
   withCountry(
@@ -50,18 +45,7 @@ export function addNumberCommands(program: Command, context: Context): void {
     .option('--reason <text>', 'why, for the record of the change', filled)
     .option('--json', 'print one JSON object')
     .addHelpText('after', examples('suppress import examples/opt-outs.csv --country GB'))
-    .action(action(context, verbs, 'importFile'));
-  withCountry(
-    suppress
-      .command('why')
-      .summary('show why a number is suppressed')
-      .description('Show on which lists a number is, and who added it when and why.')
-      .argument('<number>', 'in any format; - to read it from standard input', filled),
-  )
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', examples('suppress why +447700900123'))
-    .action(action(context, verbs, 'why'));
-
+    .action(action(context, () => import('../actions/suppression.js'), 'importFile'));
   program
     .command('inbound')
     .summary('show the messages that people sent to your numbers')

@@ -1,8 +1,9 @@
 import { until } from '../../../base/moments.js';
 import { type Actor, describeActor } from '../../../campaign/states/actor.js';
 import type { LaneStatus } from '../../../campaign/views/views.js';
-import { failureText, sinceText } from '../../../reporting/waiting.js';
+import { failureText, laneWaiting, sinceText } from '../../../reporting/waiting.js';
 import { bar, quotaUse } from './progress.js';
+import { commandOf } from './sentence.js';
 import type { Paint } from './terminal.js';
 import { counted, grouped, oneLine, padded } from './text.js';
 import { windowText } from './window-text.js';
@@ -58,8 +59,8 @@ export function renderLane(lane: LaneStatus, now: number, paint: Paint): string[
         `${counted(step.permits, 'request')} ${Date.parse(step.at) <= now ? 'now' : `at ${until(step.at, now, zone)}`}`,
     )
     .join(', ');
-  const howToResume =
-    state === 'stopped' || state === 'held' ? `. To resume it: volley lane resume ${name}` : '';
+  const remedy = laneWaiting(lane, now)?.remedy ?? null;
+  const howToResume = remedy === null ? '' : `. To resume it: ${commandOf(remedy)}`;
   const reason =
     blockedBy === null
       ? []

@@ -33,7 +33,7 @@ const VERBS: Readonly<Record<string, string>> = {
 };
 
 /** The command of an operation on what an address names: `/v1/lanes/main/resume`. */
-function commandOf({ operation, path }: NonNullable<Waiting['remedy']>): string {
+export function commandOf({ operation, path }: NonNullable<Waiting['remedy']>): string {
   return `volley ${VERBS[operation]} ${decodeURIComponent(path.split('/')[3] ?? '')}`;
 }
 

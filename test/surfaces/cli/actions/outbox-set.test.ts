@@ -76,7 +76,7 @@ test('The preview of a text with a new value names the value and the messages th
     exit: 0,
     output: { unfit: [] },
   });
-  expect((await json('outbox', 'show', name, 'a1')).output).toMatchObject({ text: 'Hi Ada, see Dr Who' });
+  expect((await json('outbox', 'message', name, 'a1')).output).toMatchObject({ text: 'Hi Ada, see Dr Who' });
 });
 
 test('A change is made once the question, which shows its effect, is answered with yes', async () => {
@@ -94,7 +94,7 @@ test('A change is made once the question, which shows its effect, is answered wi
     exit: 0,
     stdout: expect.stringContaining('No waiting message is sent as before.'),
   });
-  expect((await json('outbox', 'show', name, 'a0')).output).toMatchObject({ text: 'Hello Ada' });
+  expect((await json('outbox', 'message', name, 'a0')).output).toMatchObject({ text: 'Hello Ada' });
 });
 
 test('Without a terminal, a change needs --yes or --preview', async () => {

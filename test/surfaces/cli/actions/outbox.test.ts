@@ -44,7 +44,7 @@ test('Ids and references are printed without characters that control a terminal'
   );
   const csv = await volley('outbox', 'report', 'hostile');
   const rows = await volley('outbox', 'report', 'hostile', '--json');
-  const one = await volley('outbox', 'show', 'hostile', id, '--json');
+  const one = await volley('outbox', 'message', 'hostile', id, '--json');
   const unknown = await volley('outbox', 'show', 'hostile', `${id}2`);
   for (const { stdout, stderr } of [put, csv, rows, one, unknown])
     expect(`${stdout}${stderr}`.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
@@ -117,6 +117,6 @@ test('The text of an outbox and the number of a message can come from standard i
   const at = ['--set', 'code=42', '--send-at', '2030-05-01T12:00Z'];
   const put = await piped('+447700900123\n', 'outbox', 'put', 'codes', 'a', '-', ...at);
   expect(put.stdout).toContain('Message a is stored.');
-  expect((await volley('outbox', 'show', 'codes', 'a')).stdout).toContain('to        +447700900123');
-  expect((await piped('+447700900123\n', 'suppress', 'why', '-')).stdout).toContain('not suppressed');
+  expect((await volley('outbox', 'message', 'codes', 'a')).stdout).toContain('to        +447700900123');
+  expect((await piped('+447700900123\n', 'find', '-')).stdout).toContain('not suppressed');
 });

@@ -73,7 +73,7 @@ test('Revoking a key with its campaigns names the outboxes that it emptied and t
   await service.outbox('shared').put({ id: 'b', to: '+447700900123', sendAt });
   const { stdout } = await volley('keys', 'revoke', id, '--cancel-campaigns');
   expect(stdout).toContain('Outbox own on lane default: 1 message cancelled.');
-  expect(stdout).toContain('volley outbox cancel shared --all --lane default');
+  expect(stdout).toContain('volley outbox cancel-all shared --lane default');
   // Messages that a request in progress stored in between, or that the first attempt did not reach.
   await shop.outbox('own').put({ id: 'c', to: '+447700900123', sendAt });
   const again = await volley('keys', 'revoke', id, '--cancel-campaigns');

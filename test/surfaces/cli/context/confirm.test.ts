@@ -191,7 +191,7 @@ test('Cancelling everything in an outbox asks first', async () => {
     const put = ['outbox', 'put', 'codes', id, '+447700900123', '--send-at', '2030-01-01T00:00:00Z'];
     expect((await volley(...put)).exit).toBe(0);
   }
-  const cancel = ['outbox', 'cancel', 'codes', '--all'];
+  const cancel = ['outbox', 'cancel-all', 'codes'];
   const unasked = await volley(...cancel);
   expect([unasked.exit, unasked.stderr]).toEqual([2, expect.stringContaining('Add --yes')]);
   const declined = await asked('n', {}, ...cancel);
@@ -202,9 +202,4 @@ test('Cancelling everything in an outbox asks first', async () => {
   expect((await volley('outbox', 'show', 'codes')).stdout).toContain('2 waiting');
   expect((await asked('y', {}, ...cancel)).stdout).toContain('2 messages will never be sent');
   expect((await volley(...cancel, '--yes')).stdout).toContain('Nothing was waiting');
-  const refused = async (...args: readonly string[]) =>
-    (await volley('outbox', 'cancel', 'codes', ...args, '--yes')).stderr;
-  expect(await refused()).toContain('Name a message, or');
-  expect(await refused('a', '--all')).toContain('leave out the id');
-  expect(await refused('--all', '--version', '3')).toContain('leave out --version');
 });

@@ -1,5 +1,5 @@
 import { differenceLine } from '../../../app/doctor/differences.js';
-import type { Resolution } from '../../../app/volley.js';
+import type { Resolution, ResolveOutcome } from '../../../app/volley.js';
 import { EXIT } from '../../../base/exit-codes.js';
 import { moment, until } from '../../../base/moments.js';
 import { RESOLVED } from '../../../campaign/states/resolutions.js';
@@ -67,15 +67,9 @@ export function resolve(context: Context, typed: string, options: ResolveOptions
       requests === 0
         ? `No request of campaign ${id} was resolved.`
         : `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipientCount, 'recipient')} ${RESOLVED[as]}${as === 'resend' ? via(destination) : ''}.`;
-    const later =
-      tooEarly === null
-        ? []
-        : [
-            `A worker may still be about to send ${counted(tooEarly.requests, 'request')}. Try again at ${until(tooEarly.until, context.clock(), zone)}.`,
-          ];
     return {
       json: { id, destination, as, ...outcome },
-      lines: [done, ...later],
+      lines: [done, ...laterLines(context, zone, tooEarly)],
       exit: tooEarly === null ? EXIT.done : EXIT.waits,
     };
   });
@@ -114,12 +108,7 @@ function walk(context: Context, typed: string): Promise<Answer> {
     });
     const early = settled.flatMap(({ outcome }) => outcome.tooEarly ?? []);
     const [first] = early;
-    const later =
-      first === undefined
-        ? []
-        : [
-            `A worker may still be about to send ${counted(early.length, 'request')}. Try again at ${until(first.until, context.clock(), zone)}.`,
-          ];
+    const later = first ? { requests: early.length, until: first.until } : null;
     const rest = skipped === 0 ? '' : `; ${counted(skipped, 'request')} left`;
     const summary =
       done.length === 0 && skipped === 0
@@ -127,10 +116,18 @@ function walk(context: Context, typed: string): Promise<Answer> {
         : done.join(', ') || 'nothing resolved';
     return {
       json: { id, destination, settled: settled.length, skipped },
-      lines: [`Campaign ${id}: ${summary}${rest}.`, ...later],
-      exit: skipped > 0 || first !== undefined ? EXIT.waits : EXIT.done,
+      lines: [`Campaign ${id}: ${summary}${rest}.`, ...laterLines(context, zone, later)],
+      exit: skipped > 0 || later !== null ? EXIT.waits : EXIT.done,
     };
   });
+}
+
+/** That some requests cannot be settled yet. */
+function laterLines({ clock }: Context, zone: string | null, tooEarly: ResolveOutcome['tooEarly']): string[] {
+  if (tooEarly === null) return [];
+  return [
+    `A worker may still be about to send ${counted(tooEarly.requests, 'request')}. Try again at ${until(tooEarly.until, clock(), zone)}.`,
+  ];
 }
 
 /** The reference of a request, which people may shorten to the part after the id. */

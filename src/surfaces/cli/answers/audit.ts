@@ -1,23 +1,19 @@
-import { moment } from '../../../base/moments.js';
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { AuditEntry } from '../../../campaign/states/audit.js';
 import * as operations from '../../../operations/audit.js';
-import { columnsOf } from '../output/terminal.js';
-import { grouped, oneLine, table } from '../output/text.js';
+import { tableOf, timeText } from '../output/table.js';
+import { grouped } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Operation', typeof operations> = {
   listAuditEntries(entries, { context: { clock, stdout } }) {
-    const now = clock();
-    const rows = withoutAttempts(entries).map((entry) => [
-      moment(Date.parse(entry.createdAt), now),
-      oneLine(entry.actor === null ? 'unknown' : describeActor(entry.actor)),
-      entry.action,
-      entry.lane ?? '',
-      oneLine(describe(entry)),
-    ]);
-    const heading = ['TIME', 'ACTOR', 'ACTION', 'LANE', 'DETAILS'];
-    return rows.length === 0 ? ['Nothing is recorded yet.'] : table(heading, rows, columnsOf(stdout));
+    return tableOf(stdout, withoutAttempts(entries), 'Nothing is recorded yet.', {
+      TIME: ({ createdAt }) => timeText(createdAt, clock()),
+      ACTOR: ({ actor }) => (actor === null ? 'unknown' : describeActor(actor)),
+      ACTION: ({ action }) => action,
+      LANE: ({ lane }) => lane,
+      DETAILS: describe,
+    });
   },
 };
 

@@ -1,4 +1,4 @@
-import { moment, until } from '../../../base/moments.js';
+import { until } from '../../../base/moments.js';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
 import * as campaigns from '../../../operations/campaigns.js';
 import * as results from '../../../operations/results.js';
@@ -8,8 +8,9 @@ import { HOW_TO_CREATE } from '../context/action.js';
 import { destinationOf, via } from '../open/destination.js';
 import { NO_MORE, newestLines } from '../output/list.js';
 import { costText } from '../output/progress.js';
+import { tableOf, timeText } from '../output/table.js';
 import { columnsOf, rowsOf } from '../output/terminal.js';
-import { counted, cut, explanation, oneLine, table } from '../output/text.js';
+import { counted, cut, explanation, oneLine } from '../output/text.js';
 import { noteIfNoWorkers } from '../watch/watch.js';
 import type { Answers, Questions, Scene } from './answer.js';
 
@@ -59,21 +60,18 @@ const answers: Answers<'Campaigns', typeof operations> = {
 
   async listResults(run, { context, input: { cursor } }) {
     const page = await run();
-    const now = context.clock();
-    const rows = page.results.map((result) => [
-      oneLine(result.reference ?? result.message ?? ''),
-      oneLine(result.to ?? ''),
-      result.status,
-      result.campaign ?? `outbox ${result.outbox} (lane ${result.lane})`,
-      result.updatedAt === null ? '' : moment(Date.parse(result.updatedAt), now),
-      explanation(result),
-    ]);
-    const heading = ['REFERENCE OR ID', 'RECIPIENT', 'STATUS', 'CAMPAIGN', 'UPDATED', 'REASON'];
     const none = `There are no results${cursor === undefined ? '' : ' after the cursor'} yet.`;
     return {
       json: page,
       lines: [
-        ...(rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout))),
+        ...tableOf(context.stdout, page.results, none, {
+          'REFERENCE OR ID': ({ reference, message }) => reference ?? message,
+          RECIPIENT: ({ to }) => to,
+          STATUS: ({ status }) => status,
+          CAMPAIGN: ({ campaign, outbox, lane }) => campaign ?? `outbox ${outbox} (lane ${lane})`,
+          UPDATED: ({ updatedAt }) => timeText(updatedAt, context.clock()),
+          REASON: explanation,
+        }),
         `${page.hasMore ? 'More' : 'Later results'}: volley results --cursor ${page.nextCursor}`,
       ],
     };

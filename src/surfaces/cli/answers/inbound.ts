@@ -1,23 +1,19 @@
-import { moment } from '../../../base/moments.js';
 import type { InboundMessage } from '../../../campaign/states/inbound.js';
 import * as operations from '../../../operations/inbound.js';
-import { columnsOf } from '../output/terminal.js';
-import { counted, oneLine, table } from '../output/text.js';
+import { tableOf, timeText } from '../output/table.js';
+import { counted } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Replies', typeof operations> = {
   listInbound(messages, { context: { clock, stdout } }) {
-    const now = clock();
-    const rows = messages.map((message) => [
-      moment(Date.parse(message.receivedAt), now),
-      message.lane,
-      oneLine(message.from),
-      oneLine(message.to),
-      oneLine(message.text),
-      describe(message),
-    ]);
-    const heading = ['TIME', 'LANE', 'FROM', 'TO', 'TEXT', 'EFFECT'];
-    return rows.length === 0 ? ['No message has arrived.'] : table(heading, rows, columnsOf(stdout));
+    return tableOf(stdout, messages, 'No message has arrived.', {
+      TIME: ({ receivedAt }) => timeText(receivedAt, clock()),
+      LANE: ({ lane }) => lane,
+      FROM: ({ from }) => from,
+      TO: ({ to }) => to,
+      TEXT: ({ text }) => text,
+      EFFECT: describe,
+    });
   },
 };
 

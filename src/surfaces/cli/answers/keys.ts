@@ -4,8 +4,8 @@ import { LIMIT_NAMES } from '../../../campaign/limits/limits.js';
 import type { ApiKey, ApiKeyDetails } from '../../../campaign/states/api-key.js';
 import * as operations from '../../../operations/keys.js';
 import { consoleLink, consoleOrigin } from '../open/console-link.js';
-import { columnsOf } from '../output/terminal.js';
-import { counted, cut, oneLine, table } from '../output/text.js';
+import { tableOf, timeText } from '../output/table.js';
+import { counted, cut, oneLine } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'API keys', typeof operations> = {
@@ -20,20 +20,18 @@ const answers: Answers<'API keys', typeof operations> = {
 
   async listKeys(run, { context: { clock, stdout } }) {
     const { keys } = await run();
-    const now = clock();
-    const rows = keys.map((key) => [
-      key.id,
-      key.session ? 'session' : key.test ? 'test' : 'live',
-      cut(oneLine(key.name), 30),
-      key.scopes.join(','),
-      key.lanes === null ? 'all' : key.lanes.join(','),
-      moment(Date.parse(key.createdAt), now),
-      key.state === 'active' ? (key.expiresAt === null ? 'never' : key.expiresAt.slice(0, 10)) : key.state,
-      key.lastUsedAt === null ? 'never' : moment(Date.parse(key.lastUsedAt), now),
-    ]);
-    const heading = ['ID', 'KIND', 'NAME', 'SCOPES', 'LANES', 'CREATED', 'EXPIRES', 'LAST USED'];
     const none = 'There are no keys yet. To create one: volley keys create --name shop --scope read,send';
-    return { json: { keys }, lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(stdout)) };
+    const lines = tableOf(stdout, keys, none, {
+      ID: ({ id }) => id,
+      KIND: ({ session, test }) => (session ? 'session' : test ? 'test' : 'live'),
+      NAME: ({ name }) => cut(oneLine(name), 30),
+      SCOPES: ({ scopes }) => scopes.join(','),
+      LANES: ({ lanes }) => lanes?.join(',') ?? 'all',
+      CREATED: ({ createdAt }) => timeText(createdAt, clock()),
+      EXPIRES: ({ state, expiresAt }) => (state === 'active' ? (expiresAt?.slice(0, 10) ?? 'never') : state),
+      'LAST USED': ({ lastUsedAt }) => timeText(lastUsedAt, clock()) ?? 'never',
+    });
+    return { json: { keys }, lines };
   },
 
   async showKey(run, { context: { clock } }) {

@@ -6,8 +6,8 @@ import * as outboxes from '../../../operations/outboxes.js';
 import type { Context } from '../context/context.js';
 import { readNumbers } from '../files/input.js';
 import { destinationOf, via } from '../open/destination.js';
-import { columnsOf } from '../output/terminal.js';
-import { counted, grouped, oneLine, table } from '../output/text.js';
+import { facts, tableOf, timeText } from '../output/table.js';
+import { counted, grouped, oneLine } from '../output/text.js';
 import { windowText } from '../output/window-text.js';
 import type { Answers, Questions, Scene, Typed } from './answer.js';
 
@@ -67,30 +67,26 @@ const answers: Answers<'Outboxes', typeof operations> = {
 
   listMessages: {},
 
-  listOutboxes(outboxes, { context }) {
-    const rows = outboxes.map(({ name, lane, state, zone, counts, nextDue }) => [
-      name,
-      lane,
-      state,
-      grouped(counts.waiting),
-      grouped(counts.total),
-      nextDue === null ? '' : moment(Date.parse(nextDue), context.clock(), zone),
-    ]);
-    const heading = ['NAME', 'LANE', 'STATE', 'WAITING', 'TOTAL', 'NEXT DUE'];
+  listOutboxes(outboxes, { context: { clock, stdout } }) {
     const none =
       'There are no outboxes yet. To create one: volley outbox create codes --sender ACME --message "Your code is {{code}}"';
-    return rows.length === 0 ? [none] : table(heading, rows, columnsOf(context.stdout));
+    return tableOf(stdout, outboxes, none, {
+      NAME: ({ name }) => name,
+      LANE: ({ lane }) => lane,
+      STATE: ({ state }) => state,
+      WAITING: ({ counts }) => grouped(counts.waiting),
+      TOTAL: ({ counts }) => grouped(counts.total),
+      'NEXT DUE': ({ nextDue, zone }) => timeText(nextDue, clock(), zone),
+    });
   },
 
-  listWaiting(messages, { context }) {
-    const rows = messages.map(({ id, sendAt, to, reference }) => [
-      oneLine(id),
-      sendAt === null ? '' : moment(Date.parse(sendAt), context.clock(), null),
-      to ?? '',
-      oneLine(reference ?? ''),
-    ]);
-    if (rows.length === 0) return ['No message waits.'];
-    return table(['ID', 'DUE', 'TO', 'REFERENCE'], rows, columnsOf(context.stdout));
+  listWaiting(messages, { context: { clock, stdout } }) {
+    return tableOf(stdout, messages, 'No message waits.', {
+      ID: ({ id }) => id,
+      DUE: ({ sendAt }) => timeText(sendAt, clock()),
+      TO: ({ to }) => to,
+      REFERENCE: ({ reference }) => reference,
+    });
   },
 
   async closeOutbox(run, { volley, lanes, input: { name } }) {
@@ -102,37 +98,32 @@ const answers: Answers<'Outboxes', typeof operations> = {
 };
 
 function outboxLines(outbox: OutboxStatus, now: number): string[] {
-  const { name, lane, state, reason, sendRule, zone, late, counts: messages, nextDue } = outbox;
-  const { total, ...counts } = messages;
-  const nonZero = Object.entries(counts).filter(([, count]) => count > 0);
+  const { name, lane, state, reason, sendRule, zone, late, window, message, counts, nextDue } = outbox;
+  const { total, ...others } = counts;
+  const shown = Object.entries(others).filter(([, count]) => count > 0);
+  const states = shown.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ');
   return [
     `Outbox ${name}, ${state}${reason === null ? '' : `: ${oneLine(reason)}`}`,
-    `  lane      ${lane}`,
-    `  sends     ${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${late} late`,
-    ...(outbox.window === null ? [] : [`  window    ${windowText(outbox.window, zone, now)}`]),
-    `  text      ${oneLine(outbox.message)}`,
-    `  messages  ${[grouped(total), ...(nonZero.length === 0 ? [] : [nonZero.map(([of, count]) => `${grouped(count)} ${stateLabel(of)}`).join(', ')])].join(': ')}`,
-    ...(nextDue === null ? [] : [`  next due  ${moment(Date.parse(nextDue), now, zone)}`]),
-    ...(messages.unknown === 0
-      ? []
-      : [
-          `  unknown   ${counted(messages.unknown, 'message')}; to see the campaigns that sent them: volley list`,
-        ]),
+    ...facts({
+      lane,
+      sends: `${sendRule}${zone === null ? '' : `, ${zone}`}; up to ${late} late`,
+      window: window && windowText(window, zone, now),
+      text: message,
+      messages: `${grouped(total)}${states === '' ? '' : `: ${states}`}`,
+      'next due': timeText(nextDue, now, zone),
+      unknown:
+        counts.unknown === 0
+          ? null
+          : `${counted(counts.unknown, 'message')}; to see the campaigns that sent them: volley list`,
+    }),
   ];
 }
 
-function messageLines(
-  { id, state, sendAt, to, reference, text, campaign, reason, requestId }: OutboxMessageStatus,
-  zone: string | null,
-  now: number,
-): string[] {
+function messageLines(message: OutboxMessageStatus, zone: string | null, now: number): string[] {
+  const { id, state, sendAt, to, reference, text, campaign, reason, requestId } = message;
   return [
     `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
-    ...(to === null ? [] : [`  to        ${to}`]),
-    ...(sendAt === null ? [] : [`  due       ${moment(Date.parse(sendAt), now, zone)}`]),
-    ...(reference === null ? [] : [`  reference ${oneLine(reference)}`]),
-    ...(text === null ? [] : [`  text      ${oneLine(text)}`]),
-    ...(campaign === null ? [] : [`  campaign  ${campaign}`]),
+    ...facts({ to, due: timeText(sendAt, now, zone), reference, text, campaign }),
     ...(state === 'unknown' ? [`  to resolve: volley resolve ${campaign} --request ${requestId}`] : []),
   ];
 }

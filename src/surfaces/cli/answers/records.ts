@@ -9,8 +9,8 @@ import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { withLocalVolley } from '../open/open.js';
 import { withRecords } from '../open/records-service.js';
-import { columnsOf } from '../output/terminal.js';
-import { oneLine, table } from '../output/text.js';
+import { tableOf, timeText } from '../output/table.js';
+import { oneLine } from '../output/text.js';
 import type { Answers, Opener, Typed } from './answer.js';
 
 /** What people say about a request for call records. */
@@ -60,16 +60,14 @@ const answers: Answers<'Call records', typeof operations> = {
 
   async listRecords(run, { context: { clock, stdout } }) {
     const { requests } = await run();
-    const rows = requests.map((each) => [
-      each.id,
-      each.lane,
-      each.state,
-      `${each.from} to ${each.to}`,
-      moment(Date.parse(each.createdAt), clock()),
-      oneLine(each.reason ?? each.word ?? ''),
-    ]);
-    const heading = ['ID', 'LANE', 'STATE', 'DAYS', 'CREATED', 'NOTE'];
-    const lines = rows.length === 0 ? ['There are no requests.'] : table(heading, rows, columnsOf(stdout));
+    const lines = tableOf(stdout, requests, 'There are no requests.', {
+      ID: ({ id }) => id,
+      LANE: ({ lane }) => lane,
+      STATE: ({ state }) => state,
+      DAYS: ({ from, to }) => `${from} to ${to}`,
+      CREATED: ({ createdAt }) => timeText(createdAt, clock()),
+      NOTE: ({ reason, word }) => reason ?? word,
+    });
     return { json: { requests }, lines };
   },
 };

@@ -8,8 +8,9 @@ import { listenForStop } from '../../lifecycle.js';
 import type { Context } from '../context/context.js';
 import { destinationOf, via } from '../open/destination.js';
 import { campaignSentence } from '../output/sentence.js';
+import { facts, table, tableOf } from '../output/table.js';
 import { columnsOf } from '../output/terminal.js';
-import { counted, cut, grouped, oneLine, padded, table } from '../output/text.js';
+import { counted, cut, grouped, oneLine } from '../output/text.js';
 import { noteIfNoWorkers } from '../watch/watch.js';
 import type { Answers, Scene } from './answer.js';
 
@@ -18,7 +19,6 @@ const RUN_WITHIN_MS = 30_000;
 const LOOK_EVERY_MS = 250;
 /** Characters of a message and a name that people see. */
 const TEXT_SHOWN = 500;
-const LABEL_WIDTH = 10;
 
 type OnSchedule = Scene<{ readonly id: string }>;
 
@@ -150,45 +150,48 @@ const stateOf = ({ state, problem }: Schedule): string =>
   state === 'active' && problem !== null ? 'failing' : state;
 
 function renderSchedule(details: ScheduleDetails, context: Context): string[] {
-  const { paint, stdout } = context;
+  const { paint } = context;
   const { id, name, state, problem, lane, cron, zone, overlap, catchUp, campaign, occurrences, latest } =
     details;
-  const label = (text: string): string => `  ${paint('dim', padded(text, LABEL_WIDTH))}`;
   const counts = Object.entries(occurrences)
     .map(([outcome, count]) => `${grouped(count)} ${outcome}`)
     .join(', ');
-  const rows = latest.map((each) => [
-    timeIn(details, each.sendAt, context),
-    each.manual ? `${each.outcome}, by hand` : each.outcome,
-    each.campaign ?? '',
-    oneLine(each.reason ?? ''),
-  ]);
   return [
     `${paint('bold', id)}${name === id ? '' : `  ${cut(oneLine(name), TEXT_SHOWN)}`}  ${paint(state === 'paused' ? 'yellow' : problem === null ? 'green' : 'red', stateOf(details))}`,
-    ...(problem === null ? [] : [`${label('problem')}${oneLine(problem)}`]),
-    ...(state === 'paused' ? [`${label('reason')}${oneLine(details.reason ?? '')}`] : []),
-    `${label('due')}${cron} in ${zone}${details.next === null ? '' : `; next at ${timeIn(details, details.next, context)}`}`,
-    ...(details.waiting
-      ? [`${label('waits')}for campaign ${details.lastCampaign} to send its messages`]
-      : []),
-    `${label('lane')}${lane}`,
-    `${label('list')}${oneLine(listOf(details))}`,
-    `${label('sender')}${campaign.sender === null ? 'SENDER_ADDRESS of the workers' : oneLine(campaign.sender)}`,
-    ...(campaign.window === null ? [] : [`${label('window')}${windowText(details)}`]),
-    `${label('message')}${cut(oneLine(campaign.message), TEXT_SHOWN)}`,
-    ...(campaign.maxCost === null ? [] : [`${label('max cost')}${oneLine(campaign.maxCost)}`]),
-    `${label('overlap')}${overlap}; catches up within ${catchUp}`,
-    `${label('so far')}${counts}`,
-    ...(rows.length === 0
-      ? []
-      : ['', ...table(['DUE', 'OUTCOME', 'CAMPAIGN', 'REASON'], rows, columnsOf(stdout))]),
+    ...facts(
+      {
+        problem,
+        reason: state === 'paused' ? (details.reason ?? '') : null,
+        due: `${cron} in ${zone}${details.next === null ? '' : `; next at ${timeIn(details, details.next, context)}`}`,
+        waits: details.waiting ? `for campaign ${details.lastCampaign} to send its messages` : null,
+        lane,
+        list: listOf(details),
+        sender: campaign.sender ?? 'SENDER_ADDRESS of the workers',
+        window: campaign.window && windowText(details),
+        message: cut(oneLine(campaign.message), TEXT_SHOWN),
+        'max cost': campaign.maxCost,
+        overlap: `${overlap}; catches up within ${catchUp}`,
+        'so far': counts,
+      },
+      paint,
+    ),
+    ...(latest.length === 0 ? [] : ['', ...occurrencesTable(details, context)]),
   ];
+}
+
+function occurrencesTable(details: ScheduleDetails, context: Context): string[] {
+  return tableOf(context.stdout, details.latest, '', {
+    DUE: ({ sendAt }) => timeIn(details, sendAt, context),
+    OUTCOME: ({ outcome, manual }) => (manual ? `${outcome}, by hand` : outcome),
+    CAMPAIGN: ({ campaign }) => campaign,
+    REASON: ({ reason }) => reason,
+  });
 }
 
 /** `Mon-Sat 09:00-20:00 Europe/Paris, except 2030-05-01` */
 function windowText({ zone, campaign: { window } }: Schedule): string {
   const { hours = '', except = [] } = window ?? {};
-  return oneLine(`${hours} ${zone}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`);
+  return `${hours} ${zone}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`;
 }
 
 function listOf({ recipients }: Schedule): string {

@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { moment } from '../../../base/moments.js';
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { SuppressionOperation } from '../../../campaign/states/suppression.js';
 import * as operations from '../../../operations/suppressions.js';
 import type { Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { readNumbers, STDIN } from '../files/input.js';
-import { columnsOf } from '../output/terminal.js';
-import { counted, cut, explanation, grouped, oneLine, table } from '../output/text.js';
+import { tableOf, timeText } from '../output/table.js';
+import { counted, cut, explanation, grouped, oneLine } from '../output/text.js';
 import type { Answers, Questions, Scene, Typed } from './answer.js';
 
 /** The numbers may come from standard input: then `ps` and the history of the shell do not show them. */
@@ -38,29 +37,23 @@ async function readNumber(given: { readonly number: string }, context: Context) 
 const answers: Answers<'Numbers', typeof operations> = {
   async findNumber(run, { context }) {
     const { found, suppressions } = await run();
-    const now = context.clock();
-    const time = (iso: string | null): string => (iso === null ? '' : moment(Date.parse(iso), now));
-    const rows = found.map((recipient) => [
-      recipient.campaign,
-      cut(oneLine(recipient.name), 24),
-      recipient.status,
-      oneLine(recipient.reference ?? ''),
-      oneLine(recipient.requestId ?? ''),
-      time(recipient.sentAt),
-      time(recipient.updatedAt),
-      explanation(recipient),
-    ]);
-    const heading = ['CAMPAIGN', 'NAME', 'STATUS', 'REFERENCE', 'REQUEST', 'SENT', 'UPDATED', 'REASON'];
+    const { clock, stdout } = context;
     const changes = suppressions.flatMap(({ operations }) => operations);
     return {
       json: { found, suppressions },
       lines: [
-        ...(rows.length === 0
-          ? ['No campaign contains this number.']
-          : table(heading, rows, columnsOf(context.stdout))),
-        ...(changes.length === 0
-          ? ['It is not suppressed.']
-          : ['It is suppressed:', ...tableOf(context, changes)]),
+        ...tableOf(stdout, found, 'No campaign contains this number.', {
+          CAMPAIGN: ({ campaign }) => campaign,
+          NAME: ({ name }) => cut(oneLine(name), 24),
+          STATUS: ({ status }) => status,
+          REFERENCE: ({ reference }) => reference,
+          REQUEST: ({ requestId }) => requestId,
+          SENT: ({ sentAt }) => timeText(sentAt, clock()),
+          UPDATED: ({ updatedAt }) => timeText(updatedAt, clock()),
+          REASON: explanation,
+        }),
+        ...(changes.length === 0 ? [] : ['It is suppressed:']),
+        ...changesTable(context, changes, 'It is not suppressed.'),
       ],
     };
   },
@@ -101,7 +94,7 @@ const answers: Answers<'Numbers', typeof operations> = {
   },
 
   listSuppressionOperations(found, { context }) {
-    return found.length === 0 ? ['The suppression lists were never changed.'] : tableOf(context, found);
+    return changesTable(context, found, 'The suppression lists were never changed.');
   },
 
   async undoSuppressionOperation(run, { volley, input: { id } }) {
@@ -122,22 +115,22 @@ export function addedText(added: number, known: number, source: string, operatio
   return `${counted(added, 'number')} added${source}${already}. To undo it: volley suppress undo ${operation}`;
 }
 
-/** Changes of the lists, one on each line. */
-export function tableOf({ clock, stdout }: Context, operations: readonly SuppressionOperation[]): string[] {
-  const rows = operations.map(
-    ({ id, change, numberCount, lane, createdAt, actor, source, reason, undone }) => [
-      id,
-      undone === null ? change : `${change}, undone`,
-      grouped(numberCount),
-      lane ?? 'all lanes',
-      moment(Date.parse(createdAt), clock()),
-      oneLine(describeActor(actor)),
-      oneLine(source),
-      oneLine(reason ?? ''),
-    ],
-  );
-  const heading = ['ID', 'CHANGE', 'NUMBERS', 'LIST', 'TIME', 'ACTOR', 'SOURCE', 'REASON'];
-  return table(heading, rows, columnsOf(stdout));
+/** Changes of the lists. */
+function changesTable(
+  { clock, stdout }: Context,
+  changes: readonly SuppressionOperation[],
+  none: string,
+): string[] {
+  return tableOf(stdout, changes, none, {
+    ID: ({ id }) => id,
+    CHANGE: ({ change, undone }) => (undone === null ? change : `${change}, undone`),
+    NUMBERS: ({ numberCount }) => grouped(numberCount),
+    LIST: ({ lane }) => lane ?? 'all lanes',
+    TIME: ({ createdAt }) => timeText(createdAt, clock()),
+    ACTOR: ({ actor }) => describeActor(actor),
+    SOURCE: ({ source }) => source,
+    REASON: ({ reason }) => reason,
+  });
 }
 
 const questions: Questions = {

@@ -2,8 +2,8 @@ import { EXIT } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
 import type { Webhook } from '../../../campaign/views/webhook-views.js';
 import * as operations from '../../../operations/webhooks.js';
-import { columnsOf } from '../output/terminal.js';
-import { counted, oneLine, table } from '../output/text.js';
+import { tableOf, timeText } from '../output/table.js';
+import { counted, oneLine } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Webhooks', typeof operations> = {
@@ -18,22 +18,17 @@ const answers: Answers<'Webhooks', typeof operations> = {
 
   async listWebhooks(run, { context: { clock, stdout } }) {
     const { webhooks } = await run();
-    const now = clock();
-    const rows = webhooks.map((each) => [
-      each.id,
-      oneLine(each.url),
-      each.lanes === null ? 'all' : each.lanes.join(','),
-      stateOf(each),
-      String(each.waitingCount),
-      String(each.failedCount),
-      each.lastDeliveredAt === null ? 'never' : moment(Date.parse(each.lastDeliveredAt), now),
-    ]);
-    const heading = ['ID', 'URL', 'LANES', 'STATE', 'WAITING', 'REFUSED', 'LAST DELIVERY'];
     const none = 'There are no webhooks yet. To add one: volley webhook add https://shop.example/volley';
-    return {
-      json: { webhooks },
-      lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(stdout)),
-    };
+    const lines = tableOf(stdout, webhooks, none, {
+      ID: ({ id }) => id,
+      URL: ({ url }) => url,
+      LANES: ({ lanes }) => lanes?.join(',') ?? 'all',
+      STATE: stateOf,
+      WAITING: ({ waitingCount }) => String(waitingCount),
+      REFUSED: ({ failedCount }) => String(failedCount),
+      'LAST DELIVERY': ({ lastDeliveredAt }) => timeText(lastDeliveredAt, clock()) ?? 'never',
+    });
+    return { json: { webhooks }, lines };
   },
 
   async getWebhook(run, { context }) {
@@ -62,18 +57,15 @@ const answers: Answers<'Webhooks', typeof operations> = {
 
   async listFailedDeliveries(run, { context: { clock, stdout }, input: { id } }) {
     const { failed } = await run();
-    const now = clock();
-    const rows = failed.map((each) => [
-      each.id,
-      each.type,
-      each.lane,
-      String(each.resultCount),
-      moment(Date.parse(each.failedAt), now),
-      oneLine(each.reason),
-    ]);
-    const heading = ['ID', 'TYPE', 'LANE', 'RESULTS', 'GIVEN UP', 'REASON'];
-    const none = `Webhook ${id} has refused no event.`;
-    return { json: { failed }, lines: rows.length === 0 ? [none] : table(heading, rows, columnsOf(stdout)) };
+    const lines = tableOf(stdout, failed, `Webhook ${id} has refused no event.`, {
+      ID: (each) => each.id,
+      TYPE: ({ type }) => type,
+      LANE: ({ lane }) => lane,
+      RESULTS: ({ resultCount }) => String(resultCount),
+      'GIVEN UP': ({ failedAt }) => timeText(failedAt, clock()),
+      REASON: ({ reason }) => reason,
+    });
+    return { json: { failed }, lines };
   },
 };
 

@@ -2,7 +2,8 @@ import type { Volley } from '../../../app/volley.js';
 import { minute, moment, shortMoment } from '../../../base/moments.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
 import { percentOf, settledOf, wantedOf } from './progress.js';
-import { compact, counted, cut, grouped, money, oneLine, type Table, table } from './text.js';
+import { type Table, table } from './table.js';
+import { compact, counted, cut, grouped, money, oneLine } from './text.js';
 
 type Rest = Awaited<ReturnType<Volley['count']>>;
 /** Nothing follows. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { counted, cut, oneLine, padded, table, widthOf } from '../../../../src/surfaces/cli/output/text.js';
+import { table } from '../../../../src/surfaces/cli/output/table.js';
+import { counted, cut, oneLine, padded, widthOf } from '../../../../src/surfaces/cli/output/text.js';
 
 test('Untrusted text cannot move the cursor, colour, hide, or reverse anything', () => {
   expect(oneLine('a\u001b[31mb\u0007c\u009bd\u202ee')).toBe('a·[31mb·c·d·e');

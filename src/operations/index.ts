@@ -1,21 +1,21 @@
-import * as audit from './audit.js';
-import * as campaigns from './campaigns.js';
-import * as creation from './create-campaign.js';
-import * as events from './events.js';
-import * as inbound from './inbound.js';
-import * as installation from './installation.js';
-import * as keys from './keys.js';
-import * as lanes from './lanes.js';
-import * as messages from './messages.js';
 import type { Operation } from './operation.js';
-import * as outboxes from './outboxes.js';
-import * as records from './records.js';
-import * as results from './results.js';
-import * as schedules from './schedules.js';
-import * as subscription from './subscription.js';
-import * as suppressions from './suppressions.js';
-import * as token from './token.js';
-import * as webhooks from './webhooks.js';
+import * as audit from './rows/audit.js';
+import * as campaigns from './rows/campaigns.js';
+import * as creation from './rows/create-campaign.js';
+import * as events from './rows/events.js';
+import * as inbound from './rows/inbound.js';
+import * as installation from './rows/installation.js';
+import * as keys from './rows/keys.js';
+import * as lanes from './rows/lanes.js';
+import * as messages from './rows/messages.js';
+import * as outboxes from './rows/outboxes.js';
+import * as records from './rows/records.js';
+import * as results from './rows/results.js';
+import * as schedules from './rows/schedules.js';
+import * as subscription from './rows/subscription.js';
+import * as suppressions from './rows/suppressions.js';
+import * as token from './rows/token.js';
+import * as webhooks from './rows/webhooks.js';
 
 /** In the order of the documentation. The members of a module would be in the order of the alphabet. */
 const ALL = [

@@ -124,6 +124,17 @@ const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     index: ['rules', 'state', 'records', 'summary', 'server'],
     main: ['server'],
   },
+  operations: {
+    access: [],
+    outcomes: [],
+    operation: ['access', 'outcomes'],
+    'command-table': ['operation'],
+    // Parts of inputs and outputs.
+    schemas: ['operation'],
+    rows: ['access', 'outcomes', 'operation', 'schemas'],
+    index: ['operation', 'rows'],
+    words: ['index'],
+  },
   'surfaces/http': {
     server: [],
     limits: ['server'],

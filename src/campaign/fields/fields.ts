@@ -11,7 +11,7 @@ import { type ResultsOf, resultsOfProblem } from './results-of.js';
  * through the rows:
  *
  *   checks             intake/import/campaign-input.ts
- *   HTTP API           operations/campaign-members.ts     schemas, and how their values are read
+ *   HTTP API           operations/schemas/campaign-members.ts     schemas, and how their values are read
  *   command line       surfaces/cli/flags/campaign-flags.ts   flags, and how their values are read
  *   schedules          intake/schedules/stored-schedule.ts   what is stored for each campaign
  *   outboxes           intake/outbox/definition/settings.ts  what is stored for its waves, and compared

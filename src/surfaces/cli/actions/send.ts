@@ -11,7 +11,7 @@ import { type CampaignInput, type EnqueueOutcome, localZone } from '../../../int
 import { rowsOf } from '../../../intake/import/open-list.js';
 import type { RecipientInput } from '../../../intake/import/read-objects.js';
 import { checkRows } from '../../../intake/import/rows/check-rows.js';
-import { refusedCampaign } from '../../../operations/refused-campaign.js';
+import { refusedCampaign } from '../../../operations/rows/refused-campaign.js';
 import { listenForStop } from '../../lifecycle.js';
 import { confirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';

@@ -1,6 +1,6 @@
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { AuditEntry } from '../../../campaign/states/audit.js';
-import * as operations from '../../../operations/audit.js';
+import * as operations from '../../../operations/rows/audit.js';
 import { tableOf, timeText } from '../output/table.js';
 import { grouped } from '../output/text.js';
 import type { Answers } from './answer.js';

@@ -1,8 +1,8 @@
 import { until } from '../../../base/moments.js';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
-import * as campaigns from '../../../operations/campaigns.js';
-import * as results from '../../../operations/results.js';
-import { dateOf } from '../../../operations/schemas.js';
+import * as campaigns from '../../../operations/rows/campaigns.js';
+import * as results from '../../../operations/rows/results.js';
+import { dateOf } from '../../../operations/schemas/schemas.js';
 import { cancelWarning } from '../../../operations/words.js';
 import { HOW_TO_CREATE } from '../context/action.js';
 import { destinationOf, via } from '../open/destination.js';

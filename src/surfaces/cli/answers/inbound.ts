@@ -1,5 +1,5 @@
 import type { InboundMessage } from '../../../campaign/states/inbound.js';
-import * as operations from '../../../operations/inbound.js';
+import * as operations from '../../../operations/rows/inbound.js';
 import { tableOf, timeText } from '../output/table.js';
 import { counted } from '../output/text.js';
 import type { Answers } from './answer.js';

@@ -2,7 +2,7 @@ import type { CancelledOfKey, RotatedApiKey } from '../../../app/access/api-keys
 import { moment } from '../../../base/moments.js';
 import { LIMIT_NAMES } from '../../../campaign/limits/limits.js';
 import type { ApiKey, ApiKeyDetails } from '../../../campaign/states/api-key.js';
-import * as operations from '../../../operations/keys.js';
+import * as operations from '../../../operations/rows/keys.js';
 import { consoleLink, consoleOrigin } from '../open/console-link.js';
 import { tableOf, timeText } from '../output/table.js';
 import { counted, cut, oneLine } from '../output/text.js';

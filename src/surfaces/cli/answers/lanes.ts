@@ -1,5 +1,5 @@
 import { differenceLine } from '../../../app/doctor/differences.js';
-import * as operations from '../../../operations/lanes.js';
+import * as operations from '../../../operations/rows/lanes.js';
 import { DONE } from '../../../operations/words.js';
 import type { Context } from '../context/context.js';
 import { settingsIn } from '../files/lane-file.js';

@@ -1,8 +1,8 @@
 import { moment } from '../../../base/moments.js';
 import { stateLabel } from '../../../campaign/states/state-labels.js';
 import type { OutboxMessageStatus, OutboxStatus, PutResult } from '../../../campaign/views/outbox-views.js';
-import * as messages from '../../../operations/messages.js';
-import * as outboxes from '../../../operations/outboxes.js';
+import * as messages from '../../../operations/rows/messages.js';
+import * as outboxes from '../../../operations/rows/outboxes.js';
 import type { Context } from '../context/context.js';
 import { readNumbers } from '../files/input.js';
 import { destinationOf, via } from '../open/destination.js';

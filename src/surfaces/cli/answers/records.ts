@@ -4,7 +4,7 @@ import type { RecordsInput } from '../../../call-records/contract/input.js';
 import type { RecordsState } from '../../../call-records/store/states.js';
 import type { RecordsRequest } from '../../../call-records/store/view.js';
 import { asSentence } from '../../../campaign/errors/errors.js';
-import * as operations from '../../../operations/records.js';
+import * as operations from '../../../operations/rows/records.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { withLocalVolley } from '../open/open.js';

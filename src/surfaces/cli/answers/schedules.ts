@@ -3,7 +3,7 @@ import { EXIT } from '../../../base/exit-codes.js';
 import { minute } from '../../../base/moments.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../../../intake/schedules/schedules.js';
-import * as operations from '../../../operations/schedules.js';
+import * as operations from '../../../operations/rows/schedules.js';
 import { listenForStop } from '../../lifecycle.js';
 import type { Context } from '../context/context.js';
 import { destinationOf, via } from '../open/destination.js';

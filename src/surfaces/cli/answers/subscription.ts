@@ -5,7 +5,7 @@ import type {
   Subscription,
   UnsubscribeOutcome,
 } from '../../../engine/notifications/subscription-service.js';
-import * as operations from '../../../operations/subscription.js';
+import * as operations from '../../../operations/rows/subscription.js';
 import { badInput } from '../context/errors.js';
 import { withServiceVolley } from '../open/open.js';
 import type { Answers } from './answer.js';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { SuppressionOperation } from '../../../campaign/states/suppression.js';
-import * as operations from '../../../operations/suppressions.js';
+import * as operations from '../../../operations/rows/suppressions.js';
 import type { Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { readNumbers, STDIN } from '../files/input.js';

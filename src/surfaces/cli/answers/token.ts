@@ -2,7 +2,7 @@ import type { TokenState } from '../../../app/volley.js';
 import { formatDuration, secondsOf } from '../../../base/duration.js';
 import { EXIT, type ExitCode } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
-import * as operations from '../../../operations/token.js';
+import * as operations from '../../../operations/rows/token.js';
 import type { Answer } from '../context/context.js';
 import { withServiceVolley } from '../open/open.js';
 import { oneLine } from '../output/text.js';

@@ -1,7 +1,7 @@
 import { EXIT } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
 import type { Webhook } from '../../../campaign/views/webhook-views.js';
-import * as operations from '../../../operations/webhooks.js';
+import * as operations from '../../../operations/rows/webhooks.js';
 import { tableOf, timeText } from '../output/table.js';
 import { counted, oneLine } from '../output/text.js';
 import type { Answers } from './answer.js';

@@ -12,8 +12,8 @@ import {
   startOf,
 } from '../../../intake/import/campaign-input.js';
 import { laneMeant } from '../../../operations/access.js';
-import { fieldsIn, membersOf, shapeOf } from '../../../operations/campaign-members.js';
-import { columnsOf, recipient, rowsOf } from '../../../operations/recipient-rows.js';
+import { fieldsIn, membersOf, shapeOf } from '../../../operations/schemas/campaign-members.js';
+import { columnsOf, recipient, rowsOf } from '../../../operations/schemas/recipient-rows.js';
 import { callerOf } from '../access/access.js';
 import type { ListMemory } from '../limits/list-memory.js';
 import type { HttpOptions } from '../route.js';

@@ -1,4 +1,4 @@
-import { MAX_MEMBERS } from '../../../operations/recipient-rows.js';
+import { MAX_MEMBERS } from '../../../operations/schemas/recipient-rows.js';
 import { invalidMember, invalidParts, itemOf, Problem } from '../server/problem.js';
 
 /** The most bytes of a JSON body, which is parsed at once: longer lists are CSV or NDJSON, which are read from the connection. */

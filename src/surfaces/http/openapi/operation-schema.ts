@@ -2,7 +2,7 @@ import type { FastifySchema, RouteOptions } from 'fastify';
 import { z } from 'zod';
 import type { ProblemCode } from '../../../campaign/errors/error-codes.js';
 import type { Cost, Operation, Page } from '../../../operations/operation.js';
-import { wholeNumber } from '../../../operations/schemas.js';
+import { wholeNumber } from '../../../operations/schemas/schemas.js';
 import { cursor, nextCursor } from '../answers/cursor.js';
 import { LINES } from '../bodies/lines.js';
 import type { RouteCost } from '../limits/rate-limit.js';

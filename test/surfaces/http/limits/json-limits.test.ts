@@ -1,5 +1,5 @@
 import { expect, it, test } from 'vitest';
-import { MAX_MEMBERS } from '../../../../src/operations/recipient-rows.js';
+import { MAX_MEMBERS } from '../../../../src/operations/schemas/recipient-rows.js';
 import {
   MAX_JSON_BYTES,
   MAX_PLAIN_BYTES,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { inboundMessage, MAX_PARTS } from '../campaign/states/inbound.js';
-import { byCallingLane, byLanesOfKey } from './access.js';
-import { country } from './campaign-members.js';
-import { call, page } from './operation.js';
-import { LANE_FLAG, laneName, onlyOfLane } from './schemas.js';
+import { inboundMessage, MAX_PARTS } from '../../campaign/states/inbound.js';
+import { byCallingLane, byLanesOfKey } from '../access.js';
+import { call, page } from '../operation.js';
+import { country } from '../schemas/campaign-members.js';
+import { LANE_FLAG, laneName, onlyOfLane } from '../schemas/schemas.js';
 
 const place = z.int().min(1).max(MAX_PARTS);
 

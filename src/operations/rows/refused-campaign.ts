@@ -1,7 +1,7 @@
-import { asSentence } from '../campaign/errors/errors.js';
-import { remedyOf } from '../campaign/limits/refusal.js';
-import type { EnqueueOutcome } from '../intake/import/campaign-input.js';
-import { Refused } from './outcomes.js';
+import { asSentence } from '../../campaign/errors/errors.js';
+import { remedyOf } from '../../campaign/limits/refusal.js';
+import type { EnqueueOutcome } from '../../intake/import/campaign-input.js';
+import { Refused } from '../outcomes.js';
 
 /** Why no campaign was created, as the library says it. */
 type CampaignRefusal = Extract<EnqueueOutcome, { outcome: 'refused' }>;

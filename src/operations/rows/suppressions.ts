@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { forgotten } from '../campaign/states/forgotten.js';
-import { suppressionOperation } from '../campaign/states/suppression.js';
-import { type FoundRecipient, foundRecipient } from '../campaign/views/recipient-views.js';
-import { allLanes, byKey, byLane, byLanesOfKey, bySuppressionOperation } from './access.js';
-import { COUNTRY_FLAG, country } from './campaign-members.js';
-import { call, page, rows } from './operation.js';
-import { count, LANE_FLAG, laneName, onlyOfLane } from './schemas.js';
+import { forgotten } from '../../campaign/states/forgotten.js';
+import { suppressionOperation } from '../../campaign/states/suppression.js';
+import { type FoundRecipient, foundRecipient } from '../../campaign/views/recipient-views.js';
+import { allLanes, byKey, byLane, byLanesOfKey, bySuppressionOperation } from '../access.js';
+import { call, page, rows } from '../operation.js';
+import { COUNTRY_FLAG, country } from '../schemas/campaign-members.js';
+import { count, LANE_FLAG, laneName, onlyOfLane } from '../schemas/schemas.js';
 
 const lane = laneName
   .optional()

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type Check, check } from '../campaign/views/check-views.js';
-import { time } from '../campaign/views/measures.js';
-import type { WorkerProcess } from '../engine/recovery/heartbeats.js';
-import { ROLES } from '../engine/recovery/roles.js';
-import { allLanes } from './access.js';
-import { call } from './operation.js';
-import { count } from './schemas.js';
+import { type Check, check } from '../../campaign/views/check-views.js';
+import { time } from '../../campaign/views/measures.js';
+import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';
+import { ROLES } from '../../engine/recovery/roles.js';
+import { allLanes } from '../access.js';
+import { call } from '../operation.js';
+import { count } from '../schemas/schemas.js';
 
 /** A worker process. */
 const worker: z.ZodType<WorkerProcess> = z

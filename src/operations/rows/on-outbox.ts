@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Outbox, Volley } from '../app/volley.js';
-import { byOutbox } from './access.js';
-import type { Hooks } from './operation.js';
-import { LANE_FLAG, laneName } from './schemas.js';
+import type { Outbox, Volley } from '../../app/volley.js';
+import { byOutbox } from '../access.js';
+import type { Hooks } from '../operation.js';
+import { LANE_FLAG, laneName } from '../schemas/schemas.js';
 
 /*
  * What the operations on an outbox share.

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { auditEntry } from '../campaign/states/audit.js';
-import { byLanesOfKey } from './access.js';
-import { page } from './operation.js';
-import { LANE_FLAG, onlyOfLane } from './schemas.js';
+import { auditEntry } from '../../campaign/states/audit.js';
+import { byLanesOfKey } from '../access.js';
+import { page } from '../operation.js';
+import { LANE_FLAG, onlyOfLane } from '../schemas/schemas.js';
 
 export const listAuditEntries = page({
   name: 'listAuditEntries',

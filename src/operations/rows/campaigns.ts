@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { InputError } from '../campaign/errors/errors.js';
-import { CAMPAIGN_STATES } from '../campaign/states/campaign.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
 import {
   parseWantedStatus,
   STATUS_FORM,
   STATUS_GROUPS,
   WANTED_STATUSES,
-} from '../campaign/states/reported-status.js';
-import { isZone } from '../campaign/time/zone.js';
-import { progressSample } from '../campaign/views/live-views.js';
-import type { TimeRange } from '../campaign/views/measures.js';
-import { recipientPage, reportRow } from '../campaign/views/recipient-views.js';
-import { type CampaignStatus, campaignStatus, unknownRequest } from '../campaign/views/views.js';
-import { excelReport } from '../reporting/excel-report.js';
-import { formatReport } from '../reporting/report-file.js';
-import { byCampaign, byLanesOfKey } from './access.js';
-import { filterFlags, filterMembers } from './list-filters.js';
-import { call, page, rows } from './operation.js';
-import { count, dateOf, LANE_FLAG, moment, onlyOfLane, wholeNumber, yesOrNo } from './schemas.js';
+} from '../../campaign/states/reported-status.js';
+import { isZone } from '../../campaign/time/zone.js';
+import { progressSample } from '../../campaign/views/live-views.js';
+import type { TimeRange } from '../../campaign/views/measures.js';
+import { recipientPage, reportRow } from '../../campaign/views/recipient-views.js';
+import { type CampaignStatus, campaignStatus, unknownRequest } from '../../campaign/views/views.js';
+import { excelReport } from '../../reporting/excel-report.js';
+import { formatReport } from '../../reporting/report-file.js';
+import { byCampaign, byLanesOfKey } from '../access.js';
+import { call, page, rows } from '../operation.js';
+import { filterFlags, filterMembers } from '../schemas/list-filters.js';
+import { count, dateOf, LANE_FLAG, moment, onlyOfLane, wholeNumber, yesOrNo } from '../schemas/schemas.js';
 
 const id = z.string().min(1).max(40);
 const ofCampaign = z.strictObject({ id });

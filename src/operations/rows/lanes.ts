@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Volley } from '../app/volley.js';
-import { NoSuchLaneError } from '../campaign/errors/errors.js';
-import { laneLimits } from '../campaign/limits/limits.js';
-import { actor } from '../campaign/states/actor.js';
-import { ledger } from '../campaign/views/live-views.js';
-import { type LaneStatus, laneStatus } from '../campaign/views/views.js';
-import { allLanes, byLanesOfKey, byNamedLane } from './access.js';
-import { call } from './operation.js';
-import { Refused } from './outcomes.js';
-import { count, laneName, wholeNumber } from './schemas.js';
+import type { Volley } from '../../app/volley.js';
+import { NoSuchLaneError } from '../../campaign/errors/errors.js';
+import { laneLimits } from '../../campaign/limits/limits.js';
+import { actor } from '../../campaign/states/actor.js';
+import { ledger } from '../../campaign/views/live-views.js';
+import { type LaneStatus, laneStatus } from '../../campaign/views/views.js';
+import { allLanes, byLanesOfKey, byNamedLane } from '../access.js';
+import { call } from '../operation.js';
+import { Refused } from '../outcomes.js';
+import { count, laneName, wholeNumber } from '../schemas/schemas.js';
 
 const ofLane = z.strictObject({ name: laneName });
 const laneState = z.object({ lane: z.string(), state: z.string() });

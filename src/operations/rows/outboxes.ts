@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Outbox } from '../app/volley.js';
-import { DURATION_FORM, durationOf } from '../base/duration.js';
-import { outboxChange, outboxMessage, outboxStatus } from '../campaign/views/outbox-views.js';
-import { byLane, byLanesOfKey } from './access.js';
-import { fieldsIn, membersOf } from './campaign-members.js';
+import type { Outbox } from '../../app/volley.js';
+import { DURATION_FORM, durationOf } from '../../base/duration.js';
+import { outboxChange, outboxMessage, outboxStatus } from '../../campaign/views/outbox-views.js';
+import { byLane, byLanesOfKey } from '../access.js';
+import { call, Existing, page } from '../operation.js';
+import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
+import { count, dateOf, LANE_FLAG, moment, onlyOfLane } from '../schemas/schemas.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
-import { call, Existing, page } from './operation.js';
-import { count, dateOf, LANE_FLAG, moment, onlyOfLane } from './schemas.js';
 
 const text = z.string().trim().min(1).max(200);
 

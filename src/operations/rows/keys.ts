@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import type { RotatedApiKey, ShownApiKey, SignInLink } from '../app/access/api-keys.js';
-import { keyLimits, LIMITS } from '../campaign/limits/limits.js';
-import { API_SCOPES, type ApiKey, type ApiKeyDetails, CONSOLE_SCOPES } from '../campaign/states/api-key.js';
-import { time } from '../campaign/views/measures.js';
-import { allLanes, byApiKey } from './access.js';
-import { call } from './operation.js';
-import { count, laneName, ofLibrary } from './schemas.js';
+import type { RotatedApiKey, ShownApiKey, SignInLink } from '../../app/access/api-keys.js';
+import { keyLimits, LIMITS } from '../../campaign/limits/limits.js';
+import {
+  API_SCOPES,
+  type ApiKey,
+  type ApiKeyDetails,
+  CONSOLE_SCOPES,
+} from '../../campaign/states/api-key.js';
+import { time } from '../../campaign/views/measures.js';
+import { allLanes, byApiKey } from '../access.js';
+import { call } from '../operation.js';
+import { count, laneName, ofLibrary } from '../schemas/schemas.js';
 
 /** The keys of the HTTP API. */
 const KEYS = { tag: 'API keys' } as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { LIST_FILTERS, type ListFilter, type ListFilters } from '../campaign/fields/list-filters.js';
-import type { Flag } from './operation.js';
+import { LIST_FILTERS, type ListFilter, type ListFilters } from '../../campaign/fields/list-filters.js';
+import type { Flag } from '../operation.js';
 import { several } from './schemas.js';
 
 /*

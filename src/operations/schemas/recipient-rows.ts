@@ -1,6 +1,6 @@
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
-import { MAX_FIELD_LENGTH } from '../intake/import/rows/rows.js';
+import { MAX_FIELD_LENGTH } from '../../intake/import/rows/rows.js';
 import { ANY_VALUES } from './schemas.js';
 
 /*

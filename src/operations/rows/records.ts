@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { NoRecords } from '../call-records/fetch.js';
-import type { RecordsDownload } from '../call-records/open-file.js';
-import { RECORDS_STATES } from '../call-records/store/states.js';
-import { recordsRequest } from '../call-records/store/view.js';
-import { MAX_LANES } from '../reporting/results-cursor.js';
-import { byLane, byLanesOfKey, byRecordsRequest } from './access.js';
-import { call, file, type OpenFile } from './operation.js';
-import { Refused } from './outcomes.js';
-import { LANE_FLAG, laneName, several, wholeNumber } from './schemas.js';
+import type { NoRecords } from '../../call-records/fetch.js';
+import type { RecordsDownload } from '../../call-records/open-file.js';
+import { RECORDS_STATES } from '../../call-records/store/states.js';
+import { recordsRequest } from '../../call-records/store/view.js';
+import { MAX_LANES } from '../../reporting/results-cursor.js';
+import { byLane, byLanesOfKey, byRecordsRequest } from '../access.js';
+import { call, file, type OpenFile } from '../operation.js';
+import { Refused } from '../outcomes.js';
+import { LANE_FLAG, laneName, several, wholeNumber } from '../schemas/schemas.js';
 
 const ofRequest = z.strictObject({ id: z.string().min(1).max(40) });
 const day = z.string().max(10, 'Use a day such as 2026-01-31');

@@ -1,12 +1,17 @@
 import { z } from 'zod';
-import { DURATION_FORM, parseDuration } from '../base/duration.js';
-import { InputError } from '../campaign/errors/errors.js';
-import { MAX_INLINE_RECIPIENTS, OVERLAPS, schedule, scheduleDetails } from '../intake/schedules/schedule.js';
-import { type Access, byLanesOfKey, bySchedule } from './access.js';
-import { fieldsIn, membersOf } from './campaign-members.js';
-import { call, Existing, page } from './operation.js';
-import { listOfRows, recipient } from './recipient-rows.js';
-import { LANE_FLAG, laneName, onlyOfLane, wholeNumber } from './schemas.js';
+import { DURATION_FORM, parseDuration } from '../../base/duration.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import {
+  MAX_INLINE_RECIPIENTS,
+  OVERLAPS,
+  schedule,
+  scheduleDetails,
+} from '../../intake/schedules/schedule.js';
+import { type Access, byLanesOfKey, bySchedule } from '../access.js';
+import { call, Existing, page } from '../operation.js';
+import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
+import { listOfRows, recipient } from '../schemas/recipient-rows.js';
+import { LANE_FLAG, laneName, onlyOfLane, wholeNumber } from '../schemas/schemas.js';
 
 const id = z.string().min(1).max(64);
 const lane = laneName

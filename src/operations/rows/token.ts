@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { TokenCache, TokenState, Volley } from '../app/volley.js';
-import { InputError } from '../campaign/errors/errors.js';
-import { byCallingLane } from './access.js';
-import { call } from './operation.js';
-import { LANE_FLAG, laneName, ofLibrary } from './schemas.js';
+import type { TokenCache, TokenState, Volley } from '../../app/volley.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { byCallingLane } from '../access.js';
+import { call } from '../operation.js';
+import { LANE_FLAG, laneName, ofLibrary } from '../schemas/schemas.js';
 
 /** The token of a lane that sends with an account. */
 const TOKEN = {

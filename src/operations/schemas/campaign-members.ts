@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { DURATION_FORM, parseDuration } from '../base/duration.js';
-import { asSentence } from '../campaign/errors/errors.js';
-import { LABEL, LABEL_FORM, WINDOW_ADVICE } from '../campaign/fields/field-kinds.js';
+import { DURATION_FORM, parseDuration } from '../../base/duration.js';
+import { asSentence } from '../../campaign/errors/errors.js';
+import { LABEL, LABEL_FORM, WINDOW_ADVICE } from '../../campaign/fields/field-kinds.js';
 import {
   type FieldOf,
   type Fields,
   fieldNamed,
   fieldsFrom,
   fieldsOf,
-} from '../campaign/fields/field-sets.js';
+} from '../../campaign/fields/field-sets.js';
 import {
   type CampaignFields,
   FIELDS,
   type Field,
   type FieldName,
   type Taker,
-} from '../campaign/fields/fields.js';
-import { FINAL_STATUSES, parseFinalStatus } from '../campaign/fields/results-of.js';
-import { readMoment } from '../campaign/time/moment.js';
+} from '../../campaign/fields/fields.js';
+import { FINAL_STATUSES, parseFinalStatus } from '../../campaign/fields/results-of.js';
+import { readMoment } from '../../campaign/time/moment.js';
 
 /*
  * The fields of a campaign as members of JSON: their schemas, and how their values are read.

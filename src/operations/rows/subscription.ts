@@ -3,10 +3,10 @@ import type {
   SubscribeOutcome,
   Subscription,
   UnsubscribeOutcome,
-} from '../engine/notifications/subscription-service.js';
-import { byCallingLane } from './access.js';
-import { call } from './operation.js';
-import { LANE_FLAG, laneName, ofLibrary } from './schemas.js';
+} from '../../engine/notifications/subscription-service.js';
+import { byCallingLane } from '../access.js';
+import { call } from '../operation.js';
+import { LANE_FLAG, laneName, ofLibrary } from '../schemas/schemas.js';
 
 /** The subscription of a lane to delivery notifications. */
 const SUBSCRIPTION = {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { CATALOGUE } from '../base/events/catalogue.js';
-import type { FieldTable } from '../base/events/entry.js';
-import type { Field } from '../base/events/field.js';
-import { LIVE_ITEMS } from '../campaign/views/live-views.js';
-import { campaignStatus } from '../campaign/views/views.js';
-import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
+import { CATALOGUE } from '../../base/events/catalogue.js';
+import type { FieldTable } from '../../base/events/entry.js';
+import type { Field } from '../../base/events/field.js';
+import { LIVE_ITEMS } from '../../campaign/views/live-views.js';
+import { campaignStatus } from '../../campaign/views/views.js';
+import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
 
 /*
  * The events of a feed, for the OpenAPI document. The fields are those of the catalogue.

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
-import { InputError } from '../campaign/errors/errors.js';
-import { bulkResult, cancelResult, outboxMessage, putResult } from '../campaign/views/outbox-views.js';
-import type { OutboxMessage } from '../intake/outbox/definition/check-message.js';
-import { formatMessages } from '../reporting/messages-file.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { bulkResult, cancelResult, outboxMessage, putResult } from '../../campaign/views/outbox-views.js';
+import type { OutboxMessage } from '../../intake/outbox/definition/check-message.js';
+import { formatMessages } from '../../reporting/messages-file.js';
+import { call, rows } from '../operation.js';
+import { Refused } from '../outcomes.js';
+import { messageMembers } from '../schemas/recipient-rows.js';
+import { ANY_VALUES, count, wholeNumber } from '../schemas/schemas.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
-import { call, rows } from './operation.js';
-import { Refused } from './outcomes.js';
-import { messageMembers } from './recipient-rows.js';
-import { ANY_VALUES, count, wholeNumber } from './schemas.js';
 
 const ofMessage = ofOutbox.extend({
   id: z.string().min(1).max(128).describe('Your id of the message, 1 to 128 bytes'),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { BROADCAST_EVENTS } from '../reporting/event-feed.js';
-import { byCampaign, byConfiguredLanes, byKey } from './access.js';
-import { campaignEventData, eventData, liveData } from './event-schema.js';
-import { feed } from './operation.js';
-import { laneName, onlyOfLane, several } from './schemas.js';
+import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
+import { byCampaign, byConfiguredLanes, byKey } from '../access.js';
+import { feed } from '../operation.js';
+import { campaignEventData, eventData, liveData } from '../schemas/event-schema.js';
+import { laneName, onlyOfLane, several } from '../schemas/schemas.js';
 
 /** Several types: repeated, or separated by commas. */
 const eventTypes = <const Types extends readonly [string, ...string[]]>(types: Types) =>

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readMoment } from '../campaign/time/moment.js';
+import { readMoment } from '../../campaign/time/moment.js';
 
 /*
  * Schemas that operations share. Members of an address or a query arrive as texts.

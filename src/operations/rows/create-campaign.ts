@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { errorItem } from '../campaign/errors/error-item.js';
-import { differentTexts, plannedCost, preview, repeats } from '../campaign/views/preview-views.js';
-import { campaignStatus } from '../campaign/views/views.js';
-import { allowsCampaign, byLaneAndSource } from './access.js';
-import { Existing, upload } from './operation.js';
+import { errorItem } from '../../campaign/errors/error-item.js';
+import { differentTexts, plannedCost, preview, repeats } from '../../campaign/views/preview-views.js';
+import { campaignStatus } from '../../campaign/views/views.js';
+import { allowsCampaign, byLaneAndSource } from '../access.js';
+import { Existing, upload } from '../operation.js';
+import { count, wholeNumber, yesOrNo } from '../schemas/schemas.js';
 import { refusedCampaign } from './refused-campaign.js';
-import { count, wholeNumber, yesOrNo } from './schemas.js';
 
 const createdCampaign = z
   .object({

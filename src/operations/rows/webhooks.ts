@@ -1,11 +1,16 @@
 import { z } from 'zod';
-import { NotAllowedError } from '../campaign/errors/errors.js';
-import type { ApiKey } from '../campaign/states/api-key.js';
-import { allowsScope } from '../campaign/states/api-key.js';
-import { failedDelivery, webhook, webhookTest, webhookWithSecret } from '../campaign/views/webhook-views.js';
-import { byLanesOfKey, byWebhook } from './access.js';
-import { call } from './operation.js';
-import { count, LANE_FLAG, laneName, onlyOfLane } from './schemas.js';
+import { NotAllowedError } from '../../campaign/errors/errors.js';
+import type { ApiKey } from '../../campaign/states/api-key.js';
+import { allowsScope } from '../../campaign/states/api-key.js';
+import {
+  failedDelivery,
+  webhook,
+  webhookTest,
+  webhookWithSecret,
+} from '../../campaign/views/webhook-views.js';
+import { byLanesOfKey, byWebhook } from '../access.js';
+import { call } from '../operation.js';
+import { count, LANE_FLAG, laneName, onlyOfLane } from '../schemas/schemas.js';
 
 const ofWebhook = z.strictObject({ id: z.string().min(1).max(64) });
 

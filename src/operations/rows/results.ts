@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { resultPage } from '../campaign/views/recipient-views.js';
-import { MAX_CURSOR_LENGTH, MAX_LANES } from '../reporting/results-cursor.js';
-import { byLanesOfKey } from './access.js';
-import { call } from './operation.js';
-import { LANE_FLAG, laneName, several, wholeNumber } from './schemas.js';
+import { resultPage } from '../../campaign/views/recipient-views.js';
+import { MAX_CURSOR_LENGTH, MAX_LANES } from '../../reporting/results-cursor.js';
+import { byLanesOfKey } from '../access.js';
+import { call } from '../operation.js';
+import { LANE_FLAG, laneName, several, wholeNumber } from '../schemas/schemas.js';
 
 export const listResults = call({
   name: 'listResults',

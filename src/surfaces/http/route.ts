@@ -46,9 +46,6 @@ export type Routes = (app: ReturnType<typeof withZod>, options: HttpOptions, mem
 /** The app as routes use it: their schemas are zod's. */
 export const withZod = (app: FastifyInstance) => app.withTypeProvider<ZodTypeProvider>();
 
-/** The configuration of a route that pauses, resumes, cancels, or resolves. Floods of other requests never block it. */
-export const CONTROL = { scope: 'operate', limit: 'control' } as const;
-
 /** A number of things. */
 export const count = z.int().min(0);
 

@@ -8,7 +8,6 @@ import { jsonText } from '../../../campaign/text/visible-text.js';
 import { admit } from '../../../operations/access.js';
 import type { OperationCommand } from '../../../operations/command-table.js';
 import {
-  type Call,
   Existing,
   type Feed,
   flagName,
@@ -30,7 +29,7 @@ import { onlyLane } from '../open/only-lane.js';
 import { withLocalVolley } from '../open/open.js';
 import { suppressionId } from '../open/suppression-id.js';
 import { counted, oneLine } from '../output/text.js';
-import type { CallAnswer as CallAnswerOf, More, Opener, Questions, Scene, Typed } from './answer.js';
+import type { More, Opener, Questions, Scene, Typed } from './answer.js';
 import { OPERATION_COMMANDS } from './operation-commands.js';
 
 /*
@@ -152,19 +151,6 @@ export function requireTerminal({ interactive }: Context, word: string): void {
   if (interactive) return;
   throw badInput(
     `This is not a terminal, so Volley cannot ask for confirmation. Add --yes to ${word} without a question.`,
-  );
-}
-
-/** Runs a call for an action that is written by hand, and returns what `answer` makes of it. `typed`: its input. */
-export function runCall<Row extends Call>(
-  context: Context,
-  row: Row,
-  typed: Readonly<Record<string, unknown>>,
-  answer: CallAnswerOf<Row>,
-  open?: Opener,
-): Promise<Answer> {
-  return perform(context, row, { typed, open }, (scene, hooks) =>
-    answer(() => resultOf(row, scene, hooks) as never, scene as never),
   );
 }
 

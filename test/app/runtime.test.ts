@@ -1,12 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { freePort } from '../../src/base/redis/private-server.js';
-import {
-  createEvents,
-  createVolley,
-  InputError,
-  loadConfig,
-  RedisUnavailableError,
-} from '../../src/index.js';
+import { createEvents, createVolley, loadConfig, RedisUnavailableError } from '../../src/index.js';
 
 const config = loadConfig({
   MESSAGING_BASE_URL: 'https://messaging.example',
@@ -50,9 +44,4 @@ test('While Redis is unavailable, every call rejects with an error that says so'
   const words =
     'RedisUnavailableError: Redis does not answer: check that it is running, and check REDIS_URL if it is set';
   expect(said).toEqual(Object.keys(CALLS).map((name) => [name, true, words]));
-});
-
-test('Invalid input is reported before Redis is needed', async () => {
-  const error = await volley.enqueue({ ...campaign, message: '' }).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(InputError);
 });

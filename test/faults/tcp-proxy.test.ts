@@ -66,16 +66,6 @@ test('The action of a trap completes before the bytes are forwarded', async () =
   expect(seen).toBe(1);
 });
 
-test('Held replies arrive when they are released', async () => {
-  const { proxy, count, counted } = await toRedis('hold');
-  proxy.hold();
-  const answer = count();
-  await expect.poll(counted).toBe(1);
-  expect(await Promise.race([answer, Promise.resolve('held')])).toBe('held');
-  proxy.release();
-  expect(await answer).toBe(1);
-});
-
 test('Ending idle connections leaves those alone that await a reply', async () => {
   const { proxy, address, client, count, counted } = await toRedis('idle');
   const other = connect(address);
@@ -149,15 +139,4 @@ test('Delayed replies arrive late and byte by byte', async () => {
   expect(await post()).toHaveLength(50);
   expect(performance.now() - began).toBeGreaterThan(150);
   http.shapeTraffic({ delayMs: 0, dripMs: 0 });
-});
-
-test('A retargeted proxy sends new connections to the new port', async () => {
-  const other = createServer((_request, response) => void response.end('other'));
-  other.listen(0, '127.0.0.1');
-  await once(other, 'listening');
-  onTestFinished(() => void other.close());
-  http.retarget((other.address() as AddressInfo).port);
-  http.cut();
-  expect(await post()).toBe('other');
-  http.retarget((server.address() as AddressInfo).port);
 });

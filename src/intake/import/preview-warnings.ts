@@ -1,59 +1,50 @@
 import { formatDuration } from '../../base/duration.js';
 import { senderWarnings } from '../../campaign/text/sender.js';
 import { likelyPlaceholders } from '../../campaign/text/template.js';
-import type { Preview, RepeatedRow } from '../../campaign/views/preview-views.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import type { Duplicates } from './rows/check-rows.js';
+import type { NamedRows } from './rows/named-rows.js';
 
 /** Messages with more segments get a warning. */
 export const MANY_SEGMENTS = 6;
 
-/** Lines that a warning names. */
-export const MAX_LINES_NAMED = 10;
+/** Lines with other texts that a warning names. */
+const MAX_TEXTS_NAMED = 10;
 
-/** What the warnings of a preview are computed from. */
-interface Warned {
-  readonly message: string;
-  readonly columns: readonly string[];
+/** What warnings need besides the preview. */
+interface Noted {
   /** The warnings about rows of the list. */
-  readonly rows: readonly string[];
-  readonly sender: string;
+  readonly ofRows: readonly string[];
   /** The sender in international format if it is a number in national format (empty if that is not known); else null. */
   readonly senderNumber: string | null;
-  readonly segments: Preview['segments'];
   /** Messages with more than {@link MANY_SEGMENTS} segments. */
   readonly long: number;
-  readonly recipients: number;
-  /** Recipients whose number is known not to be mobile, and the lines of the first of them. */
-  readonly notMobile: number;
-  readonly notMobileLines: readonly number[];
-  readonly differentTexts: number;
-  readonly repeats: readonly RepeatedRow[];
+  /** Recipients whose number is known not to be mobile. */
+  readonly notMobile: NamedRows;
   readonly duplicates: Duplicates;
   readonly validForMs: number | undefined;
-  /** Whether the campaign or its lane has a window. */
-  readonly hasWindow: boolean;
   /** How many messages can be sent before they lapse: at least, and at most. Undefined if they do not lapse. */
   readonly inTime: { readonly atLeast: number; readonly atMost: number } | undefined;
-  /** Why nothing bounds the time that sending takes; null if something does. */
-  readonly unbounded: string | null;
 }
 
+type Seen = Omit<Preview, 'warnings'>;
+
 /** What the sender may not have intended, in sentences for people. */
-export function previewWarnings(seen: Warned): string[] {
+export function previewWarnings(seen: Seen, noted: Noted): string[] {
   return [
     ...placeholderWarnings(seen),
     ...(seen.message.endsWith('\n') ? ['The text ends with a line break, which is sent too.'] : []),
-    ...seen.rows,
-    ...textsWarning(seen),
-    ...notMobileWarning(seen),
-    ...validityWarning(seen),
-    ...segmentsWarning(seen),
-    ...nationalWarning(seen),
+    ...noted.ofRows,
+    ...textsWarning(seen, noted),
+    ...notMobileWarning(noted),
+    ...validityWarning(seen, noted),
+    ...segmentsWarning(seen, noted),
+    ...nationalWarning(seen, noted),
     ...senderWarnings(seen.sender),
   ];
 }
 
-function placeholderWarnings({ message, columns }: Warned): string[] {
+function placeholderWarnings({ message, columns }: Seen): string[] {
   return likelyPlaceholders(message, columns).map(
     ({ written, meant }) =>
       `${written} is sent as it is, because a placeholder has two braces. If you mean the column, write {{${meant}}}.`,
@@ -67,33 +58,36 @@ const CONSEQUENCES = {
     'The campaign will be refused. To send all messages, set `duplicates` to `keep`; to send only the first to each number, set it to `first`.',
 } as const satisfies Record<Duplicates, string>;
 
-function textsWarning({ differentTexts: count, repeats, duplicates }: Warned): string[] {
+function textsWarning({ differentTexts: count, repeats }: Seen, { duplicates }: Noted): string[] {
   if (count === 0) return [];
   const named = repeats
-    .slice(0, MAX_LINES_NAMED)
+    .filter(({ text }) => text === 'different')
+    .slice(0, MAX_TEXTS_NAMED)
     .map(({ line, firstLine }) => `line ${line} (same number as line ${firstLine})`);
   const more = count > named.length ? `, and ${count - named.length} more` : '';
   const subject = count === 1 ? '1 number appears' : `${count} numbers appear`;
   return [`${subject} again with another text: ${named.join(', ')}${more}. ${CONSEQUENCES[duplicates]}`];
 }
 
-function notMobileWarning({ notMobile: count, notMobileLines: lines }: Warned): string[] {
+function notMobileWarning({ notMobile }: Noted): string[] {
+  const count = notMobile.count();
   if (count === 0) return [];
-  const more = count > lines.length ? `, and ${count - lines.length} more` : '';
   const subject = count === 1 ? '1 number is known to be a' : `${count} numbers are known to be`;
   const kinds =
     count === 1
       ? 'landline, premium rate, shared cost, or voicemail number'
       : 'landline, premium rate, shared cost, or voicemail numbers';
-  const where = `${count === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}`;
   return [
-    `${subject} ${kinds}: ${where}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`,
+    `${subject} ${kinds}: ${notMobile.lines()}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`,
   ];
 }
 
-function validityWarning({ recipients, validForMs, hasWindow, inTime, unbounded }: Warned): string[] {
+function validityWarning(
+  { recipientCount: recipients, window, laneWindow, eta }: Seen,
+  { validForMs, inTime }: Noted,
+): string[] {
   if (validForMs === undefined || inTime === undefined || inTime.atLeast >= recipients) return [];
-  const within = `within ${formatDuration(validForMs)} after the start${hasWindow ? ', while its window is open' : ''}`;
+  const within = `within ${formatDuration(validForMs)} after the start${window !== null || laneWindow !== null ? ', while its window is open' : ''}`;
   const [certain, possible] = [recipients - inTime.atMost, recipients - inTime.atLeast];
   if (certain === recipients) {
     return [`All messages will lapse: the lane can send none of them ${within}. Allow more time.`];
@@ -104,13 +98,13 @@ function validityWarning({ recipients, validForMs, hasWindow, inTime, unbounded 
     ];
   }
   return [
-    unbounded === null
+    eta === null || eta.reason === null
       ? `Up to ${share(possible, recipients)} may lapse: it is not certain that the lane can send them ${within}.`
-      : `Messages may lapse: nothing ensures that the lane sends all of them ${within} (${unbounded}).`,
+      : `Messages may lapse: nothing ensures that the lane sends all of them ${within} (${eta.reason}).`,
   ];
 }
 
-function segmentsWarning({ long, segments }: Warned): string[] {
+function segmentsWarning({ segments }: Seen, { long }: Noted): string[] {
   if (long === 0) return [];
   const subject = long === 1 ? '1 message has' : `${grouped(long)} messages have`;
   return [
@@ -118,7 +112,7 @@ function segmentsWarning({ long, segments }: Warned): string[] {
   ];
 }
 
-function nationalWarning({ sender, senderNumber }: Warned): string[] {
+function nationalWarning({ sender }: Seen, { senderNumber }: Noted): string[] {
   if (senderNumber === null) return [];
   const right =
     senderNumber === '' ? 'a plus and the calling code first, such as +447700900123' : senderNumber;

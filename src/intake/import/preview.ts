@@ -13,8 +13,9 @@ import type { Lane } from '../../engine/lane/lane.js';
 import { SLICE } from '../../engine/recipients/slices.js';
 import type { CheckedCampaign } from './campaign-input.js';
 import { invalidRows } from './invalid-groups.js';
-import { MANY_SEGMENTS, MAX_LINES_NAMED, previewWarnings } from './preview-warnings.js';
+import { MANY_SEGMENTS, previewWarnings } from './preview-warnings.js';
 import type { CheckedRow, CheckedRows, Duplicates } from './rows/check-rows.js';
+import { namedRows } from './rows/named-rows.js';
 
 /**
  * Polls per send request until all its recipients are final: most phones are reached before the first poll, 15 s after sending by
@@ -63,12 +64,12 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
   const international: string[] = [];
-  const notMobileLines: number[] = [];
+  const notMobile = namedRows();
   const meter = prices === undefined ? undefined : costMeter(prices);
   const unpricedRows: PlannedCost['unpricedRows'][number][] = [];
   const startsAt = Math.max(now, sendAt ?? 0);
   let unpriced = 0;
-  let [recipients, suppressed, notMobile, ucs2, long] = [0, 0, 0, 0, 0];
+  let [recipients, suppressed, ucs2, long] = [0, 0, 0, 0];
 
   const costOf = (): PlannedCost | null => {
     if (prices === undefined || meter === undefined) return null;
@@ -104,10 +105,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         return 0;
       }
       recipients += 1;
-      if (row.isNotMobile === true) {
-        notMobile += 1;
-        if (notMobileLines.length < MAX_LINES_NAMED) notMobileLines.push(line);
-      }
+      if (row.isNotMobile === true) notMobile.add(line);
       const text = shared === undefined ? template.render(values) : template.text;
       const measured = shared ?? segmentsOf(text);
       if (measured.encoding === 'UCS-2') {
@@ -170,7 +168,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
       const polls = Math.ceil(sent * pollsPerRequest);
       const reached = (requests: number): number =>
         requests >= sends ? recipients : Math.min(recipients, requests * (isShared ? most : 1));
-      return {
+      const seen = {
         message: template.text,
         sender,
         senderName: senderName ?? null,
@@ -189,7 +187,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         ...counts,
         repeats: [...repeats.same, ...repeats.different].sort((a, b) => a.line - b.line),
         isSuppressionChecked,
-        notMobile,
+        notMobile: notMobile.count(),
         invalidGroups: invalid.groups(
           list.columns,
           [...international, withPlus(sender)],
@@ -208,26 +206,17 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         longest: longest === undefined ? null : sampleOf(longest),
         sentBefore: null,
         digest: null,
-        warnings: previewWarnings({
-          message: template.text,
-          columns: list.columns,
-          rows: list.warnings(),
-          sender,
-          senderNumber: nationalSender(sender, country),
-          segments,
-          long,
-          recipients,
-          notMobile,
-          notMobileLines,
-          differentTexts: counts.differentTexts,
-          repeats: repeats.different,
-          duplicates,
-          validForMs,
-          hasWindow: window !== undefined || lane.rules.sendWindow !== undefined,
-          inTime: inTime && { atLeast: reached(inTime.atLeast), atMost: reached(inTime.atMost) },
-          unbounded: eta?.reason ?? null,
-        }),
       };
+      const warnings = previewWarnings(seen, {
+        ofRows: list.warnings(),
+        senderNumber: nationalSender(sender, country),
+        long,
+        notMobile,
+        duplicates,
+        validForMs,
+        inTime: inTime && { atLeast: reached(inTime.atLeast), atMost: reached(inTime.atMost) },
+      });
+      return { ...seen, warnings };
     },
   };
 }

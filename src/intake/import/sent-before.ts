@@ -1,11 +1,10 @@
 import type { Redis } from '../../base/redis/connection.js';
-import type { Keys } from '../../base/redis/keys.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { InputError, SentMeanwhileError } from '../../campaign/errors/errors.js';
 import { subscriberOf } from '../../campaign/numbers/number-forms.js';
 import { campaignIdTime } from '../../campaign/states/campaign.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES, type RecipientState } from '../../campaign/states/recipient.js';
 import type { SentBefore } from '../../campaign/views/preview-views.js';
-import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
@@ -100,14 +99,12 @@ export async function earlierNumbers(
   const found = await campaignsWith(deps, text, now - RECENT_MS, limits);
   if (typeof found === 'string') return uncheckedNumbers(found);
   const numbers = new SeenRecipients({ hasDigests: false });
-  for (const [place, { id, lane }] of found.entries()) {
-    const reader = recipientReader(deps.redis, deps.keys, lane, id);
-    for await (const some of reader.numbers(isCountedState))
-      for (const number of some) numbers.add(subscriberOf(`+${number}`), place, 0);
-  }
+  for (const [place, campaign] of found.entries())
+    for await (const some of subscribersOf(deps, campaign))
+      for (const subscriber of some) numbers.add(subscriber, place, 0);
   return {
     unchecked: null,
-    campaigns: found.map(({ id, name, createdAt, invalid }) => ({ id, name, createdAt, invalid })),
+    campaigns: found.map(({ shown }) => shown),
     placeOf: (number) => numbers.lineOf(subscriberOf(number)),
   };
 }
@@ -131,18 +128,24 @@ export async function sentSince(
   const known = new Set(earlier.campaigns.map(({ id }) => id));
   const numbers = new SeenRecipients({ hasDigests: false });
   const campaigns: SentBefore['campaigns'][number][] = [];
-  for (const { id, lane, name, createdAt, invalid } of found) {
-    if (known.has(id)) continue;
+  for (const campaign of found.filter(({ shown }) => !known.has(shown.id))) {
     const before = numbers.size;
-    for await (const some of recipientReader(deps.redis, deps.keys, lane, id).numbers(isCountedState))
-      for (const number of some) {
-        const subscriber = subscriberOf(`+${number}`);
+    for await (const some of subscribersOf(deps, campaign))
+      for (const subscriber of some)
         if (list.has(subscriber) && earlier.placeOf(subscriber) === null) numbers.add(subscriber, 0, 0);
-      }
     const recipientCount = numbers.size - before;
-    if (recipientCount > 0) campaigns.push({ id, name, createdAt, invalid, recipientCount });
+    if (recipientCount > 0) campaigns.push({ ...campaign.shown, recipientCount });
   }
   return campaigns.length === 0 ? null : { campaigns, recipientCount: numbers.size };
+}
+
+/** The numbers to which a campaign sends its text, some at a time, in the form by which they are compared. */
+async function* subscribersOf(
+  { redis, keys }: SentBeforeDeps,
+  { lane, shown }: FoundCampaign,
+): AsyncGenerator<string[]> {
+  for await (const some of recipientReader(redis, keys, lane, shown.id).numbers(isCountedState))
+    yield some.map((number) => subscriberOf(`+${number}`));
 }
 
 /** How long an import may keep others of its text from being committed, ms: much longer than the comparison takes. */
@@ -157,10 +160,8 @@ export async function keepOthersOut(
   meta: Pick<CampaignMeta, 'id' | 'lane' | 'text' | 'sender'>,
   { comparedLanes }: Pick<ComparedText, 'comparedLanes'>,
 ): Promise<() => Promise<void>> {
-  const lanes = (await comparedOf(finder, comparedLanes)).map(([, { id }]) => id);
-  const all = [meta.lane, ...lanes.filter((lane) => lane !== meta.lane)].map((lane) =>
-    comparingKey(keys, lane, meta),
-  );
+  const lanes = new Set([meta.lane, ...(await comparedOf(finder, comparedLanes))]);
+  const all = [...lanes].map((lane) => comparingKey(keys, lane, meta));
   for (const key of all) await redis.set(key, meta.id, 'PX', COMPARING_MS);
   return async () => {
     for (const key of all) await redis.del(key);
@@ -189,8 +190,15 @@ const notKnown = (unchecked: string): InputError =>
 const comparedOf = async (
   finder: SentBeforeDeps['finder'],
   lanes: ComparedText['comparedLanes'],
-): Promise<[string, Lane][]> =>
-  [...(await finder.configured())].filter(([name]) => lanes?.includes(name) ?? true);
+): Promise<LaneId[]> =>
+  [...(await finder.configured())].flatMap(([name, { id }]) => ((lanes?.includes(name) ?? true) ? [id] : []));
+
+/** A campaign that sends the text, and its recipients at most. */
+interface FoundCampaign {
+  readonly lane: LaneId;
+  readonly shown: EarlierCampaign;
+  readonly recipients: number;
+}
 
 /** The campaigns that send this text, newest first; a text if there are too many to compare. `since`: ms since the epoch. */
 async function campaignsWith(
@@ -198,18 +206,18 @@ async function campaignsWith(
   { message, sender, comparedLanes }: ComparedText,
   since: number,
   limits: Limits,
-) {
-  const lanes = new Set((await comparedOf(finder, comparedLanes)).map(([, { id }]) => id));
+): Promise<FoundCampaign[] | string> {
+  const lanes = new Set(await comparedOf(finder, comparedLanes));
   const read = async ({ id, lane }: { id: string; lane: string }) => {
     const meta = lanes.has(lane) ? await orNull(readMeta(redis, keys, lane, id)) : null;
     if (meta?.text !== message || meta.sender !== sender) return { id, campaign: null };
     const state = await orNull(readState(redis, keys, lane, id));
     if (state === null || !isCompared(state, since)) return { id, campaign: null };
     const { name, created, invalid } = meta;
-    const createdAt = new Date(created).toISOString();
-    return { id, campaign: { id, lane, name, createdAt, invalid, recipients: state.ordinals } };
+    const shown = { id, name, createdAt: new Date(created).toISOString(), invalid };
+    return { id, campaign: { lane, shown, recipients: state.ordinals } };
   };
-  const found = [];
+  const found: FoundCampaign[] = [];
   let [texts, recipients] = [0, 0];
   for await (const { id, campaign } of inBatches(listCampaigns(redis, keys), READ_AT_ONCE, read)) {
     texts += 1;

@@ -3,9 +3,7 @@ import { nameOfCountry } from '../../../campaign/numbers/country-names.js';
 import { callingCodeOf, countryOfNumber, planOfCountry } from '../../../campaign/numbers/numbering-plan.js';
 import type { NumbersOfCountry } from '../../../campaign/views/preview-views.js';
 import type { CountryColumn } from './country-column.js';
-
-/** Rows that a warning names: by their lines, because warnings are stored and contain no phone numbers. */
-const MAX_NAMED = 10;
+import { type NamedRows, namedRows } from './named-rows.js';
 
 /** A number of a list, and how it was read. */
 interface ReadRow {
@@ -18,20 +16,14 @@ interface ReadRow {
   readonly country: string | null | undefined;
 }
 
-/** Rows of one kind: how many there are, and the first of them. */
-interface Rows {
-  count: number;
-  readonly named: string[];
-}
-
 /**
  * Counts the numbers of a list by country while it is read, and notes rows whose country is doubtful. `home`: the country in which numbers in
  * national format are read unless `column` is used and names another. `column`: the column with countries; null if there is none.
  */
 export function numberCountries(home: string | undefined, column: CountryColumn | null) {
   const counts = new Map<string, number>();
-  const national: Rows = { count: 0, named: [] };
-  const contradicted: Rows = { count: 0, named: [] };
+  const national = namedRows();
+  const contradicted = namedRows();
   const isUsed = column?.isUsed === true;
   const byCountry = (): NumbersOfCountry[] =>
     [...counts]
@@ -47,12 +39,12 @@ export function numberCountries(home: string | undefined, column: CountryColumn 
       const own = countryOfNumber(number) ?? `+${callingCodeOf(number)}`;
       counts.set(own, (counts.get(own) ?? 0) + 1);
       const hasCountry = typeof country === 'string';
-      if (isNational && !(isUsed && hasCountry)) note(national, `${line}`);
+      if (isNational && !(isUsed && hasCountry)) national.add(line);
       if (!hasCountry || isNational === isUsed) return;
       // Countries that share a calling code read their numbers alike.
       const { callingCode = '' } = planOfCountry(country) ?? {};
       if (!number.startsWith(callingCode, 1))
-        note(contradicted, `line ${line} (${shownCountry(own)}, not ${nameOfCountry(country)})`);
+        contradicted.add(`line ${line} (${shownCountry(own)}, not ${nameOfCountry(country)})`);
     },
     /** The numbers by country, the commonest first. */
     counts: byCountry,
@@ -68,11 +60,12 @@ export function numberCountries(home: string | undefined, column: CountryColumn 
 /** Numbers in national format beside numbers with other calling codes. */
 function mixedWarning(
   home: string | undefined,
-  { count, named }: Rows,
+  national: NamedRows,
   counts: readonly NumbersOfCountry[],
   column: CountryColumn | null,
 ): string[] {
   const plan = home === undefined ? undefined : planOfCountry(home);
+  const count = national.count();
   if (home === undefined || plan === undefined || count === 0) return [];
   const others = counts.filter(({ callingCode }) => callingCode !== plan.callingCode);
   const abroad = others.reduce((sum, { numberCount }) => sum + numberCount, 0);
@@ -88,15 +81,16 @@ function mixedWarning(
       ? `enter the country in column ${JSON.stringify(column.name)}`
       : 'add a column with the country of each row, and name it in `countryColumn`';
   return [
-    `${subject} read as +${plan.callingCode} (${nameOfCountry(home)}), but ${contrast}: ${listed(others.map(countryText))}. If any of them is from another country, ${advice}: ${count === 1 ? 'line' : 'lines'} ${withMore(count, named)}.`,
+    `${subject} read as +${plan.callingCode} (${nameOfCountry(home)}), but ${contrast}: ${listed(others.map(countryText))}. If any of them is from another country, ${advice}: ${national.lines()}.`,
   ];
 }
 
 /** Numbers of another country than their row says. */
-function contradictionWarning({ count, named }: Rows, column: CountryColumn | null): string[] {
+function contradictionWarning(contradicted: NamedRows, column: CountryColumn | null): string[] {
+  const count = contradicted.count();
   if (count === 0 || column === null) return [];
   const name = JSON.stringify(column.name);
-  const rows = withMore(count, named);
+  const rows = contradicted.text();
   return [
     column.isUsed
       ? `${count === 1 ? '1 number has' : `${grouped(count)} numbers have`} the calling code of another country than column ${name} says: ${rows}. A number with a calling code is used as it is written.`
@@ -112,16 +106,6 @@ export function countryText({ country, callingCode, numberCount }: NumbersOfCoun
   return country === null
     ? `+${callingCode} ${grouped(numberCount)}`
     : `${nameOfCountry(country)} (+${callingCode}) ${grouped(numberCount)}`;
-}
-
-function withMore(count: number, named: readonly string[]): string {
-  return `${named.join(', ')}${count > named.length ? `, and ${grouped(count - named.length)} more` : ''}`;
-}
-
-/** Adds a row to those of its kind. */
-function note(rows: Rows, name: string): void {
-  rows.count += 1;
-  if (rows.named.length < MAX_NAMED) rows.named.push(name);
 }
 
 const grouped = (count: number): string => count.toLocaleString('en');

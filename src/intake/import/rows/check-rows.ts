@@ -1,6 +1,6 @@
 import { type ListKind, rowError } from '../../../campaign/errors/error-item.js';
 import { type Limits, NO_LIMITS, refusedText } from '../../../campaign/limits/check-limits.js';
-import { type NumberKinds, numberReader } from '../../../campaign/numbers/number.js';
+import { type NumberKinds, type NumberReader, numberReader } from '../../../campaign/numbers/number.js';
 import { subscriberOf } from '../../../campaign/numbers/number-forms.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../../campaign/text/lone-surrogate.js';
 import type { Template } from '../../../campaign/text/template.js';
@@ -86,17 +86,15 @@ export type CheckedRow =
     };
 
 type Invalid = CheckedRow & { readonly kind: 'invalid' };
-/** An invalid row, before it is known what names it. */
-type Problem = Omit<Invalid, 'number' | 'reference'>;
+type UnreadNumber = Extract<ReturnType<NumberReader>, { ok: false }>;
+/** What is wrong with a row. */
+type Problem = Pick<Invalid, 'code' | 'column' | 'reason'>;
 
 /** An invalid row as callers see it. `list`: what it is a row of. */
 export function invalidRowOf(invalid: Invalid, list: ListKind): InvalidRow {
   const { code, line, column, reason, row, rowNumber } = invalid;
   return { ...rowError({ code, line, column, list }, reason), code, line, row, rowNumber };
 }
-
-/** The codes of rows whose number cannot be used. */
-const NUMBER_CODES = new Set<InvalidCode>(['noCountry', 'noNumber', 'invalidNumber', 'invalidCountry']);
 
 /** Counts of the rows checked so far. `rows` is always the sum of the next three. */
 interface RowCounts {
@@ -187,53 +185,79 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
     const referenceOf = ({ fields, reference: own = '' }: Row): string =>
       (referencePosition === -1 ? own : (fields[referencePosition] ?? '')).trim();
-    const checkRow = (row: Row): Exclude<CheckedRow, { kind: 'invalid' }> | Problem => {
-      const { line, fields, fault, unusable } = row;
-      if (fault !== null)
-        return { kind: 'invalid', line, column: null, code: 'row', reason: fault, row: fields };
-      const readIn = usedColumn?.countryOf(row);
-      const outcome = readNumber(fields[position] ?? '', readIn);
-      if (!outcome.ok) {
-        const { code = 'invalidNumber', reason } = outcome;
-        if (code !== 'noCountry') return invalid(line, list.columns[position], code, reason, fields);
-        return readIn === null && country !== null
-          ? invalid(line, country.name, 'invalidCountry', country.problemOf(row), fields)
-          : invalid(line, list.columns[position], code, withCountryAdvice(reason, country), fields);
-      }
-      const foreign = limits.refusal('number', outcome.number);
-      if (foreign !== null)
-        return invalid(line, list.columns[position], 'notAllowed', foreign.reason, fields);
+    const problemOfReference = (row: Row): string | undefined =>
+      referenceProblem(referenceOf(row)) ?? row.unusable?.get(referencePosition);
+    const toColumn = list.columns[position] ?? null;
+
+    const problemOfNumber = (row: Row, { code: cause, reason }: UnreadNumber): Problem => {
+      const code = cause ?? 'invalidNumber';
+      if (code !== 'noCountry' || country === null) return { code, column: toColumn, reason };
+      return usedColumn?.countryOf(row) === null
+        ? { code: 'invalidCountry', column: country.name, reason: country.problemOf(row) }
+        : { code, column: toColumn, reason: withCountryAdvice(reason, country) };
+    };
+    /** What is wrong with a row whose number could be read; null if nothing is. */
+    const problemOf = (row: Row, number: string): Problem | null => {
+      const { fields, unusable } = row;
+      const foreign = limits.refusal('number', number);
+      if (foreign !== null) return { code: 'notAllowed', column: toColumn, reason: foreign.reason };
       const missing = template?.missing(fields) ?? null;
       if (missing !== null)
-        return invalid(line, missing, 'noValue', `is empty, but the message uses {{${missing}}}`, fields);
-      const [bad] = unusable === undefined ? [] : used.filter((column) => unusable.has(column));
+        return {
+          code: 'noValue',
+          column: missing,
+          reason: `is empty, but the message uses {{${missing}}}`,
+        };
+      const bad = unusable && used.find((column) => unusable.has(column));
       if (bad !== undefined)
-        return invalid(line, list.columns[bad], 'invalidValue', unusable?.get(bad) ?? '', fields);
-      const reference = referenceOf(row);
-      const problem = referenceProblem(reference) ?? unusable?.get(referencePosition);
-      if (problem !== undefined)
-        return invalid(line, list.columns[referencePosition] ?? 'reference', 'invalidValue', problem, fields);
-      const length = hasDigests ? (template?.length(fields) ?? 0) : 0;
+        return { code: 'invalidValue', column: list.columns[bad] ?? null, reason: unusable?.get(bad) ?? '' };
+      const reference = problemOfReference(row);
+      if (reference !== undefined)
+        return {
+          code: 'invalidValue',
+          column: list.columns[referencePosition] ?? REFERENCE,
+          reason: reference,
+        };
+      // A message without placeholders has been checked already.
+      if (!hasDigests || template === undefined) return null;
+      const length = template.length(fields);
       if (length > MAX_TEXT_LENGTH) {
         const reason = `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`;
-        return { kind: 'invalid', line, column: null, code: 'row', reason, row: fields };
+        return { code: 'row', column: null, reason };
       }
-      // A message without placeholders has been checked already.
-      const long =
-        hasDigests && template !== undefined ? refusedText(limits, () => template.render(fields)) : null;
-      if (long !== null)
-        return { kind: 'invalid', line, column: null, code: 'notAllowed', reason: long.reason, row: fields };
-      const { number, isNotMobile } = outcome;
+      const long = refusedText(limits, () => template.render(fields));
+      return long === null ? null : { code: 'notAllowed', column: null, reason: long.reason };
+    };
+    const invalid = (row: Row, problem: Problem, number: string | null): Invalid => {
+      const { line, fields, fault } = row;
+      // The fields of a row that cannot be read may be shifted, and another one would pass for the reference.
+      const isShifted = fault !== null && referencePosition !== -1;
+      return {
+        kind: 'invalid',
+        line,
+        ...problem,
+        row: fields,
+        rowNumber: row.row,
+        number: number ?? (fields[position] ?? '').trim().slice(0, MAX_INVALID_NUMBER),
+        reference: isShifted || problemOfReference(row) !== undefined ? '' : referenceOf(row),
+      };
+    };
+    const spanned = spannedRows(readMobile, position);
+    const checkRow = (row: Row): CheckedRow => {
+      const { line, fields, fault } = row;
+      const readIn = usedColumn?.countryOf(row);
+      const outcome = readNumber(fields[position] ?? '', readIn);
+      const ofRow: Problem | null = fault === null ? null : { code: 'row', column: null, reason: fault };
+      if (!outcome.ok) return invalid(row, ofRow ?? problemOfNumber(row, outcome), null);
+      const { number, isNotMobile, isNational = false } = outcome;
+      const problem = ofRow ?? problemOf(row, number);
+      if (problem !== null) return invalid(row, problem, number);
+      const reference = referenceOf(row);
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(subscriberOf(number), line, digest, { keepsTexts });
       if (earlier === null) {
-        const isNational = outcome.isNational === true;
-        countries.add({
-          line,
-          number,
-          isNational,
-          country: usedColumn === null ? country?.countryOf(row) : readIn,
-        });
+        const named = usedColumn === null ? country?.countryOf(row) : readIn;
+        countries.add({ line, number, isNational, country: named });
         return { kind: 'recipient', line, number, values: fields, reference, isNotMobile };
       }
       const { line: firstLine, isSameText } = earlier;
@@ -242,31 +266,11 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
         : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
     };
-    /** What names an invalid row. */
-    const nameOf = (row: Row, code: InvalidCode): Pick<Invalid, 'rowNumber' | 'number' | 'reference'> => {
-      const { fields, fault, unusable } = row;
-      const cell = fields[position] ?? '';
-      const outcome = NUMBER_CODES.has(code) ? null : readNumber(cell, usedColumn?.countryOf(row));
-      const reference = referenceOf(row);
-      // The fields of a row that cannot be read may be shifted, and another one would pass for the reference.
-      const isShifted = fault !== null && referencePosition !== -1;
-      const isUsable =
-        !isShifted && referenceProblem(reference) === undefined && !unusable?.has(referencePosition);
-      return {
-        rowNumber: row.row,
-        number: outcome?.ok ? outcome.number : cell.trim().slice(0, MAX_INVALID_NUMBER),
-        reference: isUsable ? reference : '',
-      };
-    };
-    const spanned = spannedRows(readMobile, position);
     const check = (row: Row): CheckedRow => {
       spanned.add(row);
       const checked = checkRow(row);
       counts[checked.kind] += 1;
-      if (checked.kind !== 'invalid') return checked;
-      const { line, column, code, reason, row: values } = checked;
-      const { rowNumber, number, reference } = nameOf(row, code);
-      return { kind: 'invalid', line, column, code, reason, row: values, rowNumber, number, reference };
+      return checked;
     };
     return {
       columns: list.columns,
@@ -290,14 +294,4 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     list.close();
     throw error;
   }
-}
-
-function invalid(
-  line: number,
-  column: string | undefined,
-  code: InvalidCode,
-  reason: string,
-  row: readonly string[],
-): Problem {
-  return { kind: 'invalid', line, column: column ?? null, code, reason, row };
 }

@@ -276,10 +276,16 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
         },
       );
       const invalid: InvalidRow[] = [];
+      const collected = invalidRows();
       const international: string[] = [];
-      async function* numbers(): AsyncGenerator<string[]> {
+      async function* numbers(): AsyncGenerator<readonly string[]> {
         for await (const batch of list.batches) {
-          for (const row of batch) if (row.kind === 'invalid') invalid.push(invalidRowOf(row, 'csv'));
+          for (const row of batch) {
+            if (row.kind !== 'invalid') continue;
+            const inFull = invalidRowOf(row, 'csv');
+            invalid.push(inFull);
+            collected.add(row, list.columns, () => inFull);
+          }
           const valid = batch.filter((row) => row.kind === 'recipient').map(({ number }) => number);
           if (international.length < MAX_NUMBERS_READ) international.push(...valid);
           if (valid.length > 0) yield valid;
@@ -288,11 +294,11 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       const source = typeof input === 'string' ? `file ${basename(input)}` : undefined;
       const named = { ...options, source: options.source ?? source };
       // Only once there is a number: a list without one leaves no trace.
-      const batches = numbers();
-      const first = await batches.next();
-      async function* all(): AsyncGenerator<string[]> {
+      const rest = numbers();
+      const first = await rest.next();
+      async function* all(): AsyncGenerator<readonly string[]> {
         if (!first.done) yield first.value;
-        yield* batches;
+        yield* rest;
       }
       let done = NOTHING;
       try {
@@ -300,11 +306,9 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
           done = await perform('add', named, {}, (made) => suppression.addBatches(all(), made));
       } finally {
         // Closes the file if nothing has read it to its end.
-        await batches.return(undefined);
+        await rest.return(undefined);
       }
       const { rows, duplicates, recipientCount } = list.counts();
-      const collected = invalidRows();
-      for (const row of invalid) collected.add(row, list.columns, () => row);
       return {
         operation: done.operation,
         added: done.numberCount,

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { durationOf, formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
@@ -62,15 +61,15 @@ export async function checkInput(
   // The zone says nothing without a window.
   const campaign = storedValues(SCHEDULED_NAMES, { ...input, zone: window === undefined ? undefined : zone });
   const withoutWindow = isZone(zone) ? {} : { window: undefined, zone: undefined };
-  let list: Awaited<ReturnType<typeof sourceOf>> | undefined;
+  let list: ReturnType<typeof sourceOf> | undefined;
   let checked: CheckedCampaign | undefined;
   await checkAll([
     () => checkId(id),
     () => checkZone(zone),
     () => checkCron(cron, now),
     () => checkCatchUp(catchUpMs),
-    async () => {
-      list = await sourceOf(input);
+    () => {
+      list = sourceOf(input);
     },
     // Without the zone, the window cannot be checked.
     async () => {
@@ -131,18 +130,13 @@ function checkCatchUp(ms: number): void {
   );
 }
 
-async function sourceOf({
-  recipients,
-}: ScheduleInput): Promise<{ source: Definition['source']; recipients: readonly RecipientInput[] | null }> {
+function sourceOf({ recipients }: ScheduleInput): {
+  source: Definition['source'];
+  recipients: readonly RecipientInput[] | null;
+} {
   const refused = (reason: string): InputError => new InputError(reason, { field: 'recipients' });
-  if (typeof recipients === 'string') {
-    const path = resolve(recipients);
-    const stats = await stat(path).catch(() => null);
-    if (stats === null)
-      throw refused(`there is no file ${path}: give the path of a CSV file that the workers can read`);
-    if (!stats.isFile()) throw refused(`the path ${path} is not a file`);
-    return { source: { kind: 'file', path }, recipients: null };
-  }
+  if (typeof recipients === 'string')
+    return { source: { kind: 'file', path: resolve(recipients) }, recipients: null };
   if ('provided' in recipients) {
     if (recipients.provided.trim() === '') throw refused('the name of the provided list is empty');
     return { source: { kind: 'provided', name: recipients.provided }, recipients: null };

@@ -177,22 +177,10 @@ async function* joined(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerato
   yield* rest;
 }
 
-/** Turns the errors of opening a file into a ListError; returns any other error as it is. */
+/** Turns an error of the system into a ListError; returns any other error as it is. */
 function asListError(error: unknown, input: string | Readable): unknown {
-  if (!(error instanceof Error) || !('code' in error)) return error;
   // A folder can be opened; the failing read names no path.
-  const path = 'path' in error ? error.path : input;
-  if (typeof path !== 'string') return error;
-  switch (error.code) {
-    case 'ENOENT':
-      return new ListError(`${readProblem(error, path)}.`, { cause: error });
-    case 'EACCES':
-      return new ListError(`You do not have permission to read ${path}.`, { cause: error });
-    case 'EISDIR':
-      return new ListError(`The path ${path} is a folder. Give the path of the CSV file itself.`, {
-        cause: error,
-      });
-    default:
-      return error;
-  }
+  const path = error instanceof Error && 'path' in error ? error.path : input;
+  const problem = typeof path === 'string' ? readProblem(error, path) : undefined;
+  return problem === undefined ? error : new ListError(`${problem}.`, { cause: error });
 }

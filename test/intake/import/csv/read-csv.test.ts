@@ -331,9 +331,7 @@ describe('A file on disk', () => {
   });
 
   it('must not be a folder', async () => {
-    await expect(readCsv(folder)).rejects.toThrow(
-      `${folder} is a folder. Give the path of the CSV file itself.`,
-    );
+    await expect(readCsv(folder)).rejects.toThrow(`The path ${folder} is a folder, not a file.`);
   });
 
   it('is named in the error if it does not exist', async () => {

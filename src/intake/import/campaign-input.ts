@@ -8,7 +8,7 @@ import type { LaneId } from '../../base/redis/keys.js';
 import type { ErrorItem } from '../../campaign/errors/error-codes.js';
 import { InputError, throwInputErrors } from '../../campaign/errors/errors.js';
 import { describeWindow, nextCommonOpening, readWindow, zoneOf } from '../../campaign/estimate/window.js';
-import { storedForm, WINDOW_ADVICE } from '../../campaign/fields/field-kinds.js';
+import { storedForm } from '../../campaign/fields/field-kinds.js';
 import {
   type FieldOf,
   fieldNamed,
@@ -165,7 +165,6 @@ export function checkCampaign(
   by?: Parameters<typeof limitsFor>[1],
 ): CheckedCampaign {
   requireMembers(input);
-  requireOneList(input);
   const lane = requestedLane(config, input.lane);
   const { sendAt: given, validFor, window, maxCost, ...rest } = input;
   const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
@@ -256,42 +255,26 @@ export function withDefaults<By extends Taker>(
   ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }
 
-/** Programs in JavaScript may leave anything out. */
-function requireMembers(input: unknown): void {
-  const {
-    message,
-    recipients,
-    toResultsOf,
-  }: { readonly message?: unknown; readonly recipients?: unknown; readonly toResultsOf?: unknown } =
-    Object(input);
-  throwInputErrors([
-    ...(typeof message === 'string'
-      ? []
-      : [new InputError(FIELDS.message.missing, { field: 'message', itemCode: 'missing' })]),
-    ...(typeof recipients === 'string' ||
-    (typeof recipients === 'object' && recipients !== null) ||
-    (recipients === undefined && toResultsOf !== undefined)
-      ? []
-      : [
-          new InputError('the list is missing: give the path of a CSV file, or an array', {
-            field: 'recipients',
-            itemCode: 'missing',
-          }),
-        ]),
-  ]);
-}
-
-/** Refuses a second list, and what would describe the columns of a list of its own. */
-function requireOneList({ recipients, toResultsOf, toColumn, countryColumn }: CampaignInput): void {
-  if (toResultsOf === undefined) return;
-  const others = { recipients, toColumn, countryColumn };
-  throwInputErrors(
-    Object.entries(others).flatMap(([field, value]) =>
-      value === undefined
-        ? []
-        : [new InputError(`${field} and toResultsOf do not go together: leave one of them out`, { field })],
-    ),
-  );
+/** Requires a text and one list, and refuses what would describe the columns of a list of its own. Programs without types may leave anything out. */
+function requireMembers(input: Partial<CampaignInput>): void {
+  const { message, recipients, toResultsOf, toColumn, countryColumn } = input;
+  const problems: InputError[] = [];
+  if (message === undefined)
+    problems.push(new InputError(FIELDS.message.missing, { field: 'message', itemCode: 'missing' }));
+  if (recipients === undefined && toResultsOf === undefined)
+    problems.push(
+      new InputError('the list is missing: give the path of a CSV file, or an array', {
+        field: 'recipients',
+        itemCode: 'missing',
+      }),
+    );
+  const others = toResultsOf === undefined ? {} : { recipients, toColumn, countryColumn };
+  for (const [field, value] of Object.entries(others)) {
+    if (value === undefined) continue;
+    const reason = `${field} and toResultsOf do not go together: leave one of them out`;
+    problems.push(new InputError(reason, { field }));
+  }
+  throwInputErrors(problems);
 }
 
 /** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */
@@ -351,9 +334,6 @@ export function windowOf(
   from: number,
 ): string | undefined {
   if (window === undefined) return undefined;
-  // Programs without types may pass anything.
-  if (!isWindow(window))
-    throw new InputError(`${JSON.stringify(window)} is not a window: ${WINDOW_ADVICE}`, { field: 'window' });
   // The command line has a flag for the dates.
   if (window.hours === undefined)
     throw new InputError('except has no effect without a window: set `window`, such as Mon-Sat 09:00-20:00', {
@@ -369,13 +349,6 @@ export function windowOf(
     );
   return read.rule;
 }
-
-/** Whether a value has the members of a window. */
-const isWindow = (value: unknown): boolean =>
-  typeof value === 'object' &&
-  !Array.isArray(value) &&
-  ['string', 'undefined'].includes(typeof Object(value).hours) &&
-  (Object(value).except === undefined || Array.isArray(Object(value).except));
 
 function defaultName({ recipients }: Pick<CampaignInput, 'recipients'>, now: number): string {
   if (typeof recipients === 'string') return basename(recipients, extname(recipients));

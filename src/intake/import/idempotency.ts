@@ -17,7 +17,7 @@ import {
   reserveKey,
 } from '../../engine/recipients/reservation.js';
 import { type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
-import { readState } from '../../engine/store/campaigns.js';
+import { readState, type StoredState } from '../../engine/store/campaigns.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
 import type { ListSummary } from './read-list.js';
@@ -53,9 +53,7 @@ export async function beginWithKey(
     const session = await begin();
     let isReserved = false;
     try {
-      isReserved = await onceBegun(redis, session, () =>
-        reserveKey(redis, key, { lane: session.lane, campaign: session.id }),
-      );
+      isReserved = await onceBegun(redis, session, () => reserveKey(redis, key, holderOf(session)));
     } finally {
       // Also if the reply was lost: an import that went on would hold the key as long as this process runs.
       if (!isReserved) await session.discard().catch(() => {});
@@ -63,6 +61,8 @@ export async function beginWithKey(
     if (isReserved) return { kind: 'reserved', session };
   }
 }
+
+const holderOf = ({ lane, id }: Pick<ImportSession, 'lane' | 'id'>): Holder => ({ lane, campaign: id });
 
 /** The committed campaign that an idempotency key created, or null. Waits while it is being imported. */
 export async function campaignOfKey(
@@ -210,14 +210,15 @@ export async function reserveNewContent(
     onWait,
   }: Pick<CampaignInput, 'again' | 'idempotencyKey' | 'isFirst' | 'signal' | 'onWait'>,
 ): Promise<string | null> {
-  const reserving: Holder = { lane: session.lane, campaign: session.id };
-  const key = contentKey(keys, content, reserving.lane);
+  const reserving = holderOf(session);
+  const key = contentKey(keys, content, session.lane);
   for (;;) {
     const isReserved = await onceBegun(redis, session, () => reserveContent(redis, key, reserving, again));
     if (isReserved || (idempotencyKey !== undefined && !isFirst)) return null;
     const holder = await committedHolder(redis, keys, key, { signal, onWait });
     if (holder === null) continue;
-    if (!(await sentNothing(redis, keys, holder))) return holder.campaign;
+    const state = await readState(redis, keys, holder.lane, holder.campaign);
+    if (state === null || !sentNothing(state)) return holder.campaign;
     await releaseReservation(redis, key, holder);
   }
 }
@@ -233,7 +234,7 @@ export async function reserveText(
   session: Pick<ImportSession, 'id' | 'lane' | 'begun'>,
   waiting: Waiting,
 ): Promise<() => Promise<void>> {
-  const reserving: Holder = { lane: session.lane, campaign: session.id };
+  const reserving = holderOf(session);
   const key = keys.idempotency(`text:${digest}`);
   while (!(await onceBegun(redis, session, () => reserveContent(redis, key, reserving, false)))) {
     const holder = await committedHolder(redis, keys, key, waiting);
@@ -254,22 +255,14 @@ export async function findRepeated(
   const key = contentKey(keys, content, lane);
   const holder = await readHolder(redis, key);
   if (holder === null) return null;
-  for (const each of [holder, ...(await readFormerHolders(redis, key))])
-    if (!(await isOpen(redis, keys, each))) return each.campaign;
+  for (const each of [holder, ...(await readFormerHolders(redis, key))]) {
+    const state = await readState(redis, keys, each.lane, each.campaign);
+    if (state !== null && state.state !== 'importing' && !sentNothing(state)) return each.campaign;
+  }
   return null;
 }
 
-/** Whether a campaign does not keep its content from being sent: it is not there, still being imported, or sent nothing. */
-async function isOpen(redis: Redis, keys: Keys, holder: Holder): Promise<boolean> {
-  const state = await readState(redis, keys, holder.lane, holder.campaign);
-  return state === null || state.state === 'importing' || (await sentNothing(redis, keys, holder));
-}
-
 /** Whether a campaign was cancelled, and no request of it was or may have been accepted. */
-async function sentNothing(redis: Redis, keys: Keys, { lane, campaign }: Holder): Promise<boolean> {
-  const stored = await readState(redis, keys, lane, campaign);
-  return (
-    stored?.state === 'cancelled' &&
-    RECIPIENT_STATES.every((state) => NOT_SENT_STATES.includes(state) || (stored.counts[state] ?? 0) === 0)
-  );
-}
+const sentNothing = ({ state, counts }: StoredState): boolean =>
+  state === 'cancelled' &&
+  RECIPIENT_STATES.every((one) => NOT_SENT_STATES.includes(one) || (counts[one] ?? 0) === 0);

@@ -162,7 +162,7 @@ const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     actions: ['output', 'context', 'open', 'files', 'flags', 'watch', 'answers'],
     machine: ['output', 'context', 'open', 'files'],
     // Their names, options, and help.
-    commands: ['context', 'flags', 'answers', 'actions', 'machine'],
+    commands: ['output', 'context', 'flags', 'answers', 'actions', 'machine'],
     program: ['output', 'context', 'machine', 'commands'],
     main: ['program'],
   },

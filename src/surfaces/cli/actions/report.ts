@@ -3,11 +3,11 @@ import type { Separator } from '../../../campaign/text/separators.js';
 import type { ReportRow } from '../../../campaign/views/recipient-views.js';
 import { excelReport } from '../../../reporting/excel-report.js';
 import type { Scene } from '../answers/answer.js';
-import { OPERATION_COMMANDS } from '../answers/operation-commands.js';
 import { type RowsFormat, runOperation } from '../answers/run-operation.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { separatorOf } from '../output/locale.js';
+import { OPERATION_COMMANDS } from '../output/operation-commands.js';
 import { counted } from '../output/text.js';
 import { type ListOptions, originalList } from './original-list.js';
 

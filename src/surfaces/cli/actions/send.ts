@@ -45,7 +45,6 @@ export async function send(
   file: string | undefined,
   options: SendOptions,
 ): Promise<Answer> {
-  refuseConflicts(options);
   const asks = options.yes !== true;
   if (asks && !context.interactive) {
     throw badInput(
@@ -144,24 +143,6 @@ function starting({ sendAt, zone }: Preview, now: number): string {
 function invalidBeside({ cwd }: Context, file: string | undefined, { toResultsOf }: SendOptions): string {
   if (file === undefined) return join(cwd, `results-of-${toResultsOf?.campaign}`);
   return file === STDIN ? join(cwd, 'stdin') : file;
-}
-
-/** Refuses options that contradict each other, before anything is read. */
-function refuseConflicts(options: SendOptions): void {
-  if (options.testTo === undefined) return;
-  const conflicting = [
-    ['--idempotency-key', options.idempotencyKey],
-    ['--skip-invalid', options.skipInvalid],
-    ['--only-new', options.onlyNew],
-    ['--to-results-of', options.toResultsOf],
-    ['--at', options.sendAt],
-  ] as const;
-  for (const [name, value] of conflicting) {
-    if (value === undefined) continue;
-    throw badInput(
-      `--test-to and ${name} do not go together: a sample is sent now, to one number. Leave out ${name}.`,
-    );
-  }
 }
 
 /**

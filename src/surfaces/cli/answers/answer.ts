@@ -41,14 +41,6 @@ export type Opener = <Result>(
 /** What a group asks before operations whose commands ask, by their names; null if there is nothing to ask. */
 export type Questions = Readonly<Record<string, (scene: never) => Promise<string | null>>>;
 
-/** What follows the items of a list that people see. */
-export interface More {
-  /** Where the next items begin; null if there are none. */
-  readonly nextCursor: string | null;
-  /** Whether the number of items was typed. */
-  readonly isLimitChosen: boolean;
-}
-
 type InputOf<Row extends Operation> = z.output<Row['input']>;
 
 /** What people read when a call has run. `run` runs it, after any question. */
@@ -57,11 +49,11 @@ export type CallAnswer<Row extends Call> = (
   scene: Scene<InputOf<Row>>,
 ) => Promise<Answer>;
 
-/** What people read about the items of a list, instead of its JSON. */
+/** What people read about the items of a list, instead of its JSON. `nextCursor`: where the next items begin; null if there are none. */
 type PageAnswer<Row extends Page> = (
   items: readonly z.output<Row['item']>[],
   scene: Scene<InputOf<Row>>,
-  more: More,
+  nextCursor: string | null,
 ) => readonly string[] | Promise<readonly string[]>;
 
 /** What people read when a list has been written, and what its JSON has besides the rows. */

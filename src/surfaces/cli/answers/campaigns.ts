@@ -6,10 +6,10 @@ import { dateOf } from '../../../operations/schemas/schemas.js';
 import { cancelWarning } from '../../../operations/words.js';
 import { HOW_TO_CREATE } from '../context/action.js';
 import { destinationOf, via } from '../open/destination.js';
-import { NO_MORE, newestLines } from '../output/list.js';
+import { listLines, moreLines } from '../output/list.js';
 import { costText } from '../output/progress.js';
 import { tableOf, timeText } from '../output/table.js';
-import { columnsOf, rowsOf } from '../output/terminal.js';
+import { columnsOf } from '../output/terminal.js';
 import { counted, cut, explanation, oneLine } from '../output/text.js';
 import { noteIfNoWorkers } from '../watch/watch.js';
 import type { Answers, Questions, Scene } from './answer.js';
@@ -17,21 +17,17 @@ import type { Answers, Questions, Scene } from './answer.js';
 const operations = { ...campaigns, ...results };
 
 const answers: Answers<'Campaigns', typeof operations> = {
-  async listCampaigns(found, { context: { clock, stdout }, volley, input, lanes }, more) {
+  async listCampaigns(found, { context: { clock, stdout }, volley, input, lanes }, cursor) {
     if (found.length === 0) {
       const isFiltered = Object.values(input).some((value) => value !== undefined);
       return [isFiltered ? 'No campaign matches these options.' : `No campaigns yet. ${HOW_TO_CREATE}`];
     }
-    const { nextCursor: cursor, isLimitChosen } = more;
+    const lines = listLines(found, clock(), columnsOf(stdout));
+    if (cursor === null) return lines;
     const { lane: _lane, ...wanted } = input;
     const [createdFrom, createdBefore] = [dateOf(wanted.createdFrom), dateOf(wanted.createdBefore)];
-    const rest =
-      cursor === null
-        ? NO_MORE
-        : await volley.count({ ...wanted, createdFrom, createdBefore, lanes, cursor });
-    // Who asks for a number of campaigns gets it, and may scroll.
-    const height = isLimitChosen ? undefined : rowsOf(stdout);
-    return newestLines(found, rest, { now: clock(), width: columnsOf(stdout), height });
+    const rest = await volley.count({ ...wanted, createdFrom, createdBefore, lanes, cursor });
+    return [...lines, ...moreLines(rest, found.length)];
   },
 
   async resumeCampaign(run, { context, volley, setting, input: { id } }) {

@@ -1,5 +1,4 @@
 import { pipeline } from 'node:stream/promises';
-import type { Command } from 'commander';
 import type { Volley } from '../../../app/volley.js';
 import type { LocalConfig } from '../../../base/config/index.js';
 import { EXIT } from '../../../base/exit-codes.js';
@@ -28,9 +27,9 @@ import { campaignId, keyId, recordsId, scheduleId, webhookId } from '../open/cam
 import { onlyLane } from '../open/only-lane.js';
 import { withLocalVolley } from '../open/open.js';
 import { suppressionId } from '../open/suppression-id.js';
+import { OPERATION_COMMANDS } from '../output/operation-commands.js';
 import { counted, oneLine } from '../output/text.js';
-import type { More, Opener, Questions, Scene, Typed } from './answer.js';
-import { OPERATION_COMMANDS } from './operation-commands.js';
+import type { Opener, Questions, Scene, Typed } from './answer.js';
 
 /*
  * Runs the operation of a command, and returns its answer. What people read is in answers/.
@@ -76,7 +75,7 @@ export interface RowsFormat {
   lines(): readonly string[];
 }
 
-/** `args`: what commander passes to the action of a command: its arguments, its options, and itself. */
+/** `args`: what commander passes to the action of a command: its arguments, and its options. */
 export async function runOperation(
   context: Context,
   { name, tag, usage, flags }: OperationCommand,
@@ -90,7 +89,6 @@ export async function runOperation(
   const names = [...usage.matchAll(/[<[]([\w-]+)(?:\.{3})?[>\]]/g)].map(([, argument = '']) =>
     argument.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase()),
   );
-  const called: Partial<Command> = Object(args[names.length + 1]);
   const { yes, json: _json, ...options }: Record<string, unknown> = Object(args[names.length]);
   const { out, force, ...others }: FileOptions & Record<string, unknown> = options;
   const given = operation.kind === 'rows' ? others : options;
@@ -113,10 +111,9 @@ export async function runOperation(
         return write?.(operation, operation.run(volley, input, hooks), scene, answer as RowsAnswer);
       case 'page': {
         const { items, nextCursor } = await itemsOf(operation, scene, hooks, given);
-        const more = { nextCursor, isLimitChosen: called.getOptionValueSource?.('limit') === 'cli' };
         return {
           json: { [operation.member]: items, nextCursor },
-          lines: context.json ? [] : await (answer as PageAnswer)(items, scene, more),
+          lines: context.json ? [] : await (answer as PageAnswer)(items, scene, nextCursor),
         };
       }
       case 'feed':
@@ -228,7 +225,7 @@ type CallAnswer = (run: () => Promise<unknown>, scene: Scene<never>) => Promise<
 type PageAnswer = (
   items: readonly unknown[],
   scene: Scene<never>,
-  more: More,
+  nextCursor: string | null,
 ) => readonly string[] | Promise<readonly string[]>;
 
 interface RowsAnswer {

@@ -17,10 +17,13 @@ export function addCampaignCommands(program: Command, context: Context): void {
       before: (command) => withOnlyNew(withFields(withList(command), context, 'campaign')),
       after: (command) =>
         command
-          .option(
-            '--test-to <number>',
-            'send one sample, with the first valid row, to this number instead',
-            filled,
+          .addOption(
+            // A sample is sent now, to one number.
+            option(
+              '--test-to <number>',
+              'send one sample, with the first valid row, to this number instead',
+              ...['idempotencyKey', 'skipInvalid', 'onlyNew', 'toResultsOf', 'sendAt'],
+            ).argParser(filled),
           )
           .option('-y, --yes', 'do not ask')
           .option('-w, --wait', 'show progress until the campaign is completed'),

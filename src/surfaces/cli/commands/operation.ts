@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { parseWantedStatus, WANTED_STATUSES } from '../../../campaign/states/reported-status.js';
 import type { OperationCommand } from '../../../operations/command-table.js';
-import { OPERATION_COMMANDS } from '../answers/operation-commands.js';
 import { examples } from '../context/action.js';
 import type { Context } from '../context/context.js';
 import { withCountry } from '../flags/campaign-flags.js';
@@ -20,6 +19,7 @@ import {
   wholeNumber,
   withRequired,
 } from '../flags/option-values.js';
+import { OPERATION_COMMANDS } from '../output/operation-commands.js';
 
 /*
  * The commands of operations, from the table that their rows generate: it needs no schemas, so help loads none.

@@ -40,6 +40,10 @@ export function inOurWords(text: string): string {
       /^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*?)' is invalid\. /s,
       "the value '$2' of $1 is not valid. ",
     )
+    .replace(
+      /^option '(?:-\w, )?(--[\w-]+)[^']*' cannot be used with option '(?:-\w, )?(--[\w-]+)[^']*'/,
+      '$1 and $2 do not go together. Leave out one of them',
+    )
     .replace(/^required option '(?:-\w, )?(--[^']+)' not specified/, 'the option $1 is missing')
     .replace(/^missing required argument '(.*?)'/, 'the argument <$1> is missing')
     .replace(

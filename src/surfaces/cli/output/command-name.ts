@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { basename, delimiter, dirname, isAbsolute, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { OPERATION_COMMANDS } from './operation-commands.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,43 +13,12 @@ interface Call {
   readonly cwd: string;
 }
 
+/** Commands that are no operations. */
+const WITHOUT_OPERATION = ['init', 'up', 'work', 'serve', 'simulator', 'doctor', 'conformance', 'completion'];
 /** The first words of every command. A test compares them with the commands that exist. */
-export const COMMANDS = [
-  'send',
-  'schedule',
-  'preview',
-  'list',
-  'status',
-  'pause',
-  'resume',
-  'cancel',
-  'delete',
-  'report',
-  'resolve',
-  'find',
-  'forget',
-  'lanes',
-  'outbox',
-  'lane',
-  'token',
-  'subscription',
-  'suppress',
-  'webhook',
-  'inbound',
-  'init',
-  'up',
-  'work',
-  'serve',
-  'console',
-  'keys',
-  'simulator',
-  'doctor',
-  'conformance',
-  'completion',
-  'audit',
-  'results',
-  'records',
-] as const;
+export const COMMANDS: readonly string[] = [
+  ...new Set([...OPERATION_COMMANDS.map(({ usage }) => usage.replace(/ .*/, '')), ...WITHOUT_OPERATION]),
+];
 
 /** A command in a text, after a quote or a space, but not as an argument of npx and the like, which may follow a colour code. */
 const MENTION = new RegExp(

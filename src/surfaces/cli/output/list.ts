@@ -5,35 +5,8 @@ import { percentOf, settledOf, wantedOf } from './progress.js';
 import { type Table, table } from './table.js';
 import { compact, counted, cut, grouped, money, oneLine } from './text.js';
 
-type Rest = Awaited<ReturnType<Volley['count']>>;
-/** Nothing follows. */
-export const NO_MORE: Rest = { count: 0, isExact: true };
-
-/** Below the list: the line about further campaigns, which may be broken in two, and the prompt of the shell. */
-const LINES_BELOW = 3;
-
-/** The newest campaigns, as many as are visible at once, and how many more there are. `height`: lines of the terminal, if it limits them. */
-export function newestLines(
-  campaigns: readonly CampaignStatus[],
-  rest: Rest,
-  {
-    now,
-    width,
-    height,
-  }: { readonly now: number; readonly width: number | undefined; readonly height: number | undefined },
-): string[] {
-  const room = height === undefined ? Number.POSITIVE_INFINITY : height - LINES_BELOW;
-  let shown = campaigns.length;
-  let lines = listLines(campaigns, now, width);
-  while (lines.length > room && shown > 1) {
-    shown -= 1;
-    lines = listLines(campaigns.slice(0, shown), now, width);
-  }
-  return [...lines, ...moreLines(campaigns.length - shown + rest.count, rest.isExact, shown)];
-}
-
 /** `32 more campaigns. To show them: volley list --limit 52`; none if all are shown. */
-function moreLines(count: number, isExact: boolean, shown: number): string[] {
+export function moreLines({ count, isExact }: Awaited<ReturnType<Volley['count']>>, shown: number): string[] {
   if (count === 0 && isExact) return [];
   const more = `${isExact ? '' : 'At least '}${counted(count, 'more campaign')}.`;
   return [`${more} To show them: volley list --limit ${Math.min(MAX_SHOWN, shown + count)}`];

@@ -23,11 +23,6 @@ export function columnsOf(stream: NodeJS.WriteStream): number | undefined {
   return stream.isTTY === true ? stream.columns || 80 : undefined;
 }
 
-/** The lines of a stream that is a terminal; undefined for a file or a pipe. */
-export function rowsOf(stream: NodeJS.WriteStream): number | undefined {
-  return stream.isTTY === true ? stream.rows || 24 : undefined;
-}
-
 /** Moves the text of an interrupted command over the `^C` that the terminal has echoed. */
 export function overEcho(stream: NodeJS.WriteStream): string {
   return stream.isTTY === true ? `\r${CLEAR_REST_OF_LINE}` : '';

@@ -4,7 +4,7 @@ import { commandTable } from '../../../../src/operations/command-table.js';
 import { OPERATIONS } from '../../../../src/operations/index.js';
 
 test('The build replaces the table of commands by its value, so that help loads no schemas', async () => {
-  const path = new URL('../../../../dist/src/surfaces/cli/answers/operation-commands.js', import.meta.url);
+  const path = new URL('../../../../dist/src/surfaces/cli/output/operation-commands.js', import.meta.url);
   const built: { readonly OPERATION_COMMANDS: unknown } = await import(path.href);
   expect(built.OPERATION_COMMANDS).toEqual(commandTable(OPERATIONS));
   const text = await readFile(path, 'utf8');

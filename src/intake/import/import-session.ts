@@ -66,12 +66,6 @@ interface ImportCommit {
   readonly events: readonly ScriptEvent[];
 }
 
-const listKeys = (keys: Keys, lane: LaneId, id: string): Record<Series, string> => ({
-  slices: slicesKey(keys, lane, id, 'slices'),
-  suppressed: slicesKey(keys, lane, id, 'suppressed'),
-  leftOut: slicesKey(keys, lane, id, 'leftOut'),
-});
-
 /** The key of a lane by which an import keeps campaigns of a text from being committed there. */
 export function comparingKey(
   keys: Keys,
@@ -159,7 +153,8 @@ export function beginImport(
   const { limit } = payer;
   const store = { redis, keys, id: lane };
   const laneKeys = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
-  const ownKeys = { meta: metaKey(keys, lane, id), ...listKeys(keys, lane, id) };
+  const ownMetaKey = metaKey(keys, lane, id);
+  const listKey = (series: Series): string => slicesKey(keys, lane, id, series);
   // The process that discards the import has to know its idempotency key, and the API key that began it. Without them, an import that
   // ends at once needs no text of its own.
   const isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key' || payer.key !== '';
@@ -168,7 +163,7 @@ export function beginImport(
     indexing(redis)({ keys, lane, id }).answer,
     beginScript.run(
       redis,
-      [...laneKeys('states', 'importing'), ownKeys.meta, ...laneKeys('keyBytes')],
+      [...laneKeys('states', 'importing'), ownMetaKey, ...laneKeys('keyBytes')],
       [
         id,
         JSON.stringify(importing(meta, 0, 0)),
@@ -191,21 +186,21 @@ export function beginImport(
     const storing = isFirstMetaStored ? '' : storedMeta(meta);
     const { stored, used } = await writeScript.run(
       redis,
-      [...laneKeys('states', 'importing'), key, ownKeys.meta, ...laneKeys('keyBytes')],
+      [...laneKeys('states', 'importing'), key, ownMetaKey, ...laneKeys('keyBytes')],
       [id, leaseMs, storing, limit, '', ...slices],
     );
     if (stored === -1) throw keyFull(payer, lane, used);
     if (stored === 0) throw new ImportLostError(id);
     isFirstMetaStored = true;
   };
-  const writerOf = (series: Series) => new SliceWriter((slices) => write(ownKeys[series], slices));
+  const writerOf = (series: Series) => new SliceWriter((slices) => write(listKey(series), slices));
   const writers = {
     slices: writerOf('slices'),
     suppressed: writerOf('suppressed'),
     leftOut: writerOf('leftOut'),
   };
   // A failed renewal shows with the next slice or with the commit.
-  const renewal = setInterval(() => write(ownKeys.slices, []).catch(() => {}), leaseMs / 3);
+  const renewal = setInterval(() => write(listKey('slices'), []).catch(() => {}), leaseMs / 3);
 
   return {
     id,
@@ -233,7 +228,7 @@ export function beginImport(
           redis,
           [
             ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
-            ...[ownKeys.meta, ...SERIES.map((series) => ownKeys[series])],
+            ...[ownMetaKey, ...SERIES.map(listKey)],
             ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
             comparingKey(keys, lane, whole),
           ],

@@ -4,33 +4,17 @@ import { wantedColumn } from './number-column.js';
 import { ListError, type Row, repeatedName } from './rows.js';
 
 /** Usual names of a column with countries, {@link folded}. */
-const USUAL_NAMES = new Set([
-  ...['country', 'countries', 'countrycode', 'countryname', 'countryiso', 'countryisocode', 'isocountry'],
-  ...['isocountrycode', 'isocode', 'iso', 'iso2', 'iso3', 'iso3166', 'alpha2', 'alpha3', 'nation'],
-  ...[
-    'land',
-    'lander',
-    'laender',
-    'landercode',
-    'laendercode',
-    'landerkurzel',
-    'laenderkuerzel',
-    'landescode',
-  ],
-  ...['landeskennung', 'landname', 'staat', 'pays', 'codepays', 'codedupays', 'nompays', 'nomdupays'],
-  ...['pais', 'codigopais', 'codigodepais', 'codigodelpais', 'paese', 'codicepaese', 'nazione'],
-  ...[
-    'landkode',
-    'landekode',
-    'landskode',
-    'landskod',
-    'landkod',
-    'landenavn',
-    'maa',
-    'maakoodi',
-    'maatunnus',
-  ],
-]);
+const USUAL_NAMES = new Set(
+  `
+    country countries countrycode countryname countryiso countryisocode isocountry isocountrycode
+    isocode iso iso2 iso3 iso3166 alpha2 alpha3 nation land lander laender landercode laendercode
+    landerkurzel laenderkuerzel landescode landeskennung landname staat pays codepays codedupays nompays
+    nomdupays pais codigopais codigodepais codigodelpais paese codicepaese nazione landkode landekode
+    landskode landskod landkod landenavn maa maakoodi maatunnus
+  `
+    .trim()
+    .split(/\s+/),
+);
 
 /** Of the cells of a column, so many must be countries. Empty cells do not count. */
 const MOST = 0.95;

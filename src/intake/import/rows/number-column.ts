@@ -3,22 +3,16 @@ import type { NumberReader } from '../../../campaign/numbers/number.js';
 import { ListError, type Row, type Rows, repeatedName } from './rows.js';
 
 /** Usual names of the column with the phone numbers, in lower case, letters and digits only. */
-const USUAL_NAMES = new Set([
-  ...['to', 'recipient', 'recipients', 'msisdn', 'number', 'phone', 'phonenumber', 'phoneno', 'telephone'],
-  ...['telephonenumber', 'tel', 'mobile', 'mobilenumber', 'mobileno', 'mobilephone', 'mobilephonenumber'],
-  ...['cell', 'cellphone', 'cellnumber', 'cellphonenumber', 'gsm', 'sms', 'smsnumber', 'contactnumber'],
-  ...['telefon', 'telefonnummer', 'telefonnr', 'tlf', 'tlfnr', 'mobil', 'mobilnummer', 'mobilnr', 'handy'],
-  ...[
-    'handynummer',
-    'nummer',
-    'telefono',
-    'movil',
-    'telephoneportable',
-    'portable',
-    'puhelin',
-    'matkapuhelin',
-  ],
-]);
+const USUAL_NAMES = new Set(
+  `
+    to recipient recipients msisdn number phone phonenumber phoneno telephone telephonenumber tel mobile
+    mobilenumber mobileno mobilephone mobilephonenumber cell cellphone cellnumber cellphonenumber gsm
+    sms smsnumber contactnumber telefon telefonnummer telefonnr tlf tlfnr mobil mobilnummer mobilnr
+    handy handynummer nummer telefono movil telephoneportable portable puhelin matkapuhelin
+  `
+    .trim()
+    .split(/\s+/),
+);
 
 /** How many rows are examined to find the column by its values. */
 const ROWS_EXAMINED = 50;

@@ -12,16 +12,16 @@
         key        the API key that pays for it, or ''
         limit      number: how many bytes the key may store
         time       ms, or '' for the server's
-  Returns  1, or 0 if the key may not store so much; how many bytes it has stored
+  Returns  'stored', or 'keyFull' if the key may not store so much; how many bytes it has stored
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../engine/recipients/key-bytes.lua
 -- A repeated beginning has paid.
 if key ~= '' and key_bytes.of_campaign(keyBytesKey, id) == 0 then
   local bytes = key_bytes.CAMPAIGN + #meta
-  if not key_bytes.grow_campaign(keyBytesKey, id, 0, key, bytes, limit) then return { 0, key_bytes.used(keyBytesKey, key) } end
+  if not key_bytes.grow_campaign(keyBytesKey, id, 0, key, bytes, limit) then return { 'keyFull', key_bytes.used(keyBytesKey, key) } end
 end
 redis.call('HSET', statesKey, id, state)
 if meta ~= '' then redis.call('SET', metaKey, meta) end
 redis.call('ZADD', importingKey, clock(time) + leaseMs, id)
-return { 1, 0 }
+return { 'stored', 0 }

@@ -29,26 +29,26 @@
         isCompared  number: 1 if it must be that import
         time        ms, or '' for the server's
   ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or leftOut; its number; its blob
-  Returns  1, 0 (the import was discarded), -1 (its key may not store so much), or 2 (another import compares its list with the
-           campaigns of this text, or this one does no longer); when the campaign was or will be launched (ms, as a string), or how many bytes the key has stored; in how many ms the lane
-           has to be woken for it, -1 if another campaign waits for the lane's turn already; events
+  Returns  'committed', 'gone' (the import was discarded), 'keyFull' (its key may not store so much), or 'compared' (another import compares its
+           list with the campaigns of this text, or this one does no longer); in how many ms the lane has to be woken for it, -1 if another
+           campaign waits for the lane's turn already, or how many bytes the key has stored; events
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../engine/store/campaign.lua
 -- @include ../../engine/recipients/key-bytes.lua
 -- @include ../../engine/day-limits/daily.lua
 local stored = campaigns_load(statesKey, { id })[id]
-if not stored then return { 0, '0', -1, '[]' } end
-if stored.state ~= 'importing' then return { 1, string.format('%.0f', stored.launchAt), -1, '[]' } end
+if not stored then return { 'gone', 0, '[]' } end
+if stored.state ~= 'importing' then return { 'committed', -1, '[]' } end
 
 local comparing = redis.call('GET', comparingKey)
-if (isCompared == 1 and comparing ~= id) or (isCompared == 0 and comparing) then return { 2, '0', -1, '[]' } end
+if (isCompared == 1 and comparing ~= id) or (isCompared == 0 and comparing) then return { 'compared', 0, '[]' } end
 local paid, payer = key_bytes.of_campaign(keyBytesKey, id)
 if payer ~= '' then
   local bytes = #meta - redis.call('STRLEN', metaKey)
   for i = 1, entry_args(), 3 do bytes = bytes + #entry_arg(i + 2) end
   if not key_bytes.grow_campaign(keyBytesKey, id, paid, payer, bytes, limit) then
-    return { -1, string.format('%.0f', key_bytes.used(keyBytesKey, payer)), -1, '[]' }
+    return { 'keyFull', key_bytes.used(keyBytesKey, payer), '[]' }
   end
 end
 local now = clock(time)
@@ -101,4 +101,4 @@ if campaign.endedAt == 0 then
   end
 end
 campaigns_save(statesKey, { [id] = campaign }, resultsKey, latestResultsKey)
-return { 1, string.format('%.0f', campaign.launchAt), wakeIn, #events > 0 and cjson.encode(events) or '[]' }
+return { 'committed', wakeIn, #events > 0 and cjson.encode(events) or '[]' }

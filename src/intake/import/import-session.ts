@@ -31,27 +31,17 @@ const IMPORT_LEASE_MS = 15_000;
 /** How long a commit waits before it tries again, while another import compares its list with the campaigns of this text. */
 const COMPARED_AGAIN_MS = 100;
 
-const storeReply = z.tuple([z.literal([1, 0, -1]), z.number()]);
 const parseStored = (reply: unknown) => {
-  const [stored, used] = storeReply.parse(reply);
-  return { stored, used };
+  const [result, used] = z.tuple([z.enum(['stored', 'gone', 'keyFull']), z.number()]).parse(reply);
+  return { result, used };
 };
 const beginScript = loadScript(import.meta.url, './begin-import.lua', parseStored, { sendsText: true });
 const writeScript = loadScript(import.meta.url, './write-import.lua', parseStored);
-const commitReply = z.tuple([z.literal([1, 0, -1, 2]), z.string(), z.number(), z.string()]);
-/** Parses to null if the import was discarded, and to how many bytes its key has stored if that may not store so much. */
-const commitScript = loadScript(
-  import.meta.url,
-  './commit-import.lua',
-  (reply): ImportCommit | 'compared' | null | number => {
-    const [committed, number, wakeInMs, events] = commitReply.parse(reply);
-    if (committed === 0) return null;
-    if (committed === 2) return 'compared';
-    return committed === 1
-      ? { launchedAt: Number(number), wakeInMs, events: scriptEvents(events) }
-      : Number(number);
-  },
-);
+const commitReply = z.tuple([z.enum(['committed', 'gone', 'keyFull', 'compared']), z.number(), z.string()]);
+const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply) => {
+  const [result, number, events] = commitReply.parse(reply);
+  return { result, number, events: scriptEvents(events) };
+});
 
 const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
   z.enum(['dropped', 'alive', 'committed']).parse(reply),
@@ -59,8 +49,6 @@ const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
 
 /** The result of a commit. */
 interface ImportCommit {
-  /** When the campaign was or will be launched, ms. */
-  readonly launchedAt: number;
   /** In how many ms the lane has to be woken for it; -1 if another campaign waits for the lane's turn already. */
   readonly wakeInMs: number;
   readonly events: readonly ScriptEvent[];
@@ -157,7 +145,7 @@ export function beginImport(
   const listKey = (series: Series): string => slicesKey(keys, lane, id, series);
   // The process that discards the import has to know its idempotency key, and the API key that began it. Without them, an import that
   // ends at once needs no text of its own.
-  const isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key' || payer.key !== '';
+  let isMetaStored = meta.idempotency !== undefined || meta.createdBy?.kind === 'key' || payer.key !== '';
   // Awaited before the commit: a campaign that is not in the index could not be found.
   const begun = Promise.all([
     indexing(redis)({ keys, lane, id }).answer,
@@ -171,27 +159,26 @@ export function beginImport(
         ...[leaseMs, payer.key, limit, ''],
       ],
     ),
-  ]).then(([, { stored, used }]) => {
-    if (stored !== 1) throw keyFull(payer, lane, used);
+  ]).then(([, { result, used }]) => {
+    if (result === 'keyFull') throw keyFull(payer, lane, used);
   });
   // It is awaited late.
   begun.catch(() => {});
 
   let isCounted = false;
-  let isFirstMetaStored = isMetaStored;
   const write = async (key: string, slices: readonly (string | Buffer)[]): Promise<void> => {
     await begun;
     // A renewal of the lease stores nothing.
     if (slices.length > 0) await mustHaveRoom(redis);
-    const storing = isFirstMetaStored ? '' : storedMeta(meta);
-    const { stored, used } = await writeScript.run(
+    const storing = isMetaStored ? '' : storedMeta(meta);
+    const { result, used } = await writeScript.run(
       redis,
       [...laneKeys('states', 'importing'), key, ownMetaKey, ...laneKeys('keyBytes')],
       [id, leaseMs, storing, limit, '', ...slices],
     );
-    if (stored === -1) throw keyFull(payer, lane, used);
-    if (stored === 0) throw new ImportLostError(id);
-    isFirstMetaStored = true;
+    if (result === 'keyFull') throw keyFull(payer, lane, used);
+    if (result === 'gone') throw new ImportLostError(id);
+    isMetaStored = true;
   };
   const writerOf = (series: Series) => new SliceWriter((slices) => write(listKey(series), slices));
   const writers = {
@@ -249,15 +236,15 @@ export function beginImport(
           ],
         );
       await compare?.();
-      let committed = await commitOnce();
-      while (committed === 'compared') {
+      let { result, number, events } = await commitOnce();
+      while (result === 'compared') {
         await (compare === undefined ? delay(COMPARED_AGAIN_MS) : compare());
-        committed = await commitOnce();
+        ({ result, number, events } = await commitOnce());
       }
       clearInterval(renewal);
-      if (committed === null) throw new ImportLostError(id);
-      if (typeof committed === 'number') throw keyFull(payer, lane, committed);
-      return committed;
+      if (result === 'gone') throw new ImportLostError(id);
+      if (result === 'keyFull') throw keyFull(payer, lane, number);
+      return { wakeInMs: number, events };
     },
     async discard() {
       clearInterval(renewal);

@@ -14,14 +14,15 @@
         limit      number: how many bytes its API key may store
         time       ms, or '' for the server's
   ARGV+ entries    slice numbers and blobs in turn; none to renew the lease only
-  Returns  1; 0 if the import was discarded or committed; -1 if its key may not store so much; then also how many bytes the key has stored
+  Returns  'stored'; 'gone' if the import was discarded or committed; 'keyFull' if its key may not store so much; how many bytes the key has
+           stored
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../engine/store/campaign-text.lua
 -- @include ../../engine/recipients/key-bytes.lua
 
 local state = redis.call('HGET', statesKey, id)
-if not state or campaign_read(state).state ~= 'importing' then return { 0, 0 } end
+if not state or campaign_read(state).state ~= 'importing' then return { 'gone', 0 } end
 local before, key = key_bytes.of_campaign(keyBytesKey, id)
 if key ~= '' then
   local bytes = 0
@@ -29,9 +30,9 @@ if key ~= '' then
     -- A repeated write has paid.
     if redis.call('HEXISTS', slicesKey, entry_arg(i)) == 0 then bytes = bytes + #entry_arg(i + 1) end
   end
-  if not key_bytes.grow_campaign(keyBytesKey, id, before, key, bytes, limit) then return { -1, key_bytes.used(keyBytesKey, key) } end
+  if not key_bytes.grow_campaign(keyBytesKey, id, before, key, bytes, limit) then return { 'keyFull', key_bytes.used(keyBytesKey, key) } end
 end
 if meta ~= '' then redis.call('SET', metaKey, meta) end
 redis.call('ZADD', importingKey, 'XX', clock(time) + leaseMs, id)
 for i = 1, entry_args(), 2 do redis.call('HSET', slicesKey, entry_arg(i), entry_arg(i + 1)) end
-return { 1, 0 }
+return { 'stored', 0 }

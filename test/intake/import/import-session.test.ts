@@ -44,7 +44,6 @@ test('A commit whose reply was lost can be repeated', async () => {
   const state = await readState(redis, keys, lane, 'again');
   expect(first.events).toHaveLength(1);
   expect(await session.commit(draft('again'))).toEqual({
-    launchedAt: first.launchedAt,
     wakeInMs: -1,
     events: [],
   });

@@ -101,7 +101,7 @@ function resultsOf({ redis, keys }: ListDeps, wanted: ResultsOf): Promise<Rows> 
 }
 
 /** Whether the rows of a list have lines, as those of a file do; those of an array have positions. */
-export function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
+function isCsv(recipients: CampaignInput['recipients']): recipients is string | CsvStream {
   return typeof recipients === 'string' || (typeof recipients === 'object' && 'csv' in recipients);
 }
 

@@ -18,19 +18,19 @@ import { compareSent, type EarlierNumbers, type SentComparison } from './sent-be
 const CURRENT_MS = 1_000;
 
 /** What reading a list depends on. */
-export interface ReadDeps extends ListDeps {
+interface ReadDeps extends ListDeps {
   /** Null: it is not known which numbers are suppressed. */
   readonly suppression: Pick<Suppression, 'count' | 'areSuppressed'> | null;
   readonly clock: Clock;
 }
 
 /** The lane of a list. `outlook`: null if it is not known. */
-export type ReadLane = Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
+type ReadLane = Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
   outlook(): Promise<LaneOutlook | null>;
 };
 
 /** What is done with a list while it is read; by default nothing. */
-export interface ReadOptions {
+interface ReadOptions {
   /** Finds the earlier campaigns with which the recipients are compared, if that is asked for; default: nothing is compared. */
   findEarlier?(): Promise<EarlierNumbers>;
   /**

@@ -19,8 +19,6 @@ export type Overlap = (typeof OVERLAPS)[number];
 
 /** What became of an occurrence. */
 export const OCCURRENCE_OUTCOMES = ['created', 'skipped', 'missed', 'failed'] as const;
-/** See {@link OCCURRENCE_OUTCOMES}. */
-export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 
 /** The default of `catchUp`. */
 export const DEFAULT_CATCH_UP_MS = 3_600_000;

@@ -58,8 +58,8 @@ function dataLoss(way: 'aof' | 'failover', killed: Killed, profile: 'v1' | 'v3' 
       await delay(integerBetween(0, 1_000, random));
       const victims = killed === 'all' ? fleet.members : killed === 'some' ? [pick(senders, random)] : [];
       const placeholders = victims.length === 0 ? 0 : MAX_PLACEHOLDERS;
-      // Where the service deduplicates, what is lost goes again under its correlator.
-      const mayBeUnknown = profile === 'v3' ? 0 : MAX_IN_FLIGHT + placeholders;
+      // Where the service deduplicates, what was in flight goes again under its correlator.
+      const mayBeUnknown = placeholders + (profile === 'v3' ? 0 : MAX_IN_FLIGHT);
       await recorder.fault({ fault: way, target: 'redis', losesData: true, mayBeUnknown }, () =>
         lose(world, async (loseData) => {
           await delay(integerBetween(300, 900, random));

@@ -84,6 +84,8 @@ end
 local function campaign_resume(keys, lane, id, c, now)
   if c.state ~= 'paused' then return end
   c.pauseReason, c.pausedAt, c.requests.refused = '', 0, nil
+  -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
+  c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
   if c.launchAt > now then
     campaign_enter(c, 'scheduled')
     redis.call('ZADD', keys.scheduled, c.launchAt, id)
@@ -92,8 +94,6 @@ local function campaign_resume(keys, lane, id, c, now)
   campaign_enter(c, 'running')
   campaign_continues(lane, c, now)
   CLOSED.await_worker(lane)
-  -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
-  c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
   WINDOW.queue(keys.running, keys.scheduled, keys.windows, lane.virtualTime, id, c, now)
 end
 

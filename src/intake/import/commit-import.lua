@@ -71,19 +71,19 @@ if campaign.endedAt == 0 then
     campaign.lapseAt = campaign.launchAt + validForMs
     redis.call('ZADD', lapsingKey, campaign.lapseAt, id)
   end
+  local lane = redis.call('HMGET', laneKey, 'mayLoseMs', 'virtualTime', 'closedMs', 'closedAt', 'closed')
+  local lossMs = tonumber(lane[1] or '0')
+  -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
+  if campaign.launchAt < now + lossMs then campaign.notBefore = now + lossMs end
   if campaign.state == 'scheduled' then
     redis.call('ZADD', scheduledKey, campaign.launchAt, id)
     wakeIn = campaign.launchAt - now
   else
-    local lane = redis.call('HMGET', laneKey, 'virtualTime', 'mayLoseMs', 'closedMs', 'closedAt', 'closed')
-    local virtual, lossMs = tonumber(lane[1] or '0'), tonumber(lane[2] or '0')
-    local closedAt, closed = tonumber(lane[4] or '0'), CLOSED.read(lane[5] or '')
+    local virtual, closedAt, closed = tonumber(lane[2] or '0'), tonumber(lane[4] or '0'), CLOSED.read(lane[5] or '')
     -- One recipient has no rate.
     if campaign.total > 1 then
       campaign.idleMs = -CLOSED.total(tonumber(lane[3] or '0'), closedAt, now)
     end
-    -- Until Redis can no longer lose the campaign itself: otherwise it could be enqueued, and sent, a second time.
-    campaign.notBefore = lossMs > 0 and now + lossMs or nil
     local opensAt = WINDOW.queue(runningKey, scheduledKey, windowsKey, virtual, id, campaign, now)
     -- A turn that is to come takes all that wait.
     if opensAt then

@@ -114,6 +114,19 @@ test('A resumed campaign is not sent before its resumption can no longer be lost
   expect((await it.claim('a', 1, START + LOSS_MS)).claims).toHaveLength(1);
 });
 
+test('A scheduled campaign that is resumed shortly before its launch waits as well', async () => {
+  const it = await laneWithWorkers(server, 'resumed-scheduled', 0);
+  await it.stored.stopAll();
+  await it.claim('a', 1, START);
+  const launch = START + LOSS_MS + 500;
+  await it.campaign('s', 3, { state: 'scheduled', launchAt: launch });
+  await it.stored.schedule('s', launch);
+  await it.commands.campaign('pause', 's', undefined, START + LOSS_MS);
+  await it.commands.campaign('resume', 's', undefined, START + LOSS_MS);
+  expect((await it.claim('a', 1, launch)).why).toBe('joining');
+  expect((await it.claim('a', 1, START + 2 * LOSS_MS)).claims).toHaveLength(1);
+});
+
 test('The permits of replayed polls are counted, and only once', async () => {
   const it = await laneWithWorkers(server, 'polls', 10, { quota: 100 });
   await it.failOverWith('a');

@@ -390,3 +390,15 @@ test('A preview expects few polls on a lane that receives notifications', async 
   };
   expect([await polls({}), await polls(callback)]).toEqual([150, 10]);
 });
+
+test('A campaign waits until Redis can no longer lose it, also one that begins before', async () => {
+  await stored.mayLose(20_000);
+  const before = Date.now();
+  const { id } = await created({ recipients: to(990, 1) });
+  const soon = await created({ recipients: to(991, 1), sendAt: before + 5_000 });
+  const later = await created({ recipients: to(992, 1), sendAt: before + 60_000 });
+  await stored.mayLose(0);
+  for (const one of [id, soon.id])
+    expect((await stored.state(one))['notBefore']).toBeGreaterThanOrEqual(before + 20_000);
+  expect((await stored.state(later.id))['notBefore']).toBeUndefined();
+});

@@ -7,6 +7,9 @@
         window    string: ring of the ledger
         claims    hash: claim number -> send in flight
         polls     hash: claim number -> poll in flight
+        running   sorted set: campaign -> virtual start
+        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
+        states    hash: campaign -> its state, JSON
   ARGV  rules     JSON: the lane's rules
         action    take or refused
         kind      send or poll
@@ -17,7 +20,7 @@
         time      ms, or '' for the server's
   Returns  why there is no permit, or '' if there is one; when to ask again (ms; 0: when an operator acts); the time; events
 ]]
--- @include ../quota/permits.lua
+-- @include ../claim/workers.lua
 local lane, now = lane_load(laneKey, time)
 local events = {}
 
@@ -40,16 +43,18 @@ if action == 'refused' then
   return reply('', now)
 end
 
+WORKERS.recognise(lane, rules, 0, now, events)
 -- A lane that the service has stopped may be tested: that shows why. What an operator holds, and what backs off after a 429, stays closed.
 local why, from = CLOSED.first(lane, now, { held = true, recovering = true, throttled = true, unreachable = true })
 if why == 'held' then return reply(why, from) end
 -- A request that the service may not count keeps to a known quota, but would distort one that is learned.
 if counted == 0 and rules.quota == 0 then return reply('', now) end
 if why == 'recovering' then return reply(why, from) end
-if lane.barrierUntil > 0 and now < lane.barrierUntil then return reply('recovering', lane.barrierUntil) end
+LEDGER.expire(windowKey, lane, rules, now)
+local barrierUntil = WORKERS.barrier(keys, lane, rules, now, events)
+if barrierUntil then return reply('recovering', barrierUntil) end
 if why then return reply(why, from) end
 
-LEDGER.expire(windowKey, lane, rules, now)
 local limit = LIMIT.now(lane, rules, now)
 if limit and lane.sends + lane.polls + others >= limit then
   return reply('quota', PERMITS.next_at(windowKey, lane, rules, now, 1, inFlight))

@@ -41,6 +41,7 @@ export async function takeSinglePermit(
     why,
     at,
     now: time,
+    events,
   } = await permitScript(lane, {
     ...NOT_REFUSED,
     action: 'take',
@@ -48,6 +49,7 @@ export async function takeSinglePermit(
     counted: kind === 'other' ? 0 : 1,
     time: now,
   });
+  lane.emit(events);
   if (why !== '') {
     const inMs = Math.max(0, at - time);
     return { kind: 'denied', reason: reasonOf(lane.name, why, inMs), inMs: at === 0 ? null : inMs };

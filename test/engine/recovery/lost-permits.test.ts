@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { takeSinglePermit } from '../../../src/engine/lane/single-permit.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { START } from '../lane/lane-fixture.js';
+import { openDefaultLane, START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';
 
 const server = testRedis('lost-permits');
@@ -100,6 +101,22 @@ test('Polls wait until the sends of lost workers count', async () => {
     (await it.claims.poll({ turn: `p${now}`, call: 1, want: 32, seen: 0, now })).claims.length;
   expect(await polls(due + it.rules.grace)).toBe(0);
   expect(await polls(due + 2 * it.rules.grace)).toBeLessThanOrEqual(QUOTA - 80);
+});
+
+test('A single permit waits until the sends of lost workers count', async () => {
+  const it = await laneWithQuota('single', 1_000);
+  await it.send(40);
+  await it.backUp();
+  await it.send(10);
+  await it.failOver();
+  const env = { HOURLY_QUOTA: String(QUOTA) };
+  const { lane } = openDefaultLane(server.redis, `${server.prefix}-single`, { env });
+  // It notices the new server itself.
+  expect((await takeSinglePermit(lane, 'send', SENDS)).kind).toBe('denied');
+  await it.replayed('b', SENDS);
+  const granted: string[] = [];
+  for (let at = 0; at < QUOTA; at += 1) granted.push((await takeSinglePermit(lane, 'send', it.end)).kind);
+  expect(granted.filter((kind) => kind === 'granted').length).toBeLessThanOrEqual(QUOTA - 50);
 });
 
 test('A lost worker costs no more permits than the lane had something to send for', async () => {

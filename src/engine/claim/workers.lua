@@ -164,7 +164,7 @@ function WORKERS.recognise(lane, rules, seen, now, events, kept)
   lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
   -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
-  lane.placeholders, lane.heldBack = 0, 0
+  lane.placeholders = 0
   events[#events + 1] = {
     type = 'dataLoss', loss = WORKERS.loss(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = graceMs,
   }

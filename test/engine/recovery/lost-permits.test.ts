@@ -60,6 +60,18 @@ test.each(['pause', 'cancel'] as const)(
   },
 );
 
+test('They count although another loss comes before the recovery barrier ends', async () => {
+  const it = await laneWithQuota('twice', 1_000);
+  await it.send(40);
+  await it.backUp();
+  await it.send(10);
+  await it.fail();
+  await it.commands.campaign('pause', 'c', undefined, SENDS + 1);
+  await it.backUp();
+  await it.fail();
+  expect(await it.sendOther()).toBeLessThanOrEqual(QUOTA - 50);
+});
+
 test('They count although the sweep ends the barrier of a lane that has nothing to claim', async () => {
   const it = await laneWithQuota('swept', 1_000);
   await it.backUp();

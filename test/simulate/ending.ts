@@ -51,7 +51,10 @@ export class Ending {
     if (hasImported && this.#areOthersDone && scenario.lanes.every(isEnded)) {
       // Wait for jobs that are delayed until the next permit: they find nothing left to do and end. A request without a response
       // counts for up to an eighth of the window longer (engine/quota/ledger.lua).
-      clock.schedule(1.125 * scenario.config.quotaWindowMs + 60_000, () => this.#end());
+      clock.schedule(1.125 * scenario.config.quotaWindowMs + 60_000, () =>
+        // A loss of data that had begun may have undone the end of a campaign.
+        scenario.lanes.every(isEnded) ? this.#end() : this.#operateUntilEnded(everyMs, until),
+      );
       return;
     }
     if (hasImported && scenario.lanes.every((plan) => plan.isBlocked || isEnded(plan))) {

@@ -1,7 +1,6 @@
 import { type Machine, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { isUnavailable } from '../../base/redis/unavailable.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { OtherFormatError } from '../../campaign/errors/errors.js';
 import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.js';
@@ -82,16 +81,15 @@ export function dataFormat({ redis, keys, heartbeats, machine }: DataFormatOptio
   };
 
   return {
-    /** The same check, until it was passed once: undefined. While Redis does not answer, each call finds that out by itself. */
+    /**
+     * The same check, until it was passed once: undefined. Rejects while Redis does not answer: a call that Redis answers a moment later would
+     * store data without its format, which every process would take for data of an earlier version.
+     */
     stored(): Promise<void> | undefined {
       if (isKnown) return undefined;
-      checking ??= checkStored()
-        .catch((error: unknown) => {
-          if (!isUnavailable(error)) throw error;
-        })
-        .finally(() => {
-          checking = undefined;
-        });
+      checking ??= checkStored().finally(() => {
+        checking = undefined;
+      });
       return checking;
     },
     /** Redis may have other data than before: it was restarted, or replaced. */

@@ -1,8 +1,11 @@
+import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { createVolley } from '../../../src/app/runtime.js';
+import { systemMachine } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { serverTime } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
+import { isUnavailable } from '../../../src/base/redis/unavailable.js';
 import { dataFormat } from '../../../src/engine/recovery/data-format.js';
 import { DATA_FORMAT, heartbeats } from '../../../src/engine/recovery/heartbeats.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -126,4 +129,18 @@ test('After someone has emptied Redis, a worker stores the format again', async 
   const stop = heartbeats(redis, keys, Date.now).start('w', ['send'], { settings: {}, lacks: [] });
   await expect.poll(() => redis.get(keys.format)).toBe(String(DATA_FORMAT));
   await stop();
+});
+
+test('While Redis does not answer the check, nothing is stored: it would be data without a format', async () => {
+  const unreachable = new Redis(1, { lazyConnect: true, retryStrategy: () => null });
+  unreachable.on('error', () => {});
+  const keys = keyNames(`${prefix}-unreachable`);
+  const alive = async () => [];
+  const machine = { monotonic: () => 0, alarm: systemMachine.alarm };
+  const unchecked = dataFormat({ redis: unreachable, keys, heartbeats: { alive }, machine });
+  await expect(unchecked.stored()).rejects.toSatisfy(isUnavailable);
+
+  const checked = dataFormat({ redis, keys, heartbeats: { alive }, machine });
+  await checked.stored();
+  expect(await redis.get(keys.format)).toBe(String(DATA_FORMAT));
 });

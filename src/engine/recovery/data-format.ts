@@ -1,6 +1,7 @@
 import { type Machine, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
+import { isUnavailable } from '../../base/redis/unavailable.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { OtherFormatError } from '../../campaign/errors/errors.js';
 import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.js';
@@ -9,6 +10,7 @@ import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.j
 const CHECK_AGAIN_MS = 60_000;
 /** How long a starting worker waits for others: longer than the heartbeat of a killed one is seen. */
 const WAIT_MS = 15_000;
+const CHECKS = 3;
 const LOOK_EVERY_MS = 500;
 /** Processes that a message names. */
 const NAMED = 3;
@@ -80,14 +82,28 @@ export function dataFormat({ redis, keys, heartbeats, machine }: DataFormatOptio
     return why;
   };
 
+  /**
+   * Asks once more if the connection was lost: Redis may answer the call that follows, which would store data without a format. Every process
+   * would take them for those of an earlier version.
+   */
+  const checkIfAnswered = async (): Promise<void> => {
+    for (let asked = 1; asked <= CHECKS; asked += 1) {
+      try {
+        return await checkStored();
+      } catch (error) {
+        if (!isUnavailable(error)) throw error;
+      }
+    }
+  };
+
   return {
     /**
-     * The same check, until it was passed once: undefined. Rejects while Redis does not answer: a call that Redis answers a moment later would
-     * store data without its format, which every process would take for data of an earlier version.
+     * The same check, until it was passed once: undefined. If Redis does not answer it, the call finds that out by itself, after it has checked its
+     * input.
      */
     stored(): Promise<void> | undefined {
       if (isKnown) return undefined;
-      checking ??= checkStored().finally(() => {
+      checking ??= checkIfAnswered().finally(() => {
         checking = undefined;
       });
       return checking;

@@ -5,7 +5,6 @@ import { systemMachine } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { serverTime } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { isUnavailable } from '../../../src/base/redis/unavailable.js';
 import { dataFormat } from '../../../src/engine/recovery/data-format.js';
 import { DATA_FORMAT, heartbeats } from '../../../src/engine/recovery/heartbeats.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -131,16 +130,16 @@ test('After someone has emptied Redis, a worker stores the format again', async 
   await stop();
 });
 
-test('While Redis does not answer the check, nothing is stored: it would be data without a format', async () => {
-  const unreachable = new Redis(1, { lazyConnect: true, retryStrategy: () => null });
-  unreachable.on('error', () => {});
-  const keys = keyNames(`${prefix}-unreachable`);
-  const alive = async () => [];
+test('A check whose connection is lost is asked again, so that nothing is stored without a format', async () => {
+  const keys = keyNames(`${prefix}-lost`);
+  const own = new Redis(url, { maxRetriesPerRequest: 0 });
+  own.on('error', () => {});
+  onTestFinished(() => own.disconnect());
+  await own.ping();
   const machine = { monotonic: () => 0, alarm: systemMachine.alarm };
-  const unchecked = dataFormat({ redis: unreachable, keys, heartbeats: { alive }, machine });
-  await expect(unchecked.stored()).rejects.toSatisfy(isUnavailable);
-
-  const checked = dataFormat({ redis, keys, heartbeats: { alive }, machine });
-  await checked.stored();
+  const format = dataFormat({ redis: own, keys, heartbeats: { alive: async () => [] }, machine });
+  const checked = format.stored();
+  own.stream.destroy();
+  await checked;
   expect(await redis.get(keys.format)).toBe(String(DATA_FORMAT));
 });

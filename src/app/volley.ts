@@ -8,6 +8,7 @@ import type { Check } from '../campaign/views/check-views.js';
 import type { Preview } from '../campaign/views/preview-views.js';
 import type { LaneStatus } from '../campaign/views/views.js';
 import type { Inbound } from '../engine/inbound/inbound-service.js';
+import type { OperatorCommands } from '../engine/lane/operator-commands.js';
 import type { NotificationService } from '../engine/notifications/notification-service.js';
 import type { Role, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import type { LaneDifference } from '../engine/recovery/lane-settings.js';
@@ -72,14 +73,8 @@ export interface Workers {
   drain(): Promise<void>;
 }
 
-/**
- * The public API of the library; the command line uses nothing else.
- *
- * Errors: a method rejects with a `NotFoundError` if the campaign or lane does not exist, with an `InputError` whose message
- * names the invalid value and what is valid, and with a `RedisUnavailableError` while Redis is not available. Methods that send or
- * store something reject with a `ConfigError` if a configured lane has the credentials of a lane with another name.
- */
-export interface Volley
+/** What a Volley tells, which is the same for every actor. */
+export interface VolleyReader
   extends CampaignReader,
     Reports,
     RecipientFinder,
@@ -89,6 +84,45 @@ export interface Volley
     LiveReader,
     AuditReader {
   readonly events: Events;
+  /** Returns the name of a campaign's lane. */
+  laneOf(id: string): Promise<string>;
+  /** Returns the status of every lane that this process knows: the configured ones, and those that are stored in Redis. */
+  lanes(): Promise<LaneStatus[]>;
+  /** Returns the rules of these lanes, as of the last refresh. A process that works refreshes them every second. */
+  knownLanes(): readonly LaneRules[];
+  /**
+   * Whether the service of a lane is a simulator, so that its messages reach no phones. The service says so itself, at the address that this
+   * process has for the lane.
+   */
+  isSimulated(lane: string): Promise<boolean>;
+  /** Reads which lanes are stored now. Operations do so by themselves when a lane is named that this process does not know. */
+  refreshLanes(): Promise<void>;
+  /** Returns the lanes that have campaigns, but are not configured here. */
+  unconfiguredLanes(): Promise<UnconfiguredLane[]>;
+  /** Returns why {@link Volley.work} and {@link Volley.enqueue} refuse configured lanes, and what to do; one text per lane. */
+  laneProblems(): Promise<string[]>;
+  /** Lists the worker processes with a heartbeat in the last 10 s. */
+  workers(): Promise<WorkerProcess[]>;
+  /**
+   * Lists the lanes for which running workers use other settings than `than`; by default, than the configuration of this process if it
+   * is complete, or else than the worker that started last. A worker reads its settings when it starts.
+   */
+  differences(than?: Config): Promise<LaneDifference[]>;
+  /**
+   * Rejects if Redis does not reply within this time, such as `2s`. `eviction`: the `maxmemory-policy` by which Redis deletes data when its
+   * memory is full; null with `noeviction`, as it must be.
+   */
+  ping(within: string): Promise<{ readonly eviction: string | null }>;
+}
+
+/**
+ * The public API of the library; the command line uses nothing else.
+ *
+ * Errors: a method rejects with a `NotFoundError` if the campaign or lane does not exist, with an `InputError` whose message
+ * names the invalid value and what is valid, and with a `RedisUnavailableError` while Redis is not available. Methods that send or
+ * store something reject with a `ConfigError` if a configured lane has the credentials of a lane with another name.
+ */
+export interface Volley extends VolleyReader, OperatorCommands {
   /**
    * Returns this Volley for another actor: the audit trail, events, and logs name it for every operation. It shares all
    * connections; close only the Volley that {@link createVolley} returned. `authorise` is called before each write, which does not
@@ -102,20 +136,6 @@ export interface Volley
   enqueue(input: CampaignInput): Promise<EnqueueOutcome>;
   /** Checks a campaign as {@link Volley.enqueue} does, but stores and sends nothing. */
   preview(input: CampaignInput): Promise<Preview>;
-  /** Returns the name of a campaign's lane. */
-  laneOf(id: string): Promise<string>;
-  /**
-   * Pauses a campaign. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running.
-   * Rejects with an `InputError` if the campaign is importing, completed, or cancelled.
-   */
-  pause(id: string): Promise<{ inFlight: number }>;
-  /** Resumes a paused campaign. Rejects with an `InputError` if the campaign is importing, completed, or cancelled. */
-  resume(id: string): Promise<void>;
-  /**
-   * Cancels a campaign for good. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still
-   * running; `cancelled`: recipients that are not sent to. Rejects with an `InputError` if the campaign is importing or completed.
-   */
-  cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
   /**
    * Settles a campaign's requests with an unknown outcome. Rejects with a `NotFoundError` if it has no such request, and with an
    * `InputError` if you resend requests of a campaign that is cancelled or has lapsed.
@@ -140,36 +160,8 @@ export interface Volley
    * have one: then name its lane.
    */
   outbox(name: string, choice?: OutboxChoice): Outbox;
-  /** Returns the status of every lane that this process knows: the configured ones, and those that are stored in Redis. */
-  lanes(): Promise<LaneStatus[]>;
-  /** Returns the rules of these lanes, as of the last refresh. A process that works refreshes them every second. */
-  knownLanes(): readonly LaneRules[];
-  /**
-   * Whether the service of a lane is a simulator, so that its messages reach no phones. The service says so itself, at the address that this
-   * process has for the lane.
-   */
-  isSimulated(lane: string): Promise<boolean>;
-  /** Reads which lanes are stored now. Operations do so by themselves when a lane is named that this process does not know. */
-  refreshLanes(): Promise<void>;
   /** Adds, changes, and removes lanes that are stored in Redis. */
   readonly storedLanes: LaneAdmin;
-  /** Returns the lanes that have campaigns, but are not configured here. */
-  unconfiguredLanes(): Promise<UnconfiguredLane[]>;
-  /** Returns why {@link Volley.work} and {@link Volley.enqueue} refuse configured lanes, and what to do; one text per lane. */
-  laneProblems(): Promise<string[]>;
-  /**
-   * Gives a lane a new name; it keeps its id, quota, and campaigns. Processes use the names of their configuration until you restart
-   * them with the new one. Rejects with a `NotFoundError` if no lane has this name, and with an `InputError` if the new name is invalid
-   * or taken.
-   */
-  renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
-  /** Holds a lane until {@link Volley.resumeLane}: it starts no requests. `reason`: why, for people. */
-  holdLane(name: string, reason?: string): Promise<void>;
-  /**
-   * Reopens a lane that is held, backing off, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
-   * limited to some.
-   */
-  resumeLane(name: string): Promise<void>;
   /** The numbers that no campaign sends to. */
   readonly suppression: SuppressionList;
   /** The messages that people send to our numbers. */
@@ -200,23 +192,11 @@ export interface Volley
   conformance(options?: ConformanceOptions): AsyncIterable<ConformanceResult>;
   /** Recurring campaigns. */
   readonly schedules: Schedules;
-  /** Lists the worker processes with a heartbeat in the last 10 s. */
-  workers(): Promise<WorkerProcess[]>;
-  /**
-   * Lists the lanes for which running workers use other settings than `than`; by default, than the configuration of this process if it
-   * is complete, or else than the worker that started last. A worker reads its settings when it starts.
-   */
-  differences(than?: Config): Promise<LaneDifference[]>;
   /**
    * Checks what is in Redis, and yields the result of each check as it is known: Redis itself, workers, lanes, keys, and what fails. It
    * changes nothing, and calls no service.
    */
   examine(options?: ExamineOptions): AsyncIterable<Check>;
-  /**
-   * Rejects if Redis does not reply within this time, such as `2s`. `eviction`: the `maxmemory-policy` by which Redis deletes data when its
-   * memory is full; null with `noeviction`, as it must be.
-   */
-  ping(within: string): Promise<{ readonly eviction: string | null }>;
   /**
    * Starts to serve the lanes in this process. Needs the full configuration (`loadConfig`). `roles`: default all.
    * `concurrency`: how many lanes to serve at a time, default 50.

@@ -23,7 +23,7 @@ import { inBatches } from './in-batches.js';
 import { campaignStatus, unknownRequest } from './status.js';
 
 /** Which campaigns {@link CampaignReader.list} returns. */
-interface CampaignFilter extends ListFilters {
+export interface CampaignFilter extends ListFilters {
   readonly state?: CampaignState | undefined;
   /** Only campaigns of these lanes; default all. */
   readonly lanes?: readonly string[] | undefined;
@@ -37,19 +37,19 @@ interface CampaignFilter extends ListFilters {
 }
 
 /** Which campaigns {@link CampaignReader.page} returns. */
-interface PageOptions extends CampaignFilter {
+export interface CampaignPageOptions extends CampaignFilter {
   /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
 }
 
 /** Some campaigns; `nextCursor` is the `cursor` of the next page, null on the last one. */
-interface CampaignPage {
+export interface CampaignPage {
   readonly campaigns: CampaignStatus[];
   readonly nextCursor: string | null;
 }
 
 /** Which requests {@link CampaignReader.unknown} returns. */
-interface UnknownOptions {
+export interface UnknownOptions {
   /** Default 100. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the page before. */
@@ -57,19 +57,19 @@ interface UnknownOptions {
 }
 
 /** Some requests; `nextCursor` is null on the last page. */
-interface UnknownPage {
+export interface UnknownPage {
   readonly requests: UnknownRequest[];
   readonly nextCursor: string | null;
 }
 
 /** How many campaigns there are. `isExact`: false if there may be more, because not all were read. */
-interface CampaignCount {
+export interface CampaignCount {
   readonly count: number;
   readonly isExact: boolean;
 }
 
 /** Options of {@link CampaignReader.finished}. */
-interface WaitOptions {
+export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called with every status that was read. */
   readonly onProgress?: ((status: CampaignStatus) => void) | undefined;
@@ -86,9 +86,9 @@ export interface CampaignReader {
    * Newest first, one page at a time. A page may be short, or even empty, before the end, because at most 5,000
    * campaigns are read for it.
    */
-  page(options?: PageOptions): Promise<CampaignPage>;
+  page(options?: CampaignPageOptions): Promise<CampaignPage>;
   /** How many campaigns {@link CampaignReader.page} would return, without `limit`. At most 5,000 campaigns are read for it. */
-  count(options?: PageOptions): Promise<CampaignCount>;
+  count(options?: CampaignPageOptions): Promise<CampaignCount>;
   /** How the counts of a campaign have changed, the oldest sample first; the last one is of now. */
   progress(id: string): Promise<ProgressSample[]>;
   /** Its requests with an unknown outcome, in the order in which they were claimed. */
@@ -195,7 +195,13 @@ export function createCampaignReader({
   };
 
   /** The campaigns among which a page is, newest first, the id before which it ends, and which lanes it is about. */
-  const rangeOf = async ({ lanes, createdFrom, createdBefore, idempotencyKey, cursor }: PageOptions) => {
+  const rangeOf = async ({
+    lanes,
+    createdFrom,
+    createdBefore,
+    idempotencyKey,
+    cursor,
+  }: CampaignPageOptions) => {
     const wantedIds = lanes && (await Promise.all(lanes.map(finder.idOf)));
     // Ids begin with their time, so a date is a place in the list.
     if (cursor !== undefined && !CAMPAIGN_ID.test(cursor))
@@ -216,7 +222,7 @@ export function createCampaignReader({
     };
   };
 
-  const count = async (options: PageOptions): Promise<CampaignCount> => {
+  const count = async (options: CampaignPageOptions): Promise<CampaignCount> => {
     const isWanted = filterOf(options);
     const { all, last, isOnLanes } = await rangeOf(options);
     const read = async ({ id, lane }: { id: string; lane: LaneId }) => {
@@ -235,7 +241,7 @@ export function createCampaignReader({
     return { count: counted, isExact: true };
   };
 
-  const readPage = async (options: PageOptions, maxRead: number): Promise<CampaignPage> => {
+  const readPage = async (options: CampaignPageOptions, maxRead: number): Promise<CampaignPage> => {
     const { limit = DEFAULT_LIMIT } = options;
     const [workers, isWanted] = [await heartbeats.alive(), filterOf(options)];
     const campaigns: CampaignStatus[] = [];
@@ -353,7 +359,10 @@ const LATEST = 36 ** 8 - 1;
 const idAt = (time: number): string => campaignIdTime(Math.min(Math.ceil(time), LATEST));
 
 /** Decides by what is cheap to read whether a page contains a campaign. */
-function filterOf({ state, ...filters }: PageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
+function filterOf({
+  state,
+  ...filters
+}: CampaignPageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
   // A wave of an outbox is a campaign, but not one that a person created. It is listed while it needs a person.
   return (meta, own) =>
     (own.outbox === undefined || (own.counts.unknown ?? 0) > 0) &&

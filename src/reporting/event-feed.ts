@@ -62,7 +62,7 @@ export type FeedItem =
   | { readonly kind: 'event'; readonly id: string; readonly createdAt: string; readonly event: NamedEvent };
 
 /** Options of {@link EventFollower.follow}. */
-interface FollowOptions {
+export interface FollowOptions {
   /** The id of the last event that you have received; default: the newest event. */
   readonly after?: string | undefined;
   readonly signal?: AbortSignal | undefined;

@@ -24,7 +24,7 @@ import type { OutboxResults } from './results-reader.js';
 import { costView } from './status.js';
 
 /** Which recipients a report contains. */
-interface ReportOptions {
+export interface ReportOptions {
   /** Only recipients with this status, or with one of this group, in any spelling that `parseWantedStatus` accepts; default all. */
   readonly status?: string | undefined;
   /** Whether rows have the values of the columns that the text uses; default: they do not. */
@@ -228,7 +228,7 @@ function wantedStates(
 }
 
 /** Where and how to search for a number. */
-interface FindOptions {
+export interface FindOptions {
   /** Country of a number in national format; default `DEFAULT_COUNTRY`. */
   readonly country?: string | undefined;
   /** Only campaigns of these lanes; default all. */

@@ -72,32 +72,8 @@ const filters = {
 const page = { ...filters, cursor: maybeText };
 const report = { status: maybeText, values: maybeFlag };
 
-type CampaignMethod =
-  | 'enqueue'
-  | 'preview'
-  | 'laneOf'
-  | 'pause'
-  | 'resume'
-  | 'cancel'
-  | 'resolve'
-  | 'delete'
-  | 'forget'
-  | 'status'
-  | 'list'
-  | 'page'
-  | 'count'
-  | 'progress'
-  | 'unknown'
-  | 'idsWith'
-  | 'finished'
-  | 'report'
-  | 'recipients'
-  | 'reportVersion'
-  | 'find'
-  | 'results';
-
 /** The methods of a Volley that are about campaigns and their recipients. */
-export const CAMPAIGN_METHODS: Pick<Inputs<Volley>, CampaignMethod> = {
+export const CAMPAIGN_METHODS = {
   enqueue: [campaign],
   preview: [campaign],
   laneOf: [ID],
@@ -141,4 +117,4 @@ export const CAMPAIGN_METHODS: Pick<Inputs<Volley>, CampaignMethod> = {
     rows: [['number', text], options({ country: maybeText, lanes: maybeTexts, signal: maybeSignal })],
   },
   results: [options({ cursor: maybeText, limit, lanes: maybeTexts })],
-};
+} satisfies Partial<Inputs<Volley>>;

@@ -25,15 +25,14 @@ import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf, cancelCampaignsOn } from '../access/campaigns-of-key.js';
 import { laneAdmin } from '../access/lane-admin.js';
 import { checkedVolley } from '../input/volley.js';
-import type { Volley } from '../volley.js';
+import type { Volley, VolleyReader } from '../volley.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { inboundFor } from './inbound.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
-import type { ReadOperations } from './read-operations.js';
 
 /** The operations that are the same for every actor. */
-type Shared = ReadOperations & Pick<Volley, 'work' | 'close'>;
+type Shared = VolleyReader & Pick<Volley, 'work' | 'close'>;
 
 /** Returns the Volley of an actor: the audit trail, events, and logs name the actor for every operation. */
 export function actingVolleys(instance: Instance, inbound: InboundService, shared: Shared): Volley['as'] {
@@ -174,6 +173,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
     });
     const unchecked = guarded<Volley>({
       ...shared,
+      ...commands,
       as: volleyFor,
       records: guarded(auditedRecords(records, by, (lane) => finder.idOf(lane))),
       async enqueue(input) {
@@ -219,9 +219,6 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       schedules: guarded(schedules),
       storedLanes: guarded(admin),
-      pause: (id) => commands.pause(id),
-      resume: (id) => commands.resume(id),
-      cancel: (id) => commands.cancel(id),
       async delete(id) {
         const { id: lane } = await finder.of(id);
         const { makeReadable } = await import('../../engine/recovery/damaged-campaign.js');
@@ -261,9 +258,6 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         previewPut: async (input, more) => outboxes.previewPut(await knowing(input), more),
       }),
       outbox: (name, choice) => guarded<Outbox>(openOutbox(name, choice)),
-      renameLane: (name, newName) => commands.renameLane(name, newName),
-      holdLane: (name, reason) => commands.holdLane(name, reason),
-      resumeLane: (name) => commands.resumeLane(name),
       suppression: guarded(
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),
       ),

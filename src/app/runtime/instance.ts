@@ -40,11 +40,11 @@ import { suppression as openSuppression } from '../../engine/suppression/suppres
 import { outboxResults } from '../../intake/outbox/views/outbox-results.js';
 import type { ProvidedList } from '../../intake/schedules/schedules.js';
 import { failingSchedules, scheduleStore, scheduleTotals } from '../../intake/schedules/store.js';
-import { createCampaignReader } from '../../reporting/campaign-reader.js';
+import { type CampaignReader, createCampaignReader } from '../../reporting/campaign-reader.js';
 import { createEventFeed } from '../../reporting/event-feed.js';
 import { eventLog } from '../../reporting/event-log.js';
-import { createFleetReader } from '../../reporting/fleet-snapshot.js';
-import { createLiveReader } from '../../reporting/live/live.js';
+import { createFleetReader, type FleetReader } from '../../reporting/fleet-snapshot.js';
+import { createLiveReader, type LiveReader } from '../../reporting/live/live.js';
 import { createResultsFeed } from '../../reporting/results-feed.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { laneReader } from '../../reporting/webhooks/lane-reader.js';
@@ -118,9 +118,9 @@ export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'r
   readonly webhooksFor: ReturnType<typeof webhookService>;
   /** Opens and closes the secrets of webhooks. */
   readonly seal: () => Seal;
-  readonly statuses: ReturnType<typeof createCampaignReader>;
-  readonly fleet: () => ReturnType<typeof createFleetReader>;
-  readonly live: () => ReturnType<typeof createLiveReader>;
+  readonly statuses: CampaignReader;
+  readonly fleet: FleetReader;
+  readonly live: LiveReader;
   /** See {@link Volley.isSimulated}. */
   readonly isSimulated: (lane: string) => Promise<boolean>;
   readonly scheduled: ReturnType<typeof scheduleStore>;
@@ -280,21 +280,19 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
     poster,
     lifeOf: apiKeysFor.lifeOf,
   });
-  const statuses = createCampaignReader({ redis, keys, finder, heartbeats });
-  const fleet = lazily(() =>
-    createFleetReader({
-      redis,
-      keys,
-      finder,
-      wakers,
-      heartbeats,
-      monotonic: monotonicClock,
-      outboxTotals: async (lanes) =>
-        (await import('../../intake/outbox/outbox-status.js')).outboxTotals({ redis, keys }, lanes),
-      scheduleTotals: () => scheduleTotals(redis, keys),
-      webhookTotals: () => webhookStore(redis, keys).byState(),
-    }),
-  );
+  const { current, ...statuses } = createCampaignReader({ redis, keys, finder, heartbeats });
+  const fleet = createFleetReader({
+    redis,
+    keys,
+    finder,
+    wakers,
+    heartbeats,
+    monotonic: monotonicClock,
+    outboxTotals: async (lanes) =>
+      (await import('../../intake/outbox/outbox-status.js')).outboxTotals({ redis, keys }, lanes),
+    scheduleTotals: () => scheduleTotals(redis, keys),
+    webhookTotals: () => webhookStore(redis, keys).byState(),
+  });
   const isSimulator = simulatorCheck();
   const urlOf = (name: string): string | undefined => {
     const lane = config.lanes.find((each) => each.name === name);
@@ -304,49 +302,46 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
     const url = urlOf(name);
     return url !== undefined && isSimulator(url);
   };
-  const live = lazily(() => {
-    const reader = createLiveReader({
-      redis,
-      keys,
-      finder,
-      heartbeats,
-      statuses,
-      log,
-      monotonic: monotonicClock,
-      follow: (followed) => feed.follow(followed),
-      others: async () => {
-        const [failing, endpoints] = await Promise.all([
-          failingSchedules(redis, keys),
-          webhookStore(redis, keys).endpoints(),
-        ]);
-        const namesOf = (ids: readonly LaneId[]): Promise<string[]> => Promise.all(ids.map(finder.nameOf));
-        return Promise.all([
-          ...failing.map(async ({ id, lane }) => ({
-            code: 'schedule',
-            text: 'Its schedule is paused, because it failed again and again.',
+  const { close: closeLive, ...live } = createLiveReader({
+    redis,
+    keys,
+    finder,
+    heartbeats,
+    statuses: { current },
+    log,
+    monotonic: monotonicClock,
+    follow: (followed) => feed.follow(followed),
+    others: async () => {
+      const [failing, endpoints] = await Promise.all([
+        failingSchedules(redis, keys),
+        webhookStore(redis, keys).endpoints(),
+      ]);
+      const namesOf = (ids: readonly LaneId[]): Promise<string[]> => Promise.all(ids.map(finder.nameOf));
+      return Promise.all([
+        ...failing.map(async ({ id, lane }) => ({
+          code: 'schedule',
+          text: 'Its schedule is paused, because it failed again and again.',
+          name: id,
+          lanes: await namesOf([lane]),
+        })),
+        // One that an operator has disabled needs no attention.
+        ...endpoints
+          .filter(({ disabledBecause }) => disabledBecause !== null && disabledBecause !== 'operator')
+          .map(async ({ id, lanes: its, disabledBecause }) => ({
+            code: 'webhook',
+            text: `Its webhook is disabled: ${DISABLED[disabledBecause ?? 'operator']}.`,
             name: id,
-            lanes: await namesOf([lane]),
+            lanes: its && (await namesOf(its)),
           })),
-          // One that an operator has disabled needs no attention.
-          ...endpoints
-            .filter(({ disabledBecause }) => disabledBecause !== null && disabledBecause !== 'operator')
-            .map(async ({ id, lanes: its, disabledBecause }) => ({
-              code: 'webhook',
-              text: `Its webhook is disabled: ${DISABLED[disabledBecause ?? 'operator']}.`,
-              name: id,
-              lanes: its && (await namesOf(its)),
-            })),
-        ]);
-      },
-      hostOf: (name) => {
-        const url = urlOf(name);
-        return url === undefined ? null : new URL(url).host;
-      },
-      isSimulated,
-    });
-    closers.push(() => reader.close());
-    return reader;
+      ]);
+    },
+    hostOf: (name) => {
+      const url = urlOf(name);
+      return url === undefined ? null : new URL(url).host;
+    },
+    isSimulated,
   });
+  closers.push(closeLive);
   const scheduled = scheduleStore(redis, keys);
   const provided = new Map<string, ProvidedList>();
 

@@ -19,12 +19,11 @@ import { payloadReader } from '../../reporting/webhooks/payload.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { LaneAdmin } from '../access/lane-admin.js';
 import { requireSimulators } from '../access/test-keys.js';
-import type { Volley, Workers } from '../volley.js';
+import type { Volley, VolleyReader, Workers } from '../volley.js';
 import { finishRemovals } from './finish-removals.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { fullConfig, type Instance, lazily } from './instance.js';
-import type { ReadOperations } from './read-operations.js';
 
 /** How often workers delete what is too old from the audit trail. */
 const TRIM_AUDIT_EVERY_MS = 3_600_000;
@@ -33,7 +32,7 @@ const TRIM_AUDIT_EVERY_MS = 3_600_000;
 export function workStarter(
   instance: Instance,
   inbound: InboundService,
-  reading: ReadOperations,
+  reading: VolleyReader,
   admin: () => LaneAdmin,
 ): { readonly work: Volley['work']; drain(): Promise<void> } {
   const { config, loaded, events, random, redis, keys, finder, heartbeats, format, suppression } = instance;

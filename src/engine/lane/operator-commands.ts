@@ -14,20 +14,31 @@ import type { LaneFinder } from './lane-finder.js';
  * An operator's commands for a campaign or a lane. Each is recorded in the audit trail first, unless it would change nothing. Redis
  * stores their effect, so every process obeys them.
  */
-interface OperatorCommands {
-  /** When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running. */
-  pause(id: string): Promise<{ inFlight: number }>;
-  resume(id: string): Promise<void>;
-  /** When it resolves, the campaign starts no more requests. `cancelled`: recipients that are not sent to. */
-  cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
-  /** Holds the lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. `why`: for people. */
-  holdLane(name: string, why?: string): Promise<void>;
+export interface OperatorCommands {
   /**
-   * Reopens a lane that is held, backing off, or stopped. Rejects with a NotAllowedError if an operator for all lanes holds it, and this one is
+   * Pauses a campaign. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still running.
+   * Rejects with an `InputError` if the campaign is importing, completed, or cancelled.
+   */
+  pause(id: string): Promise<{ inFlight: number }>;
+  /** Resumes a paused campaign. Rejects with an `InputError` if the campaign is importing, completed, or cancelled. */
+  resume(id: string): Promise<void>;
+  /**
+   * Cancels a campaign for good. When it resolves, the campaign starts no more requests. `inFlight`: requests that are still
+   * running; `cancelled`: recipients that are not sent to. Rejects with an `InputError` if the campaign is importing or completed.
+   */
+  cancel(id: string): Promise<{ inFlight: number; cancelled: number }>;
+  /** Holds a lane until {@link OperatorCommands.resumeLane}: it starts no requests. See there for who may do that. `reason`: why, for people. */
+  holdLane(name: string, reason?: string): Promise<void>;
+  /**
+   * Reopens a lane that is held, backing off, or stopped. Rejects with a `NotAllowedError` if an actor for all lanes holds it, and this one is
    * limited to some.
    */
   resumeLane(name: string): Promise<void>;
-  /** Gives a lane a new name. */
+  /**
+   * Gives a lane a new name; it keeps its id, quota, and campaigns. Processes use the names of their configuration until you restart
+   * them with the new one. Rejects with a `NotFoundError` if no lane has this name, and with an `InputError` if the new name is invalid
+   * or taken.
+   */
   renameLane(name: string, newName: string): Promise<{ readonly id: string }>;
 }
 

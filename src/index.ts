@@ -1,7 +1,16 @@
-export type { ApiKeys, NewApiKey, RotatedApiKey, ShownApiKey } from './app/access/api-keys.js';
-export type { AuditOptions } from './app/access/audit-trail.js';
-export * from './app/runtime.js';
-export type { Resolution, ResolveOutcome, TokenCache, TokenState } from './app/volley.js';
+export type {
+  ApiKeys,
+  CancelledOfKey,
+  NewApiKey,
+  RotatedApiKey,
+  ShownApiKey,
+  SignInLink,
+} from './app/access/api-keys.js';
+export type { AuditOptions, AuditPage, AuditReader } from './app/access/audit-trail.js';
+export type { LaneAdmin, LaneRemoval, StoredLaneDetails } from './app/access/lane-admin.js';
+export type { ForgetOptions } from './app/forget/forget.js';
+export { ClosedError, createVolley, RedisUnavailableError } from './app/runtime.js';
+export type { ExamineOptions, Volley, VolleyOptions, VolleyReader, Workers } from './app/volley.js';
 export {
   type Config,
   ConfigError,
@@ -19,42 +28,91 @@ export {
   type VolleyEvent,
 } from './base/events/events.js';
 export type { RecordsInput } from './call-records/contract/input.js';
-export type { NoRecords } from './call-records/fetch.js';
+export type { FetchOptions, NoRecords } from './call-records/fetch.js';
+export type { DownloadOptions, Records, RecordsFilter, RequestReader } from './call-records/methods.js';
 export type { RecordsDownload } from './call-records/open-file.js';
-export type { Records } from './call-records/open-records.js';
 export type { RecordsResolution } from './call-records/resolve.js';
-export type { RecordsFilter } from './call-records/store/requests.js';
+export type { RequestOptions } from './call-records/send-request.js';
 export type { RecordsOptions } from './call-records/store/slots.js';
 export type { RecordsState } from './call-records/store/states.js';
 export type { RecordsRequest } from './call-records/store/view.js';
 export type { ErrorCode, ErrorItem } from './campaign/errors/error-codes.js';
-export * from './campaign/errors/errors.js';
+export {
+  AmbiguousNameError,
+  GoneError,
+  InputError,
+  InputErrors,
+  KeyFullError,
+  NoSuchLaneError,
+  NotAllowedError,
+  NotFoundError,
+  OtherFormatError,
+  SentMeanwhileError,
+  VolleyError,
+} from './campaign/errors/errors.js';
+export type { ReturnedFields } from './campaign/fields/field-schemas.js';
 export type { CampaignFields } from './campaign/fields/fields.js';
 export { type ActingFor, type Actor, describeActor } from './campaign/states/actor.js';
-export { API_SCOPES, type ApiKey, type ApiScope } from './campaign/states/api-key.js';
+export { API_SCOPES, type ApiKey, type ApiKeyDetails, type ApiScope } from './campaign/states/api-key.js';
 export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/states/audit.js';
+export type { BlockCode } from './campaign/states/block-codes.js';
 export { CAMPAIGN_STATES, type CampaignState } from './campaign/states/campaign.js';
+export type { ForgottenNumber } from './campaign/states/forgotten.js';
+export type { InboundEffect, InboundMessage, LastSent } from './campaign/states/inbound.js';
+export { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from './campaign/states/recipient.js';
+export type { ReportedStatus } from './campaign/states/reported-status.js';
+export type { SuppressionOperation } from './campaign/states/suppression.js';
+export type { Time } from './campaign/time/moment.js';
+export type { Check } from './campaign/views/check-views.js';
 export {
-  DELIVERY_STATUS,
-  type DeliveryStatus,
-  isDeliveryStatus,
-  RECIPIENT_STATE,
-  RECIPIENT_STATES,
-  type RecipientState,
-  SETTLED_STATES,
-  STATUS_LETTER,
-} from './campaign/states/recipient.js';
+  INVALID_CODES,
+  type InvalidCode,
+  type InvalidGroup,
+  type InvalidRow,
+  type ListProblem,
+  type NumbersOfCountry,
+  type RepeatedRow,
+} from './campaign/views/list-views.js';
 export type { CampaignCost, TimeRange } from './campaign/views/measures.js';
-export * from './campaign/views/outbox-views.js';
-export * from './campaign/views/preview-views.js';
-export * from './campaign/views/recipient-views.js';
-export * from './campaign/views/views.js';
+export {
+  type BulkResult,
+  type CancelResult,
+  type LateCode,
+  MESSAGE_STATES,
+  type MessageState,
+  type OutboxChange,
+  type OutboxMessageStatus,
+  type OutboxStatus,
+  type PutOutcome,
+  type PutResult,
+} from './campaign/views/outbox-views.js';
+export type { PlannedCost, Preview, Refusal, Sample, SentBefore } from './campaign/views/preview-views.js';
+export type {
+  FoundRecipient,
+  RecipientPage,
+  RecipientResult,
+  ReportedRecipient,
+  ReportRow,
+  ResultPage,
+} from './campaign/views/recipient-views.js';
+export type {
+  Block,
+  CampaignStatus,
+  LaneStatus,
+  NextPermits,
+  RecipientCounts,
+  SendWindow,
+  TurnFailure,
+  UnknownRequest,
+} from './campaign/views/views.js';
 export type {
   FailedDelivery,
   Webhook,
   WebhookTest,
   WebhookWithSecret,
 } from './campaign/views/webhook-views.js';
+export type { Inbound, InboundInput, InboundListOptions } from './engine/inbound/inbound-service.js';
+export type { OperatorCommands } from './engine/lane/operator-commands.js';
 export { LaneTakenError } from './engine/lane/stored-lanes.js';
 export type { NotificationService } from './engine/notifications/notification-service.js';
 export type {
@@ -65,9 +123,24 @@ export type {
 } from './engine/notifications/subscription-service.js';
 export type { SubscriptionStatus } from './engine/notifications/subscription-status.js';
 export type { Role, WorkerProcess } from './engine/recovery/heartbeats.js';
-export type { CampaignInput, CsvStream, EnqueueOutcome } from './intake/import/campaign-input.js';
+export type { LaneDifference } from './engine/recovery/lane-settings.js';
+export type { Resolution, ResolveOutcome } from './engine/sending/unknown.js';
+export type {
+  CampaignInput,
+  CsvStream,
+  EnqueueOutcome,
+  RefusedCampaign,
+} from './intake/import/campaign-input.js';
 export type { RecipientInput } from './intake/import/read-objects.js';
-export type { NumberOptions, SuppressionImport, SuppressionList } from './intake/import/suppression-list.js';
+export type {
+  ChangeOptions,
+  NumberOptions,
+  OperationsOptions,
+  SuppressionChange,
+  SuppressionEntry,
+  SuppressionImport,
+  SuppressionList,
+} from './intake/import/suppression-list.js';
 export type { OutboxCommands } from './intake/outbox/command-outbox.js';
 export type { OutboxMessage } from './intake/outbox/definition/check-message.js';
 export type { OutboxInput } from './intake/outbox/definition/define-outbox.js';
@@ -80,22 +153,64 @@ export {
 } from './intake/outbox/definition/errors.js';
 export type { OutboxDeleter } from './intake/outbox/delete-outbox.js';
 export type { CsvColumns } from './intake/outbox/messages/read-messages.js';
-export type { Outbox } from './intake/outbox/outbox-methods.js';
-export type { OutboxChoice, Outboxes } from './intake/outbox/outboxes.js';
+export type { ImportOptions, Outbox } from './intake/outbox/outbox-methods.js';
+export type {
+  OutboxChoice,
+  Outboxes,
+  OutboxFilter,
+  OutboxPage,
+  OutboxPageOptions,
+} from './intake/outbox/outboxes.js';
 export type { OutboxSetter, OutboxSettingsInput, SetOptions } from './intake/outbox/set-outbox.js';
 export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/outbox/views/list-waiting.js';
+export type { ScheduleSource } from './intake/schedules/schedule.js';
 export type {
   Occurrence,
   ProvidedList,
   Schedule,
   ScheduleChoice,
   ScheduleDetails,
+  ScheduleFilter,
   ScheduleInput,
+  SchedulePage,
+  SchedulePageOptions,
   Schedules,
 } from './intake/schedules/schedules.js';
-export type { BroadcastEvent, FeedItem } from './reporting/event-feed.js';
-export type { FleetSnapshot, LaneSnapshot, UnconfiguredLane } from './reporting/fleet-snapshot.js';
+export type {
+  CampaignCount,
+  CampaignFilter,
+  CampaignPage,
+  CampaignPageOptions,
+  CampaignReader,
+  UnknownOptions,
+  UnknownPage,
+  WaitOptions,
+} from './reporting/campaign-reader.js';
+export type { BroadcastEvent, EventFollower, FeedItem, FollowOptions } from './reporting/event-feed.js';
+export type {
+  CampaignCounts,
+  ClosedCause,
+  FleetReader,
+  FleetSnapshot,
+  LaneSnapshot,
+  NotificationSnapshot,
+  OutboxSnapshot,
+  ScheduleTotals,
+  UnconfiguredLane,
+  WebhookTotals,
+} from './reporting/fleet-snapshot.js';
+export type { LiveReader } from './reporting/live/live.js';
+export type {
+  FindOptions,
+  RecipientFinder,
+  RecipientsOptions,
+  ReportOptions,
+  Reports,
+} from './reporting/report.js';
+export type { ResultsFeed, ResultsOptions } from './reporting/results-feed.js';
 export type { NewWebhook, WebhookChoice, Webhooks } from './reporting/webhooks/webhooks.js';
+export type { TokenCache } from './service/auth/token-cache.js';
+export type { TokenState } from './service/auth/token-state.js';
 export type {
   ConformanceCheck,
   ConformanceOptions,

@@ -20,7 +20,7 @@ test('Every type in the library’s interface is exported by name', async () => 
 test('An option that is there and undefined is as one that is not there', async () => {
   const { createVolley, loadConfig } = await import('../src/index.js');
   expect([createVolley, loadConfig].map((each) => typeof each)).toEqual(['function', 'function']);
-  expectTypeOf<{ signal: undefined; everyMs: undefined }>().toExtend<Parameters<Volley['finished']>[1]>();
+  expectTypeOf<{ signal: undefined; onProgress: undefined }>().toExtend<Parameters<Volley['finished']>[1]>();
   expectTypeOf<{ state: undefined; limit: undefined }>().toExtend<Parameters<Volley['list']>[0]>();
   expectTypeOf<{ status: undefined }>().toExtend<Parameters<Volley['report']>[1]>();
   expectTypeOf<{ roles: undefined; concurrency: undefined }>().toExtend<Parameters<Volley['work']>[0]>();

@@ -6,7 +6,8 @@ import {
   loadDotEnv,
 } from '../src/base/config/index.js';
 import { EXIT } from '../src/base/exit-codes.js';
-import { asSentence, InputError, OtherFormatError } from '../src/index.js';
+import { asSentence } from '../src/campaign/errors/errors.js';
+import { InputError, OtherFormatError } from '../src/index.js';
 import { listenForStop, type Part, runProcess } from '../src/surfaces/lifecycle.js';
 
 /**

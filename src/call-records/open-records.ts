@@ -11,20 +11,8 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys } from '../base/redis/keys.js';
 import { InputError } from '../campaign/errors/errors.js';
 import type { Contract, ContractClient } from './contract/contract.js';
-import type { RecordsService } from './records.js';
+import type { OpenRecords, RecordsService, RequestReader } from './methods.js';
 import type { RecordsAccount, RecordsLanes } from './store/lanes.js';
-import type { RequestReader } from './store/requests.js';
-
-/** Requests call records and downloads them. */
-export interface Records extends Omit<RecordsService, 'check' | 'close'>, RequestReader {
-  /** Reads and checks the contract. Rejects with a ConfigError that names every invalid member; null if none is set. */
-  contract(): Promise<Contract | null>;
-}
-
-/** Call records, and what only this installation may do with them. */
-export interface OpenRecords extends Records, Pick<RecordsService, 'check'> {
-  close(): Promise<void>;
-}
 
 interface RecordsOptions {
   readonly redis: Redis;

@@ -5,16 +5,16 @@ import type { Contract } from './contract/contract.js';
 import { templatesOf } from './contract/contradictions.js';
 import { checkInput, checkParameters, type RecordsInput } from './contract/input.js';
 import { contractCredentials } from './credentials.js';
-import { type FetchOptions, fetcher, type NoRecords, noRecords, reasonFor } from './fetch.js';
-import { fileOpener, type RecordsDownload } from './open-file.js';
-import { type RecordsResolution, resolveRequest } from './resolve.js';
+import { fetcher, noRecords, reasonFor } from './fetch.js';
+import type { RecordsService } from './methods.js';
+import { fileOpener } from './open-file.js';
+import { resolveRequest } from './resolve.js';
 import { type RecordsContext, type RequestOptions, requestSender } from './send-request.js';
 import type { RecordsAccount, RecordsLanes } from './store/lanes.js';
 import { requestReader } from './store/requests.js';
-import { type RecordsOptions, slotTaker } from './store/slots.js';
+import { slotTaker } from './store/slots.js';
 import { hasFile } from './store/states.js';
 import type { StoredRequest } from './store/store.js';
-import type { RecordsRequest } from './store/view.js';
 
 /** What {@link createRecords} works with. */
 interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {
@@ -23,12 +23,8 @@ interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {
   readonly account: RecordsAccount | undefined;
 }
 
-interface DownloadOptions extends RecordsOptions {
-  readonly parameters?: Readonly<Record<string, string>> | undefined;
-}
-
 /** Requests call records and downloads them, as the contract says. */
-export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
+export function createRecords({ lanes, account, ...deps }: RecordsDeps): RecordsService {
   const { store, contract, client, machine, inFlight } = deps;
   const context: RecordsContext = { ...deps, credentials: contractCredentials(contract, account) };
   const takeSlot = slotTaker(store, machine, inFlight);
@@ -53,31 +49,23 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
   }
 
   return {
-    /** Checks what would be requested or downloaded. Rejects with an InputError if it is invalid. Stores nothing. */
-    async check(wanted: RecordsInput | { readonly id: string }, { parameters = {} }: DownloadOptions = {}) {
+    async check(wanted, { parameters = {} } = {}) {
       downloadParameters(parameters);
       if ('id' in wanted) return;
       await lanes.named(wanted.lane);
       checkInput(wanted, contract, machine.clock());
     },
 
-    /**
-     * Requests records, at most once: if the process dies before the response, the outcome is unknown until an operator resolves it.
-     * A request with the same key that has not ended without a file is returned instead. Rejects with an InputError before anything is sent.
-     */
-    request: async (input: RecordsInput, options: RequestOptions = {}): Promise<RecordsRequest> =>
-      show((await requested(input, options)).id),
+    request: async (input, options = {}) => show((await requested(input, options)).id),
 
-    /** Asks the service how far an open request is, at most once per interval of the contract. */
-    async status(id: string, options: RecordsOptions = {}): Promise<RecordsRequest> {
+    async status(id, options = {}) {
       const { stored, lane } = await read(id);
       const isOpen = stored.state === 'pending' || stored.state === 'ready';
       if (isOpen && stored.waitMs === 0) await asker.ask(stored, lane, options);
       return show(id);
     },
 
-    /** Opens the download of a file that is ready. `parameters`: those that only the download uses. */
-    async download(id: string, options: DownloadOptions = {}): Promise<RecordsDownload | NoRecords> {
+    async download(id, options = {}) {
       const { stored, lane } = await read(id);
       const parameters = downloadParameters(options.parameters ?? {});
       const opened = hasFile(stored.state) ? await open(stored, lane, parameters, options) : null;
@@ -86,22 +74,13 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
       return noRecords(await show(id), opened?.reason ?? reasonFor(stored), mayRepeat);
     },
 
-    /** Requests records or takes up a request, waits until its file is ready, and opens the download. */
-    async fetch(
-      wanted: RecordsInput | { readonly id: string },
-      options: FetchOptions = {},
-    ): Promise<RecordsDownload | NoRecords> {
+    async fetch(wanted, options = {}) {
       const parameters = downloadParameters(options.parameters ?? {});
       const stored = 'id' in wanted ? await store.read(wanted.id) : await requested(wanted, options);
       return fetched(stored, await lanes.withId(stored.lane), parameters, options);
     },
 
-    /** Settles a request with an unknown outcome, or abandons one that is planned. */
-    async resolve(
-      id: string,
-      resolution: RecordsResolution,
-      options: RecordsOptions = {},
-    ): Promise<RecordsRequest> {
+    async resolve(id, resolution, options = {}) {
       const { stored, lane } = await read(id);
       await resolveRequest({ store, send }, stored, lane, resolution, options);
       return show(id);
@@ -110,9 +89,6 @@ export function createRecords({ lanes, account, ...deps }: RecordsDeps) {
     close: () => client.close(),
   };
 }
-
-/** See {@link createRecords}. */
-export type RecordsService = ReturnType<typeof createRecords>;
 
 /** Checks parameters that only the download uses, such as its format. */
 function parametersOfDownload(contract: Contract) {

@@ -71,10 +71,8 @@ export interface CampaignCount {
 /** Options of {@link CampaignReader.finished}. */
 export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called with every status that was read. */
+  /** Called with every status that was read, four times a second. */
   readonly onProgress?: ((status: CampaignStatus) => void) | undefined;
-  /** Time between two reads in ms, default 500. */
-  readonly everyMs?: number | undefined;
 }
 
 /** Reads the status of campaigns. */
@@ -121,7 +119,7 @@ const DEFAULT_LIMIT = 50;
 /** Bounds a page of campaigns in a rare state, which would otherwise read every campaign. */
 const MAX_READ_PER_PAGE = 5_000;
 const READ_AT_ONCE = 50;
-const PROGRESS_MS = 500;
+const PROGRESS_MS = 250;
 
 /** Creates a reader. It does not access Redis before the first call. */
 export function createCampaignReader({
@@ -340,13 +338,13 @@ export function createCampaignReader({
 
     idsWith: (prefix, limit) => idsWithPrefix(redis, keys, prefix, limit),
 
-    async finished(id, { signal, onProgress, everyMs = PROGRESS_MS } = {}) {
+    async finished(id, { signal, onProgress } = {}) {
       for (;;) {
         signal?.throwIfAborted();
         const current = await status(id);
         onProgress?.(current);
         if (current.endedAt !== null) return current;
-        await delay(everyMs, undefined, signal === undefined ? {} : { signal });
+        await delay(PROGRESS_MS, undefined, signal === undefined ? {} : { signal });
       }
     },
   };

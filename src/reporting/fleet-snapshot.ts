@@ -37,7 +37,7 @@ export const CLOSED_CAUSES = [
   'stopped',
 ] as const;
 /** See {@link CLOSED_CAUSES}. */
-type ClosedCause = (typeof CLOSED_CAUSES)[number];
+export type ClosedCause = (typeof CLOSED_CAUSES)[number];
 
 /** The status of a lane and the totals of its campaigns. */
 export interface LaneSnapshot extends CampaignCounts {
@@ -54,7 +54,7 @@ export interface LaneSnapshot extends CampaignCounts {
 }
 
 /** The messages of a lane's outboxes. */
-interface OutboxSnapshot {
+export interface OutboxSnapshot {
   /** Messages that wait for their time, or until the lane may send them. */
   readonly waiting: number;
   /** Messages that have lapsed, in all outboxes that exist. */
@@ -82,7 +82,7 @@ export interface WebhookTotals {
 }
 
 /** The state of a lane's notifications. */
-interface NotificationSnapshot {
+export interface NotificationSnapshot {
   /** The subscription at the last check; null before the first check. */
   readonly subscription: SubscriptionState | null;
   /** Time since the last notification; null before the first one. */

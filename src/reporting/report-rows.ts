@@ -1,7 +1,7 @@
 import { requestReference } from '../campaign/states/campaign.js';
 import type { RecipientState } from '../campaign/states/recipient.js';
 import type { ReportedStatus } from '../campaign/states/reported-status.js';
-import type { InvalidCode } from '../campaign/views/preview-views.js';
+import type { InvalidCode } from '../campaign/views/list-views.js';
 import type { ReportedRecipient } from '../campaign/views/recipient-views.js';
 import type { DuplicateRow, LeftOutRow } from '../engine/recipients/left-out.js';
 import type { CampaignMeta } from '../engine/store/campaign-meta.js';

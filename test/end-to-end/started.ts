@@ -25,7 +25,7 @@ export async function launch(
 export async function finished(volley: Volley, id: string, withinMs: number): Promise<CampaignStatus> {
   const signal = AbortSignal.timeout(withinMs);
   try {
-    return await volley.finished(id, { signal, everyMs: 200 });
+    return await volley.finished(id, { signal });
   } catch (error) {
     if (!signal.aborted) throw error;
     const status = JSON.stringify(await volley.status(id), null, 1);

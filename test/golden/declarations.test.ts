@@ -9,6 +9,9 @@ import { temporaryFolder } from '../scene/closing.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const SILENT = { default: { logLevel: ExtractorLogLevel.None } };
 
+/** Comments of the report that say nothing about a name: everything is public, and its docs are beside it in the code. */
+const UNSAID = /^ *\/\/ (?:@public|\(undocumented\))\n/gm;
+
 /** What a program can import from an entry point of the built package: each name with its type. */
 function declarationsOf(declarations: string): string {
   const { path: folder } = temporaryFolder();
@@ -36,6 +39,7 @@ function declarationsOf(declarations: string): string {
         reportFolder: folder,
         reportTempFolder: join(folder, 'new'),
       },
+      newlineKind: 'lf',
       docModel: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: {
@@ -53,7 +57,7 @@ function declarationsOf(declarations: string): string {
       message.handled = true;
     },
   });
-  return readFileSync(join(folder, 'report.api.md'), 'utf8');
+  return readFileSync(join(folder, 'report.api.md'), 'utf8').replaceAll(UNSAID, '');
 }
 
 const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
@@ -62,5 +66,8 @@ const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
 
 test.each(entries)('The declarations of the entry point %s are those of its file', async (name, types) => {
   const file = name === '.' ? 'index' : name.slice(2);
-  await expect(declarationsOf(types)).toMatchFileSnapshot(`files/${file}.api.md`);
+  const declarations = declarationsOf(types);
+  await expect(declarations).toMatchFileSnapshot(`files/${file}.api.md`);
+  // What a program reads is a type of its own, and not what a schema makes.
+  expect(declarations).not.toMatch(/\bz\./);
 });

@@ -44,7 +44,7 @@ export interface AuditOptions {
 }
 
 /** Some entries, newest first; `nextCursor` is the `cursor` of the next page, null on the last one. */
-interface AuditPage {
+export interface AuditPage {
   readonly entries: AuditEntry[];
   readonly nextCursor: string | null;
 }

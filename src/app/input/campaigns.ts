@@ -107,7 +107,6 @@ export const CAMPAIGN_METHODS = {
     options({
       signal: maybeSignal,
       onProgress: maybeCallback(),
-      everyMs: optional(z.number().min(0)),
     }),
   ],
   report: { rows: [ID, options(report)] },

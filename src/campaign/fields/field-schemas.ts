@@ -145,7 +145,14 @@ const returned = <Name extends ReturnedName>(names: readonly Name[]) =>
     names.map((name) => [name, schemaOf(name).describe(fieldNamed(name).returned ?? '')]),
   ) as { readonly [Each in Name]: SchemaOf<Each> };
 
-/** The producer's own data, in the status, reports, and results of a campaign. */
+/** Your own data about a campaign, in its status, reports, and results. */
+export interface ReturnedFields {
+  /** Sorted. */
+  readonly tags: readonly string[];
+  /** As you passed it when you created the campaign. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+/** See {@link ReturnedFields}. */
 export const returnedFields = returned(RETURNED_NAMES);
 
 /** The producer's own data, in the status of an outbox. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type SchemaOf, schemaOf, windowHours } from './field-schemas.js';
 import { SCHEDULED_NAMES, type ScheduledName } from './field-sets.js';
+import type { CampaignFields } from './fields.js';
 
 /*
  * The fields of the campaigns of a schedule.
@@ -17,7 +18,17 @@ export const scheduledFields = {
   validFor: z.string().optional(),
 };
 
-/** The same as people and programs see it; null: not given. */
+/** The fields of the campaigns of a schedule, as people and programs see them; null: not given. */
+export type ShownScheduledFields = {
+  readonly [Name in ScheduledName]: Name extends 'message'
+    ? string
+    : Name extends 'maxCost'
+      ? string | null
+      : Name extends 'window'
+        ? { readonly hours: string; readonly except: readonly string[] } | null
+        : NonNullable<CampaignFields[Name]> | null;
+};
+/** See {@link ShownScheduledFields}. */
 export const shownScheduledFields = {
   ...(Object.fromEntries(
     SCHEDULED_NAMES.map((name) => [name, name === 'message' ? schemaOf(name) : schemaOf(name).nullable()]),

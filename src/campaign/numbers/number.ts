@@ -1,6 +1,6 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { InputError } from '../errors/errors.js';
-import type { InvalidCode } from '../views/preview-views.js';
+import type { InvalidCode } from '../views/list-views.js';
 import { countryNamed } from './country-names.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
 import { callableForm } from './number-forms.js';

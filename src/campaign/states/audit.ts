@@ -84,6 +84,23 @@ export const STOPPING_ACTIONS: ReadonlySet<AuditAction> = new Set([
 const details = z.record(z.string(), z.union([z.string(), z.number()]));
 
 /** One entry of the audit trail. It contains no phone number and no secret. */
+export interface AuditEntry {
+  /** Entries with a later time have a later id. */
+  readonly id: string;
+  readonly createdAt: string;
+  /** Null for refused keys. */
+  readonly actor: Actor | null;
+  readonly action: AuditAction;
+  /** Null if the operation belongs to no lane. */
+  readonly lane: string | null;
+  readonly campaign: string | null;
+  /** More about the operation, such as `as` of a resolve; phone numbers are masked. */
+  readonly details: Readonly<Record<string, string | number>>;
+  /** Why the operation of an earlier entry failed; null in the entry that precedes the operation. */
+  readonly failed: string | null;
+}
+
+/** See {@link AuditEntry}. */
 export const auditEntry = z
   .object({
     id: z.string().describe('Entries with a later time have a later id'),
@@ -109,9 +126,6 @@ export const auditEntry = z
   })
   .readonly()
   .meta({ id: 'AuditEntry' });
-/** See {@link auditEntry}. */
-export type AuditEntry = z.output<typeof auditEntry>;
-
 /** An operation as its own code describes it. `lane`: the lane's id. */
 export interface AuditedOperation {
   readonly action: AuditAction;

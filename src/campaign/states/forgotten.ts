@@ -3,6 +3,24 @@ import { z } from 'zod';
 const count = z.int().min(0);
 
 /** A request to forget a number, for people and programs. It does not name the number. */
+export interface ForgottenNumber {
+  /** The same number has the same id. */
+  readonly id: string;
+  /** `running`: a worker still searches; `waiting`: only `open` messages are left; `done`: nothing is left. */
+  readonly state: 'running' | 'waiting' | 'done';
+  /** Planned and waiting messages that were cancelled. */
+  readonly cancelled: number;
+  /** Messages, rows, and entries that have lost the number, cancelled ones included. */
+  readonly erased: number;
+  /** Messages that were sent and have no final status yet. They are erased when they do. */
+  readonly open: number;
+  /** A keyed digest of the number stays, so that no campaign sends to it. */
+  readonly suppressed: boolean;
+  readonly createdAt: string;
+  readonly endedAt: string | null;
+}
+
+/** See {@link ForgottenNumber}. */
 export const forgotten = z
   .object({
     id: z.string().describe('Identifies the request; the same number has the same id'),
@@ -22,5 +40,3 @@ export const forgotten = z
   })
   .readonly()
   .meta({ id: 'ForgottenNumber' });
-/** See {@link forgotten}. */
-export type ForgottenNumber = z.output<typeof forgotten>;

@@ -3,6 +3,20 @@ import { z } from 'zod';
 /** A message has at most as many parts, because a phone numbers them with one byte. */
 export const MAX_PARTS = 255;
 
+/** What a stop word or a start word did. */
+export interface InboundEffect {
+  readonly wish: 'stop' | 'start';
+  /** The operation on the suppression list that keeps the number off, or that was undone; null if there is none. */
+  readonly operation: string | null;
+  /** False if the number was suppressed already, or was not. */
+  readonly isNew: boolean;
+  /** Of a stop: messages to the number that workers were sending at that moment, which may still arrive. No later one is sent. */
+  readonly inFlightCount: number;
+  /** The campaign that confirms the stop; null if none does. */
+  readonly reply: string | null;
+}
+
+/** See {@link InboundEffect}. */
 const effect = z
   .object({
     wish: z
@@ -26,10 +40,18 @@ const effect = z
     reply: z.string().nullable().describe('The campaign that confirms the stop; null if none does'),
   })
   .readonly();
-/** What a stop word or a start word did. */
-export type InboundEffect = z.output<typeof effect>;
-
 /** The last message that a number got from one of our numbers. */
+export interface LastSent {
+  readonly campaign: string;
+  /** That of the number in the campaign; null if it has none. */
+  readonly reference: string | null;
+  /** The outbox that the message came from; null if it came from none. */
+  readonly outbox: string | null;
+  /** Its id in the outbox. */
+  readonly message: string | null;
+}
+
+/** See {@link LastSent}. */
 export const lastSent = z
   .object({
     campaign: z.string(),
@@ -41,9 +63,6 @@ export const lastSent = z
     message: z.string().nullable().describe('Its id in the outbox'),
   })
   .readonly();
-/** See {@link lastSent}. */
-export type LastSent = z.output<typeof lastSent>;
-
 /** The last message that a subscriber got, and how its campaign spells its number and its sender. */
 export interface LastMessage {
   readonly number: string;
@@ -52,6 +71,25 @@ export interface LastMessage {
 }
 
 /** A message that a person sent to one of our numbers. */
+export interface InboundMessage {
+  readonly lane: string;
+  /** The service's id of the message; of one in parts, that of its first part. */
+  readonly messageId: string;
+  /** E.164, or as the service spells a sender that is no phone number. */
+  readonly from: string;
+  /** The number or sender that it was sent to, as the service spells it. */
+  readonly to: string;
+  /** A part that never arrived is shown as `[…]`. */
+  readonly text: string;
+  /** When Volley received it, or its first part. */
+  readonly receivedAt: string;
+  /** Null if it is neither a stop word nor a start word. */
+  readonly effect: InboundEffect | null;
+  /** The last message to the number from `to`, if it is among the latest ones; confirmations of stop words do not count. */
+  readonly lastSent: LastSent | null;
+}
+
+/** See {@link InboundMessage}. */
 export const inboundMessage = z
   .object({
     lane: z.string(),
@@ -75,5 +113,3 @@ export const inboundMessage = z
   })
   .readonly()
   .meta({ id: 'InboundMessage' });
-/** See {@link inboundMessage}. */
-export type InboundMessage = z.output<typeof inboundMessage>;

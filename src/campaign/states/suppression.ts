@@ -1,7 +1,25 @@
 import { z } from 'zod';
-import { actor } from './actor.js';
+import { type Actor, actor } from './actor.js';
 
 /** A change of a suppression list. Each suppressed number points to the operation that added it. */
+export interface SuppressionOperation {
+  readonly id: string;
+  readonly change: 'add' | 'remove';
+  /** The lane whose list was changed; null: the list for all lanes. */
+  readonly lane: string | null;
+  readonly createdAt: string;
+  readonly actor: Actor;
+  /** Where the numbers came from, such as `HTTP API` or the name of a file. */
+  readonly source: string;
+  /** Why, as the actor gave it. */
+  readonly reason: string | null;
+  /** Numbers that the list got, or lost. */
+  readonly numberCount: number;
+  /** When and by whom it was undone, and how many numbers that changed; null if it was not. */
+  readonly undone: { readonly createdAt: string; readonly actor: Actor; readonly numberCount: number } | null;
+}
+
+/** See {@link SuppressionOperation}. */
 export const suppressionOperation = z
   .object({
     id: z.string(),
@@ -20,5 +38,3 @@ export const suppressionOperation = z
   })
   .readonly()
   .meta({ id: 'SuppressionOperation' });
-/** See {@link suppressionOperation}. */
-export type SuppressionOperation = z.output<typeof suppressionOperation>;

@@ -24,8 +24,24 @@ export const CHECK_CODES = [
   'credentials',
   'subscriptions',
 ] as const;
+/** See {@link CHECK_CODES}. */
+export type CheckCode = (typeof CHECK_CODES)[number];
 
 /** The result of one check. */
+export interface Check {
+  /** What was looked at. */
+  readonly code: CheckCode;
+  /** The same for people, with the name of what it is about, such as a lane. */
+  readonly name: string;
+  /** `warn`: it works, but data may be lost or something may go wrong; `fail`: it does not work. */
+  readonly state: 'ok' | 'warn' | 'fail';
+  /** What was found. */
+  readonly message: string;
+  /** What to do about it; null if there is nothing to do. */
+  readonly advice: string | null;
+}
+
+/** See {@link Check}. */
 export const check = z
   .object({
     code: z.enum(CHECK_CODES).describe('What was looked at'),
@@ -38,6 +54,3 @@ export const check = z
   })
   .readonly()
   .meta({ id: 'Check' });
-/** See {@link check}. */
-export type Check = z.output<typeof check>;
-export type CheckCode = Check['code'];

@@ -12,6 +12,16 @@ export const count = z.int().min(0);
 export const permitCount = z.number();
 
 /** The earliest and the latest time of something, if no operator intervenes and the service responds. */
+export interface TimeRange {
+  readonly earliest: string;
+  /** Null if nothing bounds it; `reason` says why. */
+  readonly latest: string | null;
+  /** Whether it follows from a quota that Volley has learned. */
+  readonly isApproximate: boolean;
+  readonly reason: string | null;
+}
+
+/** See {@link TimeRange}. */
 export const timeRange = z
   .object({
     earliest: time,
@@ -20,9 +30,6 @@ export const timeRange = z
     reason: z.string().nullable().describe('Why `latest` is null'),
   })
   .readonly();
-/** See {@link timeRange}. */
-export type TimeRange = z.output<typeof timeRange>;
-
 /** How much of a limit messages leave alone. */
 export const KEPT_FOR_POLLS =
   'How much of the limit no message may take, because requests for delivery statuses (polls) are due';
@@ -43,6 +50,18 @@ export const unpriced = count.describe(
 );
 
 /** What a campaign costs, and has cost so far. */
+export interface CampaignCost {
+  /** If all messages are accepted; fixed when the campaign is created. An exact amount, such as `47.04`. */
+  readonly total: string;
+  /** Of the messages that the service has accepted so far; null if that is not known, and in lists where messages cost different amounts. */
+  readonly accepted: string | null;
+  /** ISO 4217, such as `EUR`. */
+  readonly currency: string;
+  /** Recipients whose number has no price. The amounts do not include them. */
+  readonly unpriced: number;
+}
+
+/** See {@link CampaignCost}. */
 export const campaignCost = z
   .object({
     total: money.describe('What the campaign costs if all messages are accepted; fixed when it is created'),
@@ -56,8 +75,5 @@ export const campaignCost = z
   })
   .readonly()
   .meta({ id: 'CampaignCost' });
-/** See {@link campaignCost}. */
-export type CampaignCost = z.output<typeof campaignCost>;
-
 /** Why there may be no cost of a campaign. */
 export const CAMPAIGN_COST = 'Null if no prices were configured when the campaign was created';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { ErrorCode } from '../errors/error-codes.js';
+import type { ErrorCode, ErrorItem } from '../errors/error-codes.js';
 import { errorCode, errorItem } from '../errors/error-item.js';
-import { returnedOutboxFields } from '../fields/field-schemas.js';
+import { type ReturnedFields, returnedOutboxFields } from '../fields/field-schemas.js';
 import { perName, RECIPIENT_STATES } from '../states/recipient.js';
 import { count, time } from './measures.js';
-import { sendWindow } from './views.js';
+import { type SendWindow, sendWindow } from './views.js';
 
 /*
  * The public form of outboxes: the types of the library, `--json` on the command line, and the HTTP API.
@@ -13,6 +13,31 @@ import { sendWindow } from './views.js';
 const { planned: _planned, ...states } = perName(RECIPIENT_STATES, () => count);
 
 /** The status of an outbox. */
+export interface OutboxStatus extends Pick<ReturnedFields, 'tags'> {
+  readonly name: string;
+  readonly lane: string;
+  /** `paused`: it sends nothing until you resume it; `closed`: it accepts no new messages, and sends those that it has. */
+  readonly state: 'open' | 'paused' | 'closed';
+  /** Why nothing is sent: the service has refused every request, or the lane is not configured; else null. */
+  readonly reason: string | null;
+  readonly message: string;
+  readonly sender: string;
+  /** When a message without a time of its own is sent, such as `appointment - 24h`. */
+  readonly sendRule: string;
+  /** The zone of local times. */
+  readonly zone: string | null;
+  /** How long after its time a message may still be sent, such as `1h`; then it lapses. */
+  readonly late: string;
+  /** Null: messages may be sent whenever the lane may send. */
+  readonly window: SendWindow | null;
+  readonly createdAt: string;
+  /** In total and in each state. The states add up to the total. */
+  readonly counts: { readonly total: number } & Readonly<Record<MessageState, number>>;
+  /** When the next waiting message is sent; null if none is waiting. */
+  readonly nextDue: string | null;
+}
+
+/** See {@link OutboxStatus}. */
 export const outboxStatus = z
   .object({
     name: z.string(),
@@ -48,10 +73,33 @@ export const outboxStatus = z
   })
   .readonly()
   .meta({ id: 'OutboxStatus' });
-/** See {@link outboxStatus}. */
-export type OutboxStatus = z.output<typeof outboxStatus>;
-
 /** What a change of the settings of an outbox does, or would do, to the messages that wait in it. */
+export interface OutboxChange {
+  readonly name: string;
+  /** The settings that differ; empty if nothing changes. */
+  readonly changed: readonly string[];
+  /** Messages that wait in the outbox. */
+  readonly waiting: number;
+  /** Those of them that get another time. */
+  readonly moved: number;
+  /** Those of these that are due at once. */
+  readonly dueNow: number;
+  /** Messages that lapse, because their new time is over, or their window opens too late. */
+  readonly lapsing: number;
+  /** Values that waiting messages lack, or that the new settings cannot use. */
+  readonly unfit: readonly {
+    /** The value at fault. */
+    readonly member: string;
+    readonly code: ErrorCode;
+    /** What is wrong with the first of these messages. */
+    readonly reason: string;
+    readonly messageCount: number;
+    /** The ids of the first few. */
+    readonly ids: readonly string[];
+  }[];
+}
+
+/** See {@link OutboxChange}. */
 export const outboxChange = z
   .object({
     name: z.string(),
@@ -77,16 +125,42 @@ export const outboxChange = z
   })
   .readonly()
   .meta({ id: 'OutboxChange' });
-/** See {@link outboxChange}. */
-export type OutboxChange = z.output<typeof outboxChange>;
-
 /** The states of a message: `waiting` until it is claimed, then those of a recipient. */
 export const MESSAGE_STATES = [
   'waiting',
   ...RECIPIENT_STATES.filter((state) => state !== 'planned'),
 ] as const;
+/** See {@link MESSAGE_STATES}. */
+export type MessageState = (typeof MESSAGE_STATES)[number];
 
 /** A message of an outbox. */
+export interface OutboxMessageStatus {
+  readonly id: string;
+  readonly state: MessageState;
+  /** When it is, or was, due; null if it was cancelled or has lapsed before that. */
+  readonly sendAt: string | null;
+  readonly version: number | null;
+  /** In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put. */
+  readonly to: string | null;
+  readonly reference: string | null;
+  /** The values that are stored, by their names; null if it was cancelled or has lapsed while it waited. */
+  readonly values: Readonly<Record<string, string>> | null;
+  /** The text with these values; null without them. */
+  readonly text: string | null;
+  /** Id of the wave, the campaign that sends it; null if it is not planned. */
+  readonly campaign: string | null;
+  readonly sentAt: string | null;
+  /** The service's id of the request, or our reference if the outcome of the request is unknown. */
+  readonly requestId: string | null;
+  /** Why it was not sent or delivered, or cannot be. */
+  readonly reason: string | null;
+  /** The service's own word for the delivery status, where it says more than `state`. */
+  readonly serviceStatus: string | null;
+  /** The code that the service gave with `serviceStatus`. */
+  readonly serviceCode: string | null;
+}
+
+/** See {@link OutboxMessageStatus}. */
 export const outboxMessage = z
   .object({
     id: z.string(),
@@ -128,11 +202,10 @@ export const outboxMessage = z
   })
   .readonly()
   .meta({ id: 'OutboxMessage' });
-/** See {@link outboxMessage}. */
-export type OutboxMessageStatus = z.output<typeof outboxMessage>;
-
 /** The outcome of a put. */
 export const PUT_OUTCOMES = ['created', 'updated', 'unchanged', 'refused'] as const;
+/** See {@link PUT_OUTCOMES}. */
+export type PutOutcome = (typeof PUT_OUTCOMES)[number];
 
 /** Why a change of a message comes too late. */
 export const LATE_CODES = ['stale', 'sent', 'ended'] as const satisfies readonly ErrorCode[];
@@ -140,6 +213,18 @@ export const LATE_CODES = ['stale', 'sent', 'ended'] as const satisfies readonly
 export type LateCode = (typeof LATE_CODES)[number];
 
 /** The result of a put. */
+export interface PutResult {
+  readonly id: string;
+  readonly outcome: PutOutcome;
+  /** Why it was refused, else null. */
+  readonly code: LateCode | null;
+  /** When the stored message will be sent; null if it is not waiting. */
+  readonly sendAt: string | null;
+  /** What you may not have intended, such as a value that neither the text nor `sendRule` uses. */
+  readonly warnings: readonly string[];
+}
+
+/** See {@link PutResult}. */
 export const putResult = z
   .object({
     id: z.string(),
@@ -158,10 +243,22 @@ export const putResult = z
   })
   .readonly()
   .meta({ id: 'OutboxPut' });
-/** See {@link putResult}. */
-export type PutResult = z.output<typeof putResult>;
-
 /** The result for one message of many. */
+export interface BulkResult {
+  readonly id: string;
+  readonly outcome: PutOutcome;
+  /** Why it was refused, as a put of this message alone would be; else null. */
+  readonly code: 'badInput' | 'opensTooLate' | LateCode | null;
+  readonly sendAt: string | null;
+  /** The line of the list, or the position, from 1. */
+  readonly line: number;
+  /** What is wrong with it; empty if it was not refused. */
+  readonly errors: readonly ErrorItem[];
+  /** What you may not have intended. A value that is not used is named once for a list. */
+  readonly warnings: readonly string[];
+}
+
+/** See {@link BulkResult}. */
 export const bulkResult = z
   .object({
     id: z.string(),
@@ -180,10 +277,16 @@ export const bulkResult = z
   })
   .readonly()
   .meta({ id: 'OutboxBulkResult' });
-/** See {@link bulkResult}. */
-export type BulkResult = z.output<typeof bulkResult>;
-
 /** The result of a cancel. */
+export interface CancelResult {
+  readonly id: string;
+  /** `lapsed`: it had lapsed before. */
+  readonly outcome: 'cancelled' | 'lapsed' | 'refused';
+  /** Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late. */
+  readonly code: 'stale' | 'sent' | null;
+}
+
+/** See {@link CancelResult}. */
 export const cancelResult = z
   .object({
     id: z.string(),
@@ -197,5 +300,3 @@ export const cancelResult = z
   })
   .readonly()
   .meta({ id: 'OutboxCancel' });
-/** See {@link cancelResult}. */
-export type CancelResult = z.output<typeof cancelResult>;

@@ -1,118 +1,42 @@
 import { z } from 'zod';
-import type { ErrorCode, ErrorItem } from '../errors/error-codes.js';
+import type { ErrorItem } from '../errors/error-codes.js';
 import { errorItem } from '../errors/error-item.js';
-import { COMPLETION, count, currency, ETA, money, time, timeRange, unpriced } from './measures.js';
-import { sendWindow } from './views.js';
+import {
+  differentTexts,
+  type InvalidGroup,
+  invalidGroup,
+  type ListProblem,
+  listProblem,
+  type NumbersOfCountry,
+  numbersByCountry,
+  type RepeatedRow,
+  repeats,
+} from './list-views.js';
+import {
+  COMPLETION,
+  count,
+  currency,
+  ETA,
+  money,
+  type TimeRange,
+  time,
+  timeRange,
+  unpriced,
+} from './measures.js';
+import { type SendWindow, sendWindow } from './views.js';
 
 /*
  * The public form of a preview: what a campaign would send, what is wrong with its list, and why it would be refused.
  */
 
-/**
- * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a country that
- * does not exist, a column that is empty or unusable although the message uses it, a number or a
- * length that the limits of the API key or the lane do not allow, or anything else about the whole row.
- */
-export const INVALID_CODES = [
-  'noCountry',
-  'noNumber',
-  'invalidNumber',
-  'invalidCountry',
-  'noValue',
-  'invalidValue',
-  'notAllowed',
-  'row',
-] as const satisfies readonly ErrorCode[];
-/** See {@link INVALID_CODES}. */
-export type InvalidCode = (typeof INVALID_CODES)[number];
-
-/** The codes for which every row has the same reason, so that listing a few rows is enough. */
-export const UNIFORM_CODES: readonly InvalidCode[] = ['noCountry', 'noNumber', 'noValue'];
-
-/** What the codes mean. */
-export const INVALID_CODE =
-  '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `notAllowed`: a limit of the API key or the lane refuses the number or the length of the message; `row`: the whole row';
-/** See {@link INVALID_CODES}. */
-export const invalidCode = z.enum(INVALID_CODES);
-
-/** An invalid row of a list. */
-export interface InvalidRow extends ErrorItem {
-  readonly code: InvalidCode;
-  readonly line: number;
-  /** Its values, in the order of the columns. */
-  readonly row: readonly string[];
-  /** Its row in a spreadsheet, if that is not its line. */
-  readonly rowNumber?: number | undefined;
+/** Why a campaign would be refused. */
+export interface Refusal {
+  readonly code: 'noRows' | 'invalidRows' | 'differentTexts' | 'noPrice' | 'overBudget' | 'repeated';
+  /** For `repeated`: the campaign of the last 24 hours with the same list, text, and sender. */
+  readonly campaign: string | null;
 }
 
-/** A row of a list with the number of an earlier row. */
-export const repeatedRow = z
-  .object({
-    line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
-    firstLine: z.int().describe('The line of the row whose number it repeats'),
-    to: z.string().describe('E.164'),
-    text: z.enum(['same', 'different']).describe('Its text, compared with that of the row that it repeats'),
-  })
-  .readonly();
-/** See {@link repeatedRow}. */
-export type RepeatedRow = z.output<typeof repeatedRow>;
-
-/** The numbers of a list by country. */
-export const numbersByCountry = z
-  .array(
-    z
-      .object({
-        country: z
-          .string()
-          .nullable()
-          .describe(
-            'ISO 3166; of those that share a calling code, the one whose range contains the number; null: a number of no country',
-          ),
-        callingCode: z.string().describe('Without its plus'),
-        numberCount: count,
-      })
-      .readonly(),
-  )
-  .readonly();
-/** The numbers of a country. */
-export type NumbersOfCountry = z.output<typeof numbersByCountry>[number];
-
-/** How many rows have the number of an earlier row and a different text. */
-export const differentTexts = count.describe(
-  'Rows with the number of an earlier row and a different text. With `duplicates: keep` they are recipients; otherwise they count as duplicates.',
-);
-
-/** Which rows have the number of an earlier row. */
-export const repeats = z
-  .array(repeatedRow)
-  .readonly()
-  .describe(
-    'Rows with the number of an earlier row, by line: the first 20 with the same text, and the first 20 with a different text',
-  );
-
-/** Invalid rows with the same code. */
-export const invalidGroup = z
-  .object({
-    code: invalidCode.describe(INVALID_CODE),
-    column: z.string().nullable().describe('Null if the whole rows are invalid'),
-    count,
-    lines: z.array(z.int()).readonly().describe('The lines of the first three'),
-    country: z
-      .string()
-      .nullable()
-      .describe(
-        'For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely',
-      ),
-    countryColumn: z
-      .string()
-      .nullable()
-      .describe('For `noCountry`: a column that contains countries and is not used, if there is one'),
-  })
-  .readonly();
-/** See {@link invalidGroup}. */
-export type InvalidGroup = z.output<typeof invalidGroup>;
-
-/** Why a campaign would be refused. */
+/** See {@link Refusal}. */
 export const refusal = z
   .object({
     code: z
@@ -123,10 +47,22 @@ export const refusal = z
     campaign: z.string().nullable().describe('For `repeated`: that campaign'),
   })
   .readonly();
-/** See {@link refusal}. */
-export type Refusal = z.output<typeof refusal>;
-
 /** What a list costs. Suppressed numbers and duplicates cost nothing. */
+export interface PlannedCost {
+  /** The segments of each message, times the price of its number. */
+  readonly total: string;
+  readonly currency: string;
+  /** The lowest and the highest price of a segment; null if no message has a price. */
+  readonly segmentPrice: { readonly min: string; readonly max: string } | null;
+  /** As requested; null without a limit. */
+  readonly maxCost: string | null;
+  /** Recipients whose number has no price. The amounts do not include them. */
+  readonly unpriced: number;
+  /** The first 20 of them. */
+  readonly unpricedRows: readonly { readonly line: number; readonly to: string }[];
+}
+
+/** See {@link PlannedCost}. */
 export const plannedCost = z
   .object({
     total: money.describe('The segments of each message, times the price of its number'),
@@ -145,10 +81,21 @@ export const plannedCost = z
   })
   .readonly()
   .meta({ id: 'PlannedCost' });
-/** See {@link plannedCost}. */
-export type PlannedCost = z.output<typeof plannedCost>;
-
 /** The message of one recipient. */
+export interface Sample {
+  readonly line: number;
+  /** E.164. */
+  readonly to: string;
+  readonly text: string;
+  /** Of its row, in the order of the columns. */
+  readonly values: readonly string[];
+  readonly encoding: 'GSM-7' | 'UCS-2';
+  readonly segments: number;
+  /** Null if no prices are configured, or its number has no price. */
+  readonly cost: string | null;
+}
+
+/** See {@link Sample}. */
 export const sample = z
   .object({
     line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
@@ -160,27 +107,28 @@ export const sample = z
     cost: money.nullable().describe('Null if no prices are configured, or its number has no price'),
   })
   .readonly();
-/** See {@link sample}. */
-export type Sample = z.output<typeof sample>;
-
-/** An invalid row of a list, for a page that marks its cell. */
-export const listProblem = z
-  .object({
-    code: invalidCode.describe(INVALID_CODE),
-    line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
-    row: z.int().describe('In a CSV: the row of a spreadsheet, in which a field may have several lines'),
-    column: z.string().nullable().describe('Null if the whole row is invalid'),
-    value: z.string().nullable().describe('The beginning of what the column has; null without a column'),
-    values: z
-      .array(z.string())
-      .readonly()
-      .nullable()
-      .describe('Of the row, in the order of the columns; null after a million characters of such values'),
-    message: z.string().describe('What is wrong with it, in a sentence'),
-  })
-  .readonly();
-
 /** Who of a list gets its text from an earlier campaign. */
+export interface SentBefore {
+  /** Why it was not checked; null if it was. */
+  readonly unchecked: string | null;
+  /** How many recipients get it already. Suppressed ones do not count, unless they are left out. */
+  readonly recipientCount: number;
+  /** Whether they are left out, as duplicates are; otherwise they get the text again. */
+  readonly isLeftOut: boolean;
+  /** The campaigns that send it to them, newest first. A recipient of several counts for the newest. */
+  readonly campaigns: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly createdAt: string;
+    readonly recipientCount: number;
+    /** Rows of its own list that were left out because they were invalid. */
+    readonly invalid: number;
+  }[];
+  /** The first 20 of these recipients. */
+  readonly rows: readonly { readonly line: number; readonly to: string; readonly campaign: string }[];
+}
+
+/** See {@link SentBefore}. */
 export const sentBefore = z
   .object({
     unchecked: z.string().nullable().describe('Why it was not checked; null if it was'),
@@ -212,10 +160,82 @@ export const sentBefore = z
       .describe('The first 20 of these recipients'),
   })
   .readonly();
-/** See {@link sentBefore}. */
-export type SentBefore = z.output<typeof sentBefore>;
-
 /** What sending a message to a list would mean, computed before anything is sent. */
+export interface Preview {
+  /** The text, with its placeholders. */
+  readonly message: string;
+  readonly sender: string;
+  readonly senderName: string | null;
+  readonly lane: string;
+  /** Null: as soon as the campaign is created. */
+  readonly sendAt: string | null;
+  /** The time zone of the campaign's local times: its own, or else that of its lane's window. */
+  readonly zone: string | null;
+  /** As of the start; null: it may send whenever its lane may. */
+  readonly window: SendWindow | null;
+  /** The time zone of `laneWindow`; null without one. */
+  readonly laneZone: string | null;
+  /** As of the start; null: the lane may send at any time. Both windows apply. */
+  readonly laneWindow: SendWindow | null;
+  /** Messages not sent this long after the start lapse, such as `90m`; null: never. */
+  readonly validFor: string | null;
+  /** Why the campaign would be refused; null if it would not. */
+  readonly refusal: Refusal | null;
+  readonly columns: readonly string[];
+  readonly toColumn: string;
+  /** The column with the country of each row; null if none is used. */
+  readonly countryColumn: string | null;
+  /** The valid numbers by country, suppressed ones included and each once; the commonest country first. */
+  readonly countries: readonly NumbersOfCountry[];
+  /** The sum of `recipientCount`, `duplicates`, `suppressed`, and `invalid`. */
+  readonly rows: number;
+  /** Recipients who get a message. */
+  readonly recipientCount: number;
+  /** Rows that are left out because their number is that of an earlier row. */
+  readonly duplicates: number;
+  /** Rows with the number of an earlier row and a different text. With `duplicates: keep` they are recipients. */
+  readonly differentTexts: number;
+  /** Rows with the number of an earlier row: the first 20 with the same text, and the first 20 with a different text. */
+  readonly repeats: readonly RepeatedRow[];
+  /** Recipients who get no message because their number is suppressed. */
+  readonly suppressed: number;
+  /** False if there was no Redis, so that the suppression lists were not checked. */
+  readonly isSuppressionChecked: boolean;
+  /** Recipients whose number is known to be no mobile number. With `NUMBER_KINDS=mobile`, such rows are invalid instead. */
+  readonly notMobile: number;
+  readonly invalid: number;
+  /** All invalid rows, by their code and column. */
+  readonly invalidGroups: readonly InvalidGroup[];
+  /** The first 20 invalid rows; of those with the same reason, the first three. */
+  readonly errors: readonly ErrorItem[];
+  /** The first invalid rows, as many as `problems` of the input asks for. */
+  readonly problems: readonly ListProblem[];
+  /** How many messages are GSM-7, and how many are UCS-2, which fits fewer characters into a segment. */
+  readonly encodings: { readonly gsm7: number; readonly ucs2: number };
+  /** Characters that force UCS-2, by code point, such as `U+2019 ’`. */
+  readonly ucs2Characters: readonly string[];
+  /** Of a message (`min` and `max`), and of all messages together. */
+  readonly segments: { readonly min: number; readonly max: number; readonly total: number };
+  /** Null if no prices are configured. */
+  readonly cost: PlannedCost | null;
+  /** Without those of messages that will lapse. */
+  readonly requests: { readonly send: number; readonly poll: number; readonly total: number };
+  /** When the last message will be sent; null if there is none. */
+  readonly eta: TimeRange | null;
+  /** When the last recipient will have a final status. */
+  readonly completion: TimeRange | null;
+  /** The messages of the first three recipients. */
+  readonly samples: readonly Sample[];
+  /** The message with the most segments; null if there is none. */
+  readonly longest: Sample | null;
+  /** Who gets this text already from a campaign of the last 24 hours; null if it was not asked for. */
+  readonly sentBefore: SentBefore | null;
+  /** Creating the campaign with it as `expect` is refused if anything has changed. Null for a part of a list. */
+  readonly digest: string | null;
+  readonly warnings: readonly string[];
+}
+
+/** See {@link Preview}. */
 export const preview = z
   .object({
     message: z.string().describe('The text, with its placeholders'),
@@ -310,5 +330,3 @@ export const preview = z
   })
   .readonly()
   .meta({ id: 'Preview' });
-/** See {@link preview}. */
-export type Preview = z.output<typeof preview>;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { returnedFields } from '../fields/field-schemas.js';
-import { REPORTED_STATUSES } from '../states/reported-status.js';
-import { CAMPAIGN_COST, campaignCost, time } from './measures.js';
-import { INVALID_CODE, invalidCode } from './preview-views.js';
+import { type ReturnedFields, returnedFields } from '../fields/field-schemas.js';
+import { REPORTED_STATUSES, type ReportedStatus } from '../states/reported-status.js';
+import { INVALID_CODE, type InvalidCode, invalidCode } from './list-views.js';
+import { CAMPAIGN_COST, type CampaignCost, campaignCost, time } from './measures.js';
+import type { CampaignStatus } from './views.js';
 
 /*
  * The public form of recipients: in reports, in the results feed, and found by number.
@@ -26,6 +27,37 @@ const leftOut = z
   .readonly()
   .meta({ id: 'LeftOutRow' });
 
+/** What a report, the results, and a search say about a recipient. */
+export interface ReportedRecipient {
+  /** E.164; null for a number that was forgotten, and for a row without one. Of an invalid row, what the list has instead, shortened. */
+  readonly to: string | null;
+  /** Its state. Rows of the list that were left out are `duplicate` or `invalid`. */
+  readonly status: ReportedStatus;
+  readonly reason: string | null;
+  /** The service's id of the request, or our reference if the outcome of the request is unknown. */
+  readonly requestId: string | null;
+  /** That of the recipient in your list. */
+  readonly reference: string | null;
+  readonly sentAt: string | null;
+  readonly updatedAt: string | null;
+  /** The service's own word for the delivery status, such as `InvalidDestAddress`, where it says more than `status`. */
+  readonly serviceStatus: string | null;
+  /** The code that the service gave with `serviceStatus`, such as `11`. */
+  readonly serviceCode: string | null;
+  /** Where a row that was left out is in the list; null for recipients. */
+  readonly leftOut: {
+    /** In a CSV: the line of the file. In an array: the position, from 1. */
+    readonly line: number;
+    /** The line whose number a duplicate repeats; null for an invalid row, and for a number that gets the text from an earlier campaign. */
+    readonly firstLine: number | null;
+    /** The column at fault of an invalid row; null if the whole row is, and for a duplicate. */
+    readonly column: string | null;
+    /** Why a row is invalid; null for a duplicate. */
+    readonly code: InvalidCode | null;
+  } | null;
+}
+
+/** See {@link ReportedRecipient}. */
 const reported = {
   to: z
     .string()
@@ -62,11 +94,18 @@ const reported = {
 };
 
 /** One recipient of a report. */
+export interface ReportRow extends ReportedRecipient {
+  /** Those of the columns that the text uses, by their names; null unless you ask for them. */
+  readonly values: Readonly<Record<string, string>> | null;
+}
+
+/** See {@link ReportRow}. */
 export const reportRow = z
   .object({
     ...reported,
     values: z
       .record(z.string(), z.string())
+      .readonly()
       .nullable()
       .describe(
         'The values of the columns that the text uses, by their names; empty ones for a row that was left out. Null unless you ask for them',
@@ -74,13 +113,17 @@ export const reportRow = z
   })
   .readonly()
   .meta({ id: 'ReportRow' });
-/** See {@link reportRow}. */
-export type ReportRow = z.output<typeof reportRow>;
-
-/** What a report, the results, and a search say about a recipient. */
-export type ReportedRecipient = Omit<ReportRow, 'values'>;
-
 /** A page of the recipients of a campaign. */
+export interface RecipientPage extends ReturnedFields {
+  readonly campaign: string;
+  readonly recipients: readonly ReportRow[];
+  /** Null if no prices were configured when the campaign was created. */
+  readonly cost: CampaignCost | null;
+  /** The `cursor` of the next page; null on the last one. */
+  readonly nextCursor: string | null;
+}
+
+/** See {@link RecipientPage}. */
 export const recipientPage = z
   .object({
     campaign: z.string(),
@@ -91,10 +134,18 @@ export const recipientPage = z
   })
   .readonly()
   .meta({ id: 'RecipientPage' });
-/** See {@link recipientPage}. */
-export type RecipientPage = z.output<typeof recipientPage>;
-
 /** A recipient that has become settled or unknown, or a message of an outbox that has. */
+export interface RecipientResult extends ReportedRecipient {
+  /** That of its wave for a message of an outbox; null if that was cancelled or lapsed before it was planned. */
+  readonly campaign: string | null;
+  readonly lane: string;
+  /** Name of the outbox, which is unique on its lane; null for a campaign. */
+  readonly outbox: string | null;
+  /** Your id of the message in its outbox. */
+  readonly message: string | null;
+}
+
+/** See {@link RecipientResult}. */
 export const recipientResult = z
   .object({
     campaign: z
@@ -113,10 +164,20 @@ export const recipientResult = z
   })
   .readonly()
   .meta({ id: 'RecipientResult' });
-/** See {@link recipientResult}. */
-export type RecipientResult = z.output<typeof recipientResult>;
-
 /** A page of the results feed. */
+export interface ResultPage {
+  readonly results: readonly RecipientResult[];
+  /** The campaigns of these results, by id. */
+  readonly campaigns: Readonly<
+    Record<string, ReturnedFields & Pick<CampaignStatus, 'name' | 'lane' | 'idempotencyKey'>>
+  >;
+  /** The `cursor` of the next page, now or later. Store it when you have processed this page. */
+  readonly nextCursor: string;
+  /** Whether the next page may have results already. */
+  readonly hasMore: boolean;
+}
+
+/** See {@link ResultPage}. */
 export const resultPage = z
   .object({
     results: z.array(recipientResult).readonly(),
@@ -141,10 +202,18 @@ export const resultPage = z
   })
   .readonly()
   .meta({ id: 'ResultPage' });
-/** See {@link resultPage}. */
-export type ResultPage = z.output<typeof resultPage>;
-
 /** A recipient found by number. */
+export interface FoundRecipient extends ReportedRecipient, ReturnedFields {
+  readonly campaign: string;
+  /** Of the campaign. */
+  readonly name: string;
+  /** Name of the outbox whose message it was; null if it was none. */
+  readonly outbox: string | null;
+  /** Your id of the message in its outbox. */
+  readonly message: string | null;
+}
+
+/** See {@link FoundRecipient}. */
 export const foundRecipient = z
   .object({
     ...reported,
@@ -156,5 +225,3 @@ export const foundRecipient = z
   })
   .readonly()
   .meta({ id: 'FoundRecipient' });
-/** See {@link foundRecipient}. */
-export type FoundRecipient = z.output<typeof foundRecipient>;

@@ -1,35 +1,47 @@
 import { z } from 'zod';
-import { returnedFields, windowHours } from '../fields/field-schemas.js';
-import { actor } from '../states/actor.js';
-import { BLOCK_CODES, BLOCKS } from '../states/block-codes.js';
-import { CAMPAIGN_STATES } from '../states/campaign.js';
-import { perName, RECIPIENT_STATES } from '../states/recipient.js';
+import { type ReturnedFields, returnedFields, windowHours } from '../fields/field-schemas.js';
+import { type Actor, actor } from '../states/actor.js';
+import { BLOCK_CODES, BLOCKS, type BlockCode } from '../states/block-codes.js';
+import { CAMPAIGN_STATES, type CampaignState } from '../states/campaign.js';
+import { perName, RECIPIENT_STATES, type RecipientState } from '../states/recipient.js';
 import {
   CAMPAIGN_COST,
+  type CampaignCost,
   COMPLETION,
   campaignCost,
   count,
   ETA,
   KEPT_FOR_POLLS,
   permitCount,
+  type TimeRange,
   time,
   timeRange,
 } from './measures.js';
 
 /*
  * The public form of campaigns and lanes. The library's types, `--json` on the command line, HTTP responses, and the
- * OpenAPI document are all defined here, in preview-views.ts, in recipient-views.ts, and in outbox-views.ts. Each `id` is a type name
- * in the OpenAPI document.
+ * OpenAPI document are all defined here and in the files beside this one: an interface for each, which a program reads, and its schema, which
+ * has what the OpenAPI document says. Each `id` is a type name in that document. The compiler compares them: test/campaign/views/answers.test.ts.
  */
 
 const inState = perName(RECIPIENT_STATES, () => count);
 
 /** The number of recipients in total and in each state. The states add up to the total. */
-export const recipientCounts = z.object({ total: count, ...inState }).readonly();
-/** See {@link recipientCounts}. */
-export type RecipientCounts = z.output<typeof recipientCounts>;
+export interface RecipientCounts extends Readonly<Record<RecipientState, number>> {
+  readonly total: number;
+}
 
+/** See {@link RecipientCounts}. */
+export const recipientCounts = z.object({ total: count, ...inState }).readonly();
 /** That sending or polling on a lane fails again and again. */
+export interface TurnFailure {
+  /** What fails: sending, or asking for delivery statuses (polling). */
+  readonly kind: 'send' | 'poll';
+  readonly since: string;
+  readonly error: string;
+}
+
+/** See {@link TurnFailure}. */
 const turnFailure = z
   .object({
     kind: z
@@ -40,9 +52,6 @@ const turnFailure = z
   })
   .readonly()
   .meta({ id: 'TurnFailure' });
-/** See {@link turnFailure}. */
-export type TurnFailure = z.output<typeof turnFailure>;
-
 const turnFailures = z
   .array(turnFailure)
   .readonly()
@@ -51,6 +60,27 @@ const turnFailures = z
   );
 
 /** Why a campaign or a lane starts no requests. */
+export interface Block {
+  readonly code: BlockCode;
+  /** The same in words, with details. */
+  readonly reason: string;
+  /** When it was paused, held, or stopped; null if that is not known. */
+  readonly since: string | null;
+  /** When it ends by itself; null if that is not known, or it does not. */
+  readonly until: string | null;
+  readonly state:
+    | 'paused'
+    | 'backingOff'
+    | 'recovering'
+    | 'held'
+    | 'stopped'
+    | 'noToken'
+    | 'failing'
+    | 'scheduled'
+    | 'waiting';
+}
+
+/** See {@link Block}. */
 const block = z.object({
   code: z
     .enum(BLOCK_CODES)
@@ -76,6 +106,25 @@ const block = z.object({
 });
 
 /** A request that may or may not have been accepted, and what is known about it. */
+export interface UnknownRequest {
+  /** Our reference, with which `resolve` settles this request alone. */
+  readonly request: string;
+  readonly recipientCount: number;
+  /** When a worker took it to send it; null if Redis has lost that. */
+  readonly claimedAt: string | null;
+  /** When its outcome became unknown. */
+  readonly since: string;
+  /** No clear response arrived (`reported`), its worker died or lost Redis (`silent`), or Redis lost data (`restored`). */
+  readonly code: 'reported' | 'silent' | 'restored';
+  /** What was seen, in words. */
+  readonly reason: string;
+  /** Whether a report matches it, so that a poll will tell. */
+  readonly isPolled: boolean;
+  /** From when its worker can no longer send it, so that `resend` is possible. */
+  readonly resendFrom: string;
+}
+
+/** See {@link UnknownRequest}. */
 export const unknownRequest = z
   .object({
     request: z.string().describe('Our reference, with which `resolve` settles this request alone'),
@@ -95,10 +144,19 @@ export const unknownRequest = z
   })
   .readonly()
   .meta({ id: 'UnknownRequest' });
-/** See {@link unknownRequest}. */
-export type UnknownRequest = z.output<typeof unknownRequest>;
-
 /** When messages may be sent. The zone is beside it. */
+export interface SendWindow {
+  /** Days and hours: `Mon-Sat 09:00-20:00`. */
+  readonly hours: string;
+  /** Dates on which it is closed. */
+  readonly except: readonly string[];
+  /** Null while it is open. */
+  readonly opensAt: string | null;
+  /** Null while it is closed. */
+  readonly closesAt: string | null;
+}
+
+/** See {@link SendWindow}. */
 export const sendWindow = z
   .object({
     ...windowHours.shape,
@@ -106,10 +164,17 @@ export const sendWindow = z
     closesAt: time.nullable().describe('When it closes; null while it is closed'),
   })
   .readonly();
-/** See {@link sendWindow}. */
-export type SendWindow = z.output<typeof sendWindow>;
-
 /** What a lane may send next. */
+export interface NextPermits {
+  /** How much of the limit no message may take, because requests for delivery statuses (polls) are due. */
+  readonly keptForPolls: number;
+  /** When the quota has room for a message; null while it has room now, and if that is not known. */
+  readonly nextPermitAt: string | null;
+  /** For how many messages it has room then. */
+  readonly nextPermits: number;
+}
+
+/** See {@link NextPermits}. */
 const nextPermits = {
   keptForPolls: permitCount.describe(KEPT_FOR_POLLS),
   nextPermitAt: time
@@ -119,6 +184,65 @@ const nextPermits = {
 };
 
 /** The status of a campaign. */
+export interface CampaignStatus extends ReturnedFields {
+  readonly id: string;
+  readonly name: string;
+  readonly lane: string;
+  readonly sender: string;
+  /** The text, with its placeholders. */
+  readonly message: string;
+  readonly state: CampaignState;
+  readonly createdAt: string;
+  /** Null if the stored campaign was damaged. */
+  readonly createdBy: Actor | null;
+  readonly idempotencyKey: string | null;
+  /** When sending began or will begin; null while importing. */
+  readonly sendAt: string | null;
+  /** The time zone of its local times: its own, or else that of its lane's window. */
+  readonly zone: string | null;
+  /** Null: it may send whenever its lane may. */
+  readonly window: SendWindow | null;
+  /** When the last recipient got its final state; null before. */
+  readonly endedAt: string | null;
+  readonly counts: RecipientCounts;
+  /** Rows of the list that were left out because their number is that of an earlier row. `counts` does not include them. */
+  readonly duplicates: number;
+  /** Rows of the list that were left out because they are invalid. `counts` does not include them. */
+  readonly invalid: number;
+  /** Accepted messages per hour, without the time in which nothing could be sent; null below 100 accepted messages. */
+  readonly rate: number | null;
+  /** Requests so far. The service returned 429 for `throttled` of them. */
+  readonly requests: { readonly send: number; readonly poll: number; readonly throttled: number };
+  /** That of its lane: requests in the current window, and the limit (null while an `auto` lane has not learned it). */
+  readonly quota: NextPermits & { readonly used: number; readonly limit: number | null };
+  /** Why planned recipients are not sent to now, or, once everything is sent, why delivery statuses are not polled; null if nothing prevents it. */
+  readonly blockedBy: Block | null;
+  /** What it needs to continue or to complete; null if nothing. */
+  readonly waitingFor:
+    | 'start'
+    | 'window'
+    | 'permits'
+    | 'operator'
+    | 'resolve'
+    | 'reports'
+    | 'lane'
+    | 'workers'
+    | null;
+  /** What fails on the lane because of an error in its stored data, in Redis, or in Volley. Workers try it again every second. */
+  readonly turnFailures: readonly TurnFailure[];
+  /** Null if no prices were configured when it was created. */
+  readonly cost: CampaignCost | null;
+  /** When the last message will be sent; null if none is left. */
+  readonly eta: TimeRange | null;
+  /** When the last recipient will have a final status; null if the campaign has ended. */
+  readonly completion: TimeRange | null;
+  /** Reports that contradicted a final report; counted, never applied. */
+  readonly contradictions: number;
+  /** Requests that may or may not have been accepted; decide about them with `resolve`. At most the first 100. */
+  readonly unknownOutcomes: readonly UnknownRequest[];
+}
+
+/** See {@link CampaignStatus}. */
 export const campaignStatus = z
   .object({
     id: z.string(),
@@ -186,10 +310,55 @@ export const campaignStatus = z
   })
   .readonly()
   .meta({ id: 'CampaignStatus' });
-/** See {@link campaignStatus}. */
-export type CampaignStatus = z.output<typeof campaignStatus>;
-
 /** The status of a lane. */
+export interface LaneStatus {
+  readonly name: string;
+  /** Never changes: the first name of the lane. */
+  readonly id: string;
+  /** The child organisation that the lane's account acts for; null for all but resellers. */
+  readonly targetAccount: string | null;
+  readonly state:
+    | 'open'
+    | 'waiting'
+    | 'backingOff'
+    | 'probing'
+    | 'recovering'
+    | 'noToken'
+    | 'stopped'
+    | 'held';
+  readonly quota: NextPermits & {
+    /** As configured. */
+    readonly configured: number | 'auto';
+    /** What `auto` has learned; null before, and if the quota is configured. */
+    readonly learned: number | null;
+    /** The current limit after deductions; null while unknown. */
+    readonly limit: number | null;
+    /** The length of the rolling window, such as `1h`. */
+    readonly span: string;
+    readonly used: { readonly send: number; readonly poll: number };
+    readonly inFlight: number;
+    /** The room that returns within the next hour (or window), in up to 12 steps. */
+    readonly permitsToCome: readonly { readonly at: string; readonly permits: number }[];
+  };
+  /** Why the lane starts no requests; null if nothing prevents it. */
+  readonly blockedBy: Block | null;
+  readonly turnFailures: readonly TurnFailure[];
+  /** The time zone of `window`; null without one. */
+  readonly zone: string | null;
+  /** Null: the lane may send at any time. */
+  readonly window: SendWindow | null;
+  /** Requests for which the service returned 429 so far. */
+  readonly throttled: number;
+  /** Campaigns that still have messages to send, that wait until their window opens, and that start later. */
+  readonly campaigns: { readonly running: number; readonly waiting: number; readonly scheduled: number };
+  readonly awaitingReports: number;
+  /** Requests that may or may not have been accepted. */
+  readonly unknownOutcomes: number;
+  /** Recipients per request, as configured. */
+  readonly maxRecipients: number;
+}
+
+/** See {@link LaneStatus}. */
 export const laneStatus = z
   .object({
     name: z.string(),
@@ -245,5 +414,3 @@ export const laneStatus = z
   })
   .readonly()
   .meta({ id: 'LaneStatus' });
-/** See {@link laneStatus}. */
-export type LaneStatus = z.output<typeof laneStatus>;

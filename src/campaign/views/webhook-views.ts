@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { actor } from '../states/actor.js';
+import { type Actor, actor } from '../states/actor.js';
 
 /*
  * The public form of webhook endpoints.
@@ -21,6 +21,36 @@ const time = z.string().describe('ISO 8601, UTC');
 const count = z.int().min(0);
 
 /** An endpoint of a producer, to which Volley posts events. */
+export interface Webhook {
+  readonly id: string;
+  readonly url: string;
+  /** The lanes whose events it gets; null: all lanes, also those that are added later. */
+  readonly lanes: readonly string[] | null;
+  readonly state: 'enabled' | 'disabled';
+  /** Null while it is enabled. */
+  readonly disabledBecause: DisabledBecause | null;
+  readonly createdAt: string;
+  readonly createdBy: Actor;
+  /** Until when events are also signed with the secret from before the last rotation. */
+  readonly oldSecretUntil: string | null;
+  /** Events that it has accepted. */
+  readonly deliveredCount: number;
+  /** Results in these events. */
+  readonly resultCount: number;
+  /** Events that it has not accepted yet. What follows them is not counted. */
+  readonly waitingCount: number;
+  /** Events that were given up on, which you can replay. */
+  readonly failedCount: number;
+  /** Results that were removed at the end of `RETENTION` before the endpoint had accepted them, at least. */
+  readonly removedCount: number;
+  readonly lastDeliveredAt: string | null;
+  /** Since when every request has failed; null if the last one succeeded. */
+  readonly failingSince: string | null;
+  /** Why the last request failed; null if it succeeded. */
+  readonly lastError: string | null;
+}
+
+/** See {@link Webhook}. */
 export const webhook = z
   .object({
     id: z.string(),
@@ -57,10 +87,13 @@ export const webhook = z
   })
   .readonly()
   .meta({ id: 'Webhook' });
-/** See {@link webhook}. */
-export type Webhook = z.output<typeof webhook>;
-
 /** An endpoint with its secret, which is shown only once. */
+export interface WebhookWithSecret extends Webhook {
+  /** Signs the events, as Standard Webhooks says: give it to the receiver. */
+  readonly secret: string;
+}
+
+/** See {@link WebhookWithSecret}. */
 export const webhookWithSecret = webhook
   .unwrap()
   .extend({
@@ -70,10 +103,22 @@ export const webhookWithSecret = webhook
   })
   .readonly()
   .meta({ id: 'WebhookWithSecret' });
-/** See {@link webhookWithSecret}. */
-export type WebhookWithSecret = z.output<typeof webhookWithSecret>;
-
 /** An event that an endpoint refused again and again while it accepted others. */
+export interface FailedDelivery {
+  /** The `webhook-id` of its requests. */
+  readonly id: string;
+  /** The type of the event, such as `recipients.settled`. */
+  readonly type: string;
+  readonly lane: string;
+  /** How many results it names. */
+  readonly resultCount: number;
+  readonly createdAt: string;
+  readonly failedAt: string;
+  readonly attemptCount: number;
+  readonly reason: string;
+}
+
+/** See {@link FailedDelivery}. */
 export const failedDelivery = z
   .object({
     id: z.string().describe('The `webhook-id` of its requests'),
@@ -87,10 +132,20 @@ export const failedDelivery = z
   })
   .readonly()
   .meta({ id: 'FailedDelivery' });
-/** See {@link failedDelivery}. */
-export type FailedDelivery = z.output<typeof failedDelivery>;
-
 /** What an endpoint answered to a test. */
+export interface WebhookTest {
+  /** The `webhook-id` of the request. */
+  readonly id: string;
+  readonly outcome: 'accepted' | 'failed';
+  /** The HTTP status of the response; null if there was none. */
+  readonly status: number | null;
+  /** Why it failed; null if it was accepted. */
+  readonly reason: string | null;
+  /** How long it took, such as `83ms`. */
+  readonly took: string;
+}
+
+/** See {@link WebhookTest}. */
 export const webhookTest = z
   .object({
     id: z.string().describe('The `webhook-id` of the request'),
@@ -101,5 +156,3 @@ export const webhookTest = z
   })
   .readonly()
   .meta({ id: 'WebhookTest' });
-/** See {@link webhookTest}. */
-export type WebhookTest = z.output<typeof webhookTest>;

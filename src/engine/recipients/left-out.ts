@@ -1,4 +1,4 @@
-import type { InvalidCode } from '../../campaign/views/preview-views.js';
+import type { InvalidCode } from '../../campaign/views/list-views.js';
 import type { StoredRecipient } from './slice-blob.js';
 
 /*

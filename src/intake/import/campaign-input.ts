@@ -24,7 +24,8 @@ import type { Operator } from '../../campaign/states/audit.js';
 import { newCampaignId, usualCampaignName } from '../../campaign/states/campaign.js';
 import { readTime } from '../../campaign/time/moment.js';
 import { formatInZone, isZone } from '../../campaign/time/zone.js';
-import type { InvalidRow, Preview } from '../../campaign/views/preview-views.js';
+import type { InvalidRow } from '../../campaign/views/list-views.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import { idempotencyDigest } from '../../engine/recipients/reservation.js';
 import type { CampaignMeta } from '../../engine/store/campaign-meta.js';
 import type { RecipientInput } from './read-objects.js';
@@ -127,7 +128,7 @@ export type EnqueueOutcome =
   | (RefusedCampaign & { readonly code: 'declined'; readonly preview: null; readonly campaign: null });
 
 /** What every campaign has that was not created. */
-interface RefusedCampaign {
+export interface RefusedCampaign {
   readonly outcome: 'refused';
   /** Why; begins in lower case, and has no full stop. It names no recipient. */
   readonly message: string;

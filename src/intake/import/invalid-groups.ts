@@ -1,11 +1,7 @@
 import type { ErrorItem } from '../../campaign/errors/error-codes.js';
 import { likelyCountry } from '../../campaign/numbers/likely-country.js';
-import {
-  type InvalidGroup,
-  type InvalidRow,
-  type Preview,
-  UNIFORM_CODES,
-} from '../../campaign/views/preview-views.js';
+import { type InvalidGroup, type InvalidRow, UNIFORM_CODES } from '../../campaign/views/list-views.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 
 const MAX_LISTED = 20;
 /** Rows that a group names. */

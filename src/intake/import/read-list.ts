@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.js';
 import type { LaneOutlook } from '../../campaign/estimate/lane-outlook.js';
 import { COMPARED_MEMBERS, storedFieldsOf } from '../../campaign/fields/field-sets.js';
-import type { InvalidRow, Preview, RepeatedRow } from '../../campaign/views/preview-views.js';
+import type { InvalidRow, RepeatedRow } from '../../campaign/views/list-views.js';
+import type { Preview } from '../../campaign/views/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LeftOutRow } from '../../engine/recipients/left-out.js';
 import type { StoredRecipient } from '../../engine/recipients/slices.js';

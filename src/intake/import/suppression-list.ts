@@ -8,7 +8,7 @@ import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { describeActor } from '../../campaign/states/actor.js';
 import type { Operator } from '../../campaign/states/audit.js';
 import type { SuppressionOperation } from '../../campaign/states/suppression.js';
-import type { InvalidGroup, InvalidRow, NumbersOfCountry } from '../../campaign/views/preview-views.js';
+import type { InvalidGroup, InvalidRow, NumbersOfCountry } from '../../campaign/views/list-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import {
   type FoundOperation,

@@ -43,13 +43,13 @@ export interface OutboxChoice {
 }
 
 /** Which outboxes to list. */
-interface OutboxFilter {
+export interface OutboxFilter {
   /** Those of these lanes; default: of all. */
   readonly lanes?: readonly string[] | undefined;
 }
 
 /** Which page of the outboxes to list. */
-interface OutboxPageOptions extends OutboxFilter {
+export interface OutboxPageOptions extends OutboxFilter {
   /** 1 to 200; default 50. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the page before. */
@@ -57,7 +57,7 @@ interface OutboxPageOptions extends OutboxFilter {
 }
 
 /** Outboxes of a page. */
-interface OutboxPage {
+export interface OutboxPage {
   readonly outboxes: OutboxStatus[];
   /** The `cursor` of the next page; null on the last one. */
   readonly nextCursor: string | null;

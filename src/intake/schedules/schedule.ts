@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { shownScheduledFields } from '../../campaign/fields/scheduled-fields.js';
-import { actor } from '../../campaign/states/actor.js';
+import { type ShownScheduledFields, shownScheduledFields } from '../../campaign/fields/scheduled-fields.js';
+import { type Actor, actor } from '../../campaign/states/actor.js';
 
 /*
  *                     ┌──────────────── due, and then the next time ────────────────┐
@@ -31,26 +31,50 @@ export const FAILURES_BEFORE_PAUSE = 3;
 /** How many occurrences are kept. The counts cover all. */
 export const KEPT_OCCURRENCES = 100;
 
-/** Where the recipients of each occurrence come from. */
+/** Where the recipients of each occurrence come from: a file, a list that is stored with it, or one that a program provides. */
+export type ScheduleSource =
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'inline'; readonly recipientCount: number }
+  | { readonly kind: 'provided'; readonly name: string };
+/** See {@link ScheduleSource}. */
 export const source = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('file'),
-    path: z.string().describe('A CSV file, which a worker reads at each occurrence'),
-  }),
-  z.object({
-    kind: z.literal('inline'),
-    recipientCount: z.int().describe('How many recipients are stored with the schedule'),
-  }),
-  z.object({
-    kind: z.literal('provided'),
-    name: z.string().describe('What the code of a worker process calls the list'),
-  }),
+  z
+    .object({
+      kind: z.literal('file'),
+      path: z.string().describe('A CSV file, which a worker reads at each occurrence'),
+    })
+    .readonly(),
+  z
+    .object({
+      kind: z.literal('inline'),
+      recipientCount: z.int().describe('How many recipients are stored with the schedule'),
+    })
+    .readonly(),
+  z
+    .object({
+      kind: z.literal('provided'),
+      name: z.string().describe('What the code of a worker process calls the list'),
+    })
+    .readonly(),
 ]);
 
 /** The fields of the campaigns of a schedule, as people and programs see them. */
-export const shownCampaign = z.object(shownScheduledFields);
+export const shownCampaign = z.object(shownScheduledFields).readonly();
 
 /** One occurrence of a schedule. */
+export interface Occurrence {
+  /** When it was due; for a manual run, when it was requested. */
+  readonly sendAt: string;
+  /** `skipped`: `campaign` still had messages to send; `missed`: no worker ran in time; `failed`: see `reason`. */
+  readonly outcome: OccurrenceOutcome;
+  /** The campaign that it created, or for which it was skipped. */
+  readonly campaign: string | null;
+  readonly reason: string | null;
+  /** An operator ran the schedule. */
+  readonly manual: boolean;
+}
+
+/** See {@link Occurrence}. */
 export const occurrence = z
   .object({
     sendAt: z.string().describe('When it was due, ISO 8601 in UTC; for a manual run, when it was requested'),
@@ -65,12 +89,39 @@ export const occurrence = z
   })
   .readonly()
   .meta({ id: 'Occurrence' });
-/** See {@link occurrence}. */
-export type Occurrence = z.output<typeof occurrence>;
-
 const total = z.int().min(0);
 
 /** A schedule, for people and programs. */
+export interface Schedule {
+  readonly id: string;
+  readonly name: string;
+  readonly lane: string;
+  readonly state: 'active' | 'paused';
+  /** Why it is paused; null while it is active. */
+  readonly reason: string | null;
+  /** Why it fails: the reason of its last occurrence, or that the file with its list is missing; null if it does not fail. */
+  readonly problem: string | null;
+  readonly cron: string;
+  readonly zone: string;
+  /** When it is due next; null while it is paused. */
+  readonly next: string | null;
+  /** It is due, and waits until `lastCampaign` has no more messages to send. */
+  readonly waiting: boolean;
+  readonly overlap: Overlap;
+  /** How late an occurrence may be, such as `1h`. */
+  readonly catchUp: string;
+  readonly recipients: ScheduleSource;
+  /** The options of each campaign, as they were given; null: not given. */
+  readonly campaign: ShownScheduledFields;
+  /** How many occurrences had which outcome. */
+  readonly occurrences: Readonly<Record<OccurrenceOutcome, number>>;
+  readonly failuresInARow: number;
+  readonly lastCampaign: string | null;
+  readonly createdAt: string;
+  readonly createdBy: Actor;
+}
+
+/** See {@link Schedule}. */
 export const schedule = z
   .object({
     id: z.string(),
@@ -94,6 +145,7 @@ export const schedule = z
     campaign: shownCampaign.describe('The options of each campaign, as they were given; null: not given'),
     occurrences: z
       .object({ created: total, skipped: total, missed: total, failed: total })
+      .readonly()
       .describe('How many occurrences had which outcome'),
     failuresInARow: total,
     lastCampaign: z.string().nullable(),
@@ -102,17 +154,18 @@ export const schedule = z
   })
   .readonly()
   .meta({ id: 'Schedule' });
-/** See {@link schedule}. */
-export type Schedule = z.output<typeof schedule>;
-
 /** A schedule with its latest occurrences. */
+export interface ScheduleDetails extends Schedule {
+  /** The latest occurrences, newest first. */
+  readonly latest: readonly Occurrence[];
+}
+
+/** See {@link ScheduleDetails}. */
 export const scheduleDetails = schedule
   .unwrap()
   .extend({ latest: z.array(occurrence).readonly().describe('The latest occurrences, newest first') })
   .readonly()
   .meta({ id: 'ScheduleDetails' });
-/** See {@link scheduleDetails}. */
-export type ScheduleDetails = z.output<typeof scheduleDetails>;
 
 /** What an id may look like. */
 export const SCHEDULE_ID = /^[a-z0-9][a-z0-9_.-]{0,63}$/;

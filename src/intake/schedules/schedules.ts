@@ -30,13 +30,13 @@ const DEFAULT_PAGE = 50;
 const MAX_PAGE = 200;
 
 /** Which schedules {@link Schedules.list} returns. */
-interface ScheduleFilter {
+export interface ScheduleFilter {
   /** Only those of these lanes. */
   readonly lanes?: readonly string[] | undefined;
 }
 
 /** Which page of them {@link Schedules.page} returns. */
-interface SchedulePageOptions extends ScheduleFilter {
+export interface SchedulePageOptions extends ScheduleFilter {
   /** Default 50. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the page before. */
@@ -44,7 +44,7 @@ interface SchedulePageOptions extends ScheduleFilter {
 }
 
 /** Some schedules; `nextCursor` is the `cursor` of the next page, null on the last one. */
-interface SchedulePage {
+export interface SchedulePage {
   readonly schedules: Schedule[];
   readonly nextCursor: string | null;
 }

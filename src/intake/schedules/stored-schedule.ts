@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import { z, shownScheduledFields } from 'zod';
 import { exactDuration } from '../../base/duration.js';
 import { scheduledFields } from '../../campaign/fields/scheduled-fields.js';
 import { keyLimits } from '../../campaign/limits/limits.js';
@@ -159,7 +159,7 @@ export function viewOf(stored: StoredSchedule, lane: string, problem: string | n
 }
 
 function shownCampaignOf(options: Definition['campaign']): Schedule['campaign'] {
-  const notGiven = Object.fromEntries(Object.keys(shownCampaign.shape).map((name) => [name, null]));
+  const notGiven = Object.fromEntries(Object.keys(shownScheduledFields).map((name) => [name, null]));
   return shownCampaign.parse({ ...notGiven, ...options });
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { errorItem } from '../../campaign/errors/error-item.js';
-import { differentTexts, plannedCost, preview, repeats } from '../../campaign/views/preview-views.js';
+import { differentTexts, repeats } from '../../campaign/views/list-views.js';
+import { plannedCost, preview } from '../../campaign/views/preview-views.js';
 import { campaignStatus } from '../../campaign/views/views.js';
 import { allowsCampaign, byLaneAndSource } from '../access.js';
 import { Existing, upload } from '../operation.js';

@@ -48,13 +48,13 @@ const key = { name: 'shop', scopes: ['read'] };
 
 /** The methods without arguments. */
 const TAKE_NOTHING = [
+  'volley.fleetSnapshot',
   'volley.lanes',
   'volley.knownLanes',
   'volley.refreshLanes',
   'volley.unconfiguredLanes',
   'volley.laneProblems',
   'volley.workers',
-  'volley.fleetSnapshot',
   'outbox.cancelAll',
   'outbox.status',
   'outbox.report',

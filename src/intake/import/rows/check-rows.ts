@@ -4,7 +4,7 @@ import { type NumberKinds, type NumberReader, numberReader } from '../../../camp
 import { subscriberOf } from '../../../campaign/numbers/number-forms.js';
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../../campaign/text/lone-surrogate.js';
 import type { Template } from '../../../campaign/text/template.js';
-import type { InvalidCode, InvalidRow } from '../../../campaign/views/preview-views.js';
+import type { InvalidCode, InvalidRow } from '../../../campaign/views/list-views.js';
 import { countryColumn, withCountryAdvice } from './country-column.js';
 import { numberColumn } from './number-column.js';
 import { numberCountries } from './number-countries.js';

@@ -1,7 +1,7 @@
 import { listed } from '../../../campaign/errors/listed.js';
 import { nameOfCountry } from '../../../campaign/numbers/country-names.js';
 import { callingCodeOf, countryOfNumber, planOfCountry } from '../../../campaign/numbers/numbering-plan.js';
-import type { NumbersOfCountry } from '../../../campaign/views/preview-views.js';
+import type { NumbersOfCountry } from '../../../campaign/views/list-views.js';
 import type { CountryColumn } from './country-column.js';
 import { type NamedRows, namedRows } from './named-rows.js';
 

@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync';
 import { systemCode } from '../../../base/config/file-problem.js';
 import { ownColumns } from '../../../campaign/lists/own-files.js';
 import { spreadsheetSafe } from '../../../campaign/text/spreadsheet.js';
-import type { InvalidRow } from '../../../campaign/views/preview-views.js';
+import type { InvalidRow } from '../../../campaign/views/list-views.js';
 import { fileProblem, PRIVATE } from '../files/output-file.js';
 import { withOptions } from '../output/option-names.js';
 

@@ -7,12 +7,8 @@ import { rowProblem } from '../../../campaign/errors/error-item.js';
 import { listed } from '../../../campaign/errors/listed.js';
 import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
 import { countryRemedy, REPEATED, refusalOfList } from '../../../campaign/limits/refusal.js';
-import type {
-  InvalidCode,
-  InvalidGroup,
-  PlannedCost,
-  Preview,
-} from '../../../campaign/views/preview-views.js';
+import type { PlannedCost, Preview } from '../../../campaign/views/preview-views.js';
+import type { InvalidCode, InvalidGroup } from '../../../campaign/views/list-views.js';
 import { type CampaignInput, localZone } from '../../../intake/import/campaign-input.js';
 import { countryText } from '../../../intake/import/rows/number-countries.js';
 import { listenForStop } from '../../lifecycle.js';

@@ -320,7 +320,7 @@ async function watch(
   };
   const drawing = setInterval(show, DRAW_EVERY_MS);
   const onProgress = (status: CampaignStatus): void => void latest.set(status.id, status);
-  const finished = ids.map((id) => volley.finished(id, { signal, everyMs: DRAW_EVERY_MS, onProgress }));
+  const finished = ids.map((id) => volley.finished(id, { signal, onProgress }));
   try {
     const statuses = await Promise.all(finished);
     statuses.forEach(onProgress);

@@ -11,7 +11,6 @@ import { campaignSentence } from '../output/sentence.js';
 import { overEcho } from '../output/terminal.js';
 import { createShow } from './watch-show.js';
 
-const DRAW_EVERY_MS = 250;
 /** How long to wait after Redis did not answer. */
 const RETRY_MS = 500;
 
@@ -44,7 +43,7 @@ export async function watchCampaign(context: Context, volley: Volley, id: string
   try {
     for (;;) {
       try {
-        const following = volley.finished(id, { signal, onProgress, everyMs: DRAW_EVERY_MS });
+        const following = volley.finished(id, { signal, onProgress });
         // A server that does not answer holds up no Ctrl-C.
         const status = await unlessAborted(following, signal);
         show.status(status);

@@ -29,10 +29,11 @@ export {
 } from './base/events/events.js';
 export type { RecordsInput } from './call-records/contract/input.js';
 export type { FetchOptions, NoRecords } from './call-records/fetch.js';
-export type { DownloadOptions, Records, RecordsFilter, RequestReader } from './call-records/methods.js';
 export type { RecordsDownload } from './call-records/open-file.js';
+export type { DownloadOptions, Records } from './call-records/records.js';
 export type { RecordsResolution } from './call-records/resolve.js';
 export type { RequestOptions } from './call-records/send-request.js';
+export type { RecordsFilter, RequestReader } from './call-records/store/requests.js';
 export type { RecordsOptions } from './call-records/store/slots.js';
 export type { RecordsState } from './call-records/store/states.js';
 export type { RecordsRequest } from './call-records/store/view.js';

@@ -1,7 +1,7 @@
 import type { Random } from '../base/clock.js';
 import type { Config, LaneRules, LocalConfig } from '../base/config/index.js';
 import type { Events } from '../base/events/events.js';
-import type { Records } from '../call-records/methods.js';
+import type { Records } from '../call-records/records.js';
 import type { ActingFor, Actor } from '../campaign/states/actor.js';
 import type { ForgottenNumber } from '../campaign/states/forgotten.js';
 import type { Check } from '../campaign/views/check-views.js';

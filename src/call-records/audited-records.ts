@@ -1,7 +1,7 @@
 import type { LaneId } from '../base/redis/keys.js';
 import type { Operator } from '../campaign/states/audit.js';
 import type { RecordsInput } from './contract/input.js';
-import type { OpenRecords, Records } from './methods.js';
+import type { OpenRecords, Records } from './records.js';
 
 /**
  * The call records of an actor: what it requests, resolves, and downloads is recorded in the audit trail, unless it is invalid. `idOf`: the

@@ -11,8 +11,9 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Keys } from '../base/redis/keys.js';
 import { InputError } from '../campaign/errors/errors.js';
 import type { Contract, ContractClient } from './contract/contract.js';
-import type { OpenRecords, RecordsService, RequestReader } from './methods.js';
+import type { OpenRecords, RecordsService } from './records.js';
 import type { RecordsAccount, RecordsLanes } from './store/lanes.js';
+import type { RequestReader } from './store/requests.js';
 
 interface RecordsOptions {
   readonly redis: Redis;

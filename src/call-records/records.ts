@@ -5,16 +5,54 @@ import type { Contract } from './contract/contract.js';
 import { templatesOf } from './contract/contradictions.js';
 import { checkInput, checkParameters, type RecordsInput } from './contract/input.js';
 import { contractCredentials } from './credentials.js';
-import { fetcher, noRecords, reasonFor } from './fetch.js';
-import type { RecordsService } from './methods.js';
-import { fileOpener } from './open-file.js';
-import { resolveRequest } from './resolve.js';
+import { type FetchOptions, fetcher, type NoRecords, noRecords, reasonFor } from './fetch.js';
+import { fileOpener, type RecordsDownload } from './open-file.js';
+import { type RecordsResolution, resolveRequest } from './resolve.js';
 import { type RecordsContext, type RequestOptions, requestSender } from './send-request.js';
 import type { RecordsAccount, RecordsLanes } from './store/lanes.js';
-import { requestReader } from './store/requests.js';
-import { slotTaker } from './store/slots.js';
+import { type RequestReader, requestReader } from './store/requests.js';
+import { type RecordsOptions, slotTaker } from './store/slots.js';
 import { hasFile } from './store/states.js';
 import type { StoredRequest } from './store/store.js';
+import type { RecordsRequest } from './store/view.js';
+
+/** Options of a download. */
+export interface DownloadOptions extends RecordsOptions {
+  /** Those that only the download uses. */
+  readonly parameters?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Requests call records and downloads them, as the contract says. */
+export interface Records extends RequestReader {
+  /** Reads and checks the contract. Rejects with a `ConfigError` that names every invalid member; null if none is set. */
+  contract(): Promise<Contract | null>;
+  /**
+   * Requests records, at most once: if the process dies before the response, the outcome is unknown until an operator resolves it.
+   * A request with the same key that has not ended without a file is returned instead. Rejects with an `InputError` before anything is sent.
+   */
+  request(input: RecordsInput, options?: RequestOptions): Promise<RecordsRequest>;
+  /** Asks the service how far an open request is, at most once per interval of the contract. */
+  status(id: string, options?: RecordsOptions): Promise<RecordsRequest>;
+  /** Opens the download of a file that is ready. */
+  download(id: string, options?: DownloadOptions): Promise<RecordsDownload | NoRecords>;
+  /** Requests records or takes up a request, waits until its file is ready, and opens the download. */
+  fetch(
+    wanted: RecordsInput | { readonly id: string },
+    options?: FetchOptions,
+  ): Promise<RecordsDownload | NoRecords>;
+  /** Settles a request with an unknown outcome, or abandons one that is planned. */
+  resolve(id: string, resolution: RecordsResolution, options?: RecordsOptions): Promise<RecordsRequest>;
+}
+
+/** Call records, and what only this installation may do with them. */
+export interface OpenRecords extends Records {
+  /** Checks what would be requested or downloaded. Rejects with an `InputError` if it is invalid. Stores nothing. */
+  check(wanted: RecordsInput | { readonly id: string }, options?: DownloadOptions): Promise<void>;
+  close(): Promise<void> | void;
+}
+
+/** What needs a contract. */
+export type RecordsService = Omit<OpenRecords, 'contract' | keyof RequestReader>;
 
 /** What {@link createRecords} works with. */
 interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {
@@ -23,7 +61,7 @@ interface RecordsDeps extends Omit<RecordsContext, 'credentials'> {
   readonly account: RecordsAccount | undefined;
 }
 
-/** Requests call records and downloads them, as the contract says. */
+/** See {@link Records}. */
 export function createRecords({ lanes, account, ...deps }: RecordsDeps): RecordsService {
   const { store, contract, client, machine, inFlight } = deps;
   const context: RecordsContext = { ...deps, credentials: contractCredentials(contract, account) };

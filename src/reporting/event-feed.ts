@@ -79,7 +79,7 @@ export interface EventFollower {
 }
 
 /** The feed of events, for any number of followers over one connection. */
-interface EventFeed extends EventFollower {
+export interface EventFeed extends EventFollower {
   /** Appends an event for all followers. Never throws: an event that cannot be stored is lost; the status remains. */
   publish(event: VolleyEvent): void;
   /** Ends all followers, and resolves when published events are stored or cannot be stored. */

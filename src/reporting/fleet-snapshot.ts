@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../base/clock.js';
 import { exactDuration } from '../base/duration.js';
 import type { Redis } from '../base/redis/connection.js';
+import { hashEntries } from '../base/redis/hash-entries.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../campaign/states/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/states/recipient.js';
@@ -302,24 +303,18 @@ export async function countCampaigns(
   const campaigns = perName(CAMPAIGN_STATES, () => 0);
   const recipients = perName(RECIPIENT_STATES, () => 0);
   const requests = { send: 0, poll: 0 };
-  // HSCAN may return an entry twice if the hash grows meanwhile.
+  // An entry may come twice.
   const seen = new Set<string>();
-  let cursor = '0';
-  do {
-    const [next, found] = await redis.hscan(keys.lane(lane, 'states'), cursor, 'COUNT', READ_AT_ONCE);
-    cursor = next;
-    for (let at = 0; at + 1 < found.length; at += 2) {
-      const [id = '', json = ''] = [found[at], found[at + 1]];
-      if (seen.has(id)) continue;
-      seen.add(id);
-      const stored = readableOf(json);
-      if (stored === null) continue;
-      campaigns[stored.state] += 1;
-      for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
-      requests.send += stored.requests.send ?? 0;
-      requests.poll += stored.requests.poll ?? 0;
-      note(id, stored);
-    }
-  } while (cursor !== '0');
+  for await (const [id, json] of hashEntries(redis, keys.lane(lane, 'states'), READ_AT_ONCE)) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const stored = readableOf(json);
+    if (stored === null) continue;
+    campaigns[stored.state] += 1;
+    for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
+    requests.send += stored.requests.send ?? 0;
+    requests.poll += stored.requests.poll ?? 0;
+    note(id, stored);
+  }
   return { campaigns, counts: recipients, requests };
 }

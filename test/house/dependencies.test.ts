@@ -27,6 +27,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     version: [],
     'exit-codes': [],
     counted: [],
+    lazily: [],
     'host-header': [],
     redis: ['clock'],
     // What each version of the service documents, as data.
@@ -109,7 +110,7 @@ const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>
       'fetch',
     ],
     'open-records': ['contract', 'store', 'records'],
-    'audited-records': ['contract', 'open-records'],
+    'audited-records': ['contract', 'records'],
   },
   'tools/simulator': {
     rules: [],

@@ -3,18 +3,21 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 
 /** What a position belongs to. A token of one kind is invalid for the others. */
-export type PositionKind =
-  | 'campaigns'
-  | 'outboxes'
-  | 'messages'
-  | 'events'
-  | 'audit'
-  | 'inbound'
-  | 'suppressions'
-  | 'results'
-  | 'schedules'
-  | 'unknown'
-  | 'forgotten';
+export const POSITION_KINDS = [
+  'campaigns',
+  'outboxes',
+  'messages',
+  'events',
+  'audit',
+  'inbound',
+  'suppressions',
+  'results',
+  'schedules',
+  'unknown',
+  'forgotten',
+] as const;
+/** See {@link POSITION_KINDS}. */
+export type PositionKind = (typeof POSITION_KINDS)[number];
 
 /** Turns positions in lists and streams into tokens for clients, which reveal nothing about what other clients own. */
 export interface Positions {

@@ -1,3 +1,4 @@
+import { lazily } from '../../base/lazily.js';
 import { fileReplay } from '../../base/redis/file-replay.js';
 import type { Check } from '../../campaign/views/check-views.js';
 import { otherFormat } from '../../engine/recovery/data-format.js';
@@ -108,8 +109,8 @@ export async function* examine(given: Omit<Examined, 'now' | 'lanes' | 'keys'>):
   const examined: Examined = {
     ...given,
     now: clock(),
-    lanes: once(() => volley.lanes()),
-    keys: once(() => volley.keys.list()),
+    lanes: lazily(() => volley.lanes()),
+    keys: lazily(() => volley.keys.list()),
   };
   for (const { code, check } of ROWS) {
     const found = await check(examined);
@@ -117,13 +118,4 @@ export async function* examine(given: Omit<Examined, 'now' | 'lanes' | 'keys'>):
     // Nothing else can be read.
     if (code === 'dataFormat' && found.length > 0) return;
   }
-}
-
-/** Reads a value when it is needed for the first time. */
-function once<Value>(read: () => Promise<Value>): () => Promise<Value> {
-  let value: Promise<Value> | undefined;
-  return () => {
-    value ??= read();
-    return value;
-  };
 }

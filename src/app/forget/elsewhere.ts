@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
+import { hashEntries } from '../../base/redis/hash-entries.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { RECORDS_OVER } from '../../call-records/store/states.js';
 import { recordsStore } from '../../call-records/store/store.js';
@@ -13,7 +14,7 @@ import { indexedOutboxes } from '../../intake/outbox/definition/outbox-index.js'
 import { endedOffset, unpackMessage } from '../../intake/outbox/definition/stored-message.js';
 import { OutboxGoneError, outboxStore } from '../../intake/outbox/messages/store.js';
 import type { ScheduleStore } from '../../intake/schedules/store.js';
-import { replaceIn, withoutNumber } from './places.js';
+import { changeIn, replaceIn, withoutNumber } from './places.js';
 
 /*
  * A number in everything but campaigns. Each function returns how many messages it has cancelled, and how many entries it has erased; repeating
@@ -123,15 +124,8 @@ async function inSchedules(
   let erased = 0;
   for await (const { ref, definition } of scheduled.list()) {
     const target = keys.schedules.one(ref);
-    const replaced = async (place: string, change: (text: string) => string, raised = ''): Promise<void> => {
-      for (;;) {
-        const before = await redis.hget(target, place);
-        if (before === null || before === '') return;
-        const after = change(before);
-        if (before === after) return;
-        if (await replaceIn(redis, { target, kind: 'hash', place, raised }, before, after)) return;
-      }
-    };
+    const replaced = (place: string, change: (text: string) => string, raised = ''): Promise<boolean> =>
+      changeIn(redis, { target, kind: 'hash', place, raised }, change);
     const { country } = definition.campaign;
     let [rows, recipientCount] = [0, 0];
     const withoutRows = (json: string): string => {
@@ -181,45 +175,25 @@ async function inReports({ redis, keys, finder }: ElsewhereDeps, { numbers }: Fo
   let erased = 0;
   for (const lane of await finder.ids()) {
     const target = keys.lane(lane, 'early');
-    for (let cursor = '0'; ; ) {
-      const [next, flat] = await redis.hscan(target, cursor, 'COUNT', 100);
-      for (let at = 0; at + 1 < flat.length; at += 2) {
-        const [place = '', before = ''] = [flat[at], flat[at + 1]];
-        if (!forms.some((digits) => before.includes(digits))) continue;
-        const { letters, words, ...rest } = waitingReports.parse(JSON.parse(before));
-        if (!forms.some((digits) => digits in letters || digits in (words ?? {}))) continue;
-        const after = { ...rest, letters: without(letters), ...(words && { words: without(words) }) };
-        if (await replaceIn(redis, { target, kind: 'hash', place }, before, JSON.stringify(after)))
-          erased += 1;
-      }
-      cursor = next;
-      if (cursor === '0') break;
+    for await (const [place, before] of hashEntries(redis, target)) {
+      if (!forms.some((digits) => before.includes(digits))) continue;
+      const { letters, words, ...rest } = waitingReports.parse(JSON.parse(before));
+      if (!forms.some((digits) => digits in letters || digits in (words ?? {}))) continue;
+      const after = { ...rest, letters: without(letters), ...(words && { words: without(words) }) };
+      if (await replaceIn(redis, { target, kind: 'hash', place }, before, JSON.stringify(after))) erased += 1;
     }
   }
   return { cancelled: 0, erased };
 }
 
-/** What people and services wrote about a lane, and where. */
-const LANE_TEXTS = {
-  callback: ['detail'],
-  inboundCallback: ['detail'],
-} as const;
-/** What they wrote about a campaign, or about a batch with an unknown outcome: a member of JSON. */
+/** What people and services wrote about a campaign, or about a batch with an unknown outcome: a member of JSON. */
 const STATE_TEXTS = { states: 'pauseReason', unknown: 'reason' } as const;
 
 /** Why lanes are held or stopped, campaigns are paused, and outcomes are unknown. */
 async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
   let erased = 0;
-  /** Again, if another process has changed the text meanwhile. */
   const rewrite = async (target: string, place: string, change: (text: string) => string): Promise<void> => {
-    for (;;) {
-      const before = await redis.hget(target, place);
-      const after = before === null ? null : change(before);
-      if (before === null || after === null || after === before) return;
-      if (!(await replaceIn(redis, { target, kind: 'hash', place }, before, after))) continue;
-      erased += 1;
-      return;
-    }
+    if (await changeIn(redis, { target, kind: 'hash', place }, change)) erased += 1;
   };
   const ofClosed = (json: string): string => {
     const closed = parseClosed(json);
@@ -236,12 +210,8 @@ async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: For
   };
   for (const lane of await finder.ids()) {
     await rewrite(keys.lane(lane, 'lane'), 'closed', ofClosed);
-    for (const [key, fields] of Object.entries(LANE_TEXTS)) {
-      const texts = await redis.hmget(keys.lane(lane, key), ...fields);
-      for (const [at, field] of fields.entries())
-        if (withoutNumber(texts[at] ?? '', number) !== (texts[at] ?? ''))
-          await rewrite(keys.lane(lane, key), field, (text) => withoutNumber(text, number));
-    }
+    for (const key of ['callback', 'inboundCallback'])
+      await rewrite(keys.lane(lane, key), 'detail', (text) => withoutNumber(text, number));
     for (const [key, member] of Object.entries(STATE_TEXTS)) {
       const target = keys.lane(lane, key);
       const blank = (json: string): string => {
@@ -249,15 +219,8 @@ async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: For
         const [before, after] = [stored[member] ?? '', withoutNumber(stored[member] ?? '', number)];
         return before === after ? json : JSON.stringify({ ...stored, [member]: after });
       };
-      for (let cursor = '0'; ; ) {
-        const [next, flat] = await redis.hscan(target, cursor, 'COUNT', 100);
-        for (let at = 0; at + 1 < flat.length; at += 2) {
-          const [place = '', json = ''] = [flat[at], flat[at + 1]];
-          if (blank(json) !== json) await rewrite(target, place, blank);
-        }
-        cursor = next;
-        if (cursor === '0') break;
-      }
+      for await (const [place, json] of hashEntries(redis, target))
+        if (blank(json) !== json) await rewrite(target, place, blank);
     }
   }
   return { cancelled: 0, erased };

@@ -20,7 +20,7 @@ import { readMeta } from '../../engine/store/campaign-meta.js';
 import { hiddenValues } from '../../intake/outbox/waves/wave.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { Intent } from './elsewhere.js';
-import { replaceIn, withoutNumber } from './places.js';
+import { changeIn, replaceIn, withoutNumber } from './places.js';
 
 /*
  * A number in one campaign. Planned recipients are cancelled. A recipient that is settled becomes a tombstone at its ordinal: the number 0, no
@@ -230,6 +230,10 @@ async function eraseReasons(
   number: string,
   ordinals: readonly number[],
 ): Promise<void> {
+  const blank = (record: string): string => {
+    const [, head = '', reason = record, rest = ''] = RECORD.exec(record) ?? [];
+    return `${head}${withoutNumber(reason, number)}${rest}`;
+  };
   // A batch may begin anywhere in the slice of its recipients.
   const firsts = new Set(
     ordinals.flatMap((one) => {
@@ -239,10 +243,7 @@ async function eraseReasons(
   );
   for (const first of firsts) {
     const target = recordsKey(keys, lane, campaign, first);
-    for (const [place, before] of Object.entries(await redis.hgetall(target))) {
-      const [, head = '', reason = before, rest = ''] = RECORD.exec(before) ?? [];
-      const after = `${head}${withoutNumber(reason, number)}${rest}`;
-      if (after !== before) await replaceIn(redis, { target, kind: 'hash', place }, before, after);
-    }
+    for (const [place, stored] of Object.entries(await redis.hgetall(target)))
+      if (blank(stored) !== stored) await changeIn(redis, { target, kind: 'hash', place }, blank);
   }
 }

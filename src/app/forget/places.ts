@@ -22,6 +22,21 @@ export const replaceIn = (
   after: string | Buffer,
 ): Promise<boolean> => replaceScript.run(redis, { target }, { kind, place, before, after, raised });
 
+/** Changes the field of a hash; again, if another process has changed it meanwhile. False if it stays as it was. */
+export async function changeIn(
+  redis: Redis,
+  field: Place & { readonly kind: 'hash'; readonly place: string },
+  change: (text: string) => string,
+): Promise<boolean> {
+  for (;;) {
+    const before = await redis.hget(field.target, field.place);
+    if (!before) return false;
+    const after = change(before);
+    if (before === after) return false;
+    if (await replaceIn(redis, field, before, after)) return true;
+  }
+}
+
 /** Fewer digits would be found in other numbers, and more are not needed. */
 const [MIN_DIGITS, MAX_DIGITS] = [7, 8];
 

@@ -6,7 +6,7 @@ import type { LimitName, SomeLimits } from '../../campaign/states/limit-values.j
 import type { Webhooks } from '../../reporting/webhooks/webhooks.js';
 import type { ApiKeys } from '../access/api-keys.js';
 import type { LaneAdmin } from '../access/lane-admin.js';
-import type { PositionKind, Positions } from '../access/positions.js';
+import { POSITION_KINDS, type PositionKind, type Positions } from '../access/positions.js';
 import {
   type Argument,
   ID,
@@ -90,22 +90,7 @@ export const STORED_LANE_METHODS: Inputs<LaneAdmin> = {
   list: [],
 };
 
-const kind: Argument<PositionKind> = [
-  'kind',
-  z.enum([
-    'campaigns',
-    'outboxes',
-    'messages',
-    'events',
-    'audit',
-    'inbound',
-    'suppressions',
-    'results',
-    'schedules',
-    'unknown',
-    'forgotten',
-  ]),
-];
+const kind: Argument<PositionKind> = ['kind', z.enum(POSITION_KINDS)];
 
 /** The methods of the positions in lists. */
 export const POSITION_METHODS: Inputs<Positions> = {

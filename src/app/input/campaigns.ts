@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { inputFields } from '../../campaign/fields/field-schemas.js';
-import { optional, strict, timeInput, withMethod } from '../../campaign/fields/input.js';
+import { optional, strict, withMethod } from '../../campaign/fields/input.js';
 import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
 import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
@@ -15,6 +15,7 @@ import {
   maybeSignal,
   maybeText,
   maybeTexts,
+  maybeTime,
   members,
   options,
   text,
@@ -65,8 +66,8 @@ const filters = {
   state: optional(z.enum(CAMPAIGN_STATES)),
   lanes: maybeTexts,
   idempotencyKey: maybeText,
-  createdFrom: optional(timeInput),
-  createdBefore: optional(timeInput),
+  createdFrom: maybeTime,
+  createdBefore: maybeTime,
   limit,
 };
 const page = { ...filters, cursor: maybeText };

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { callback, durationText, optional, parseInput, strict } from '../../campaign/fields/input.js';
+import {
+  callback,
+  durationText,
+  optional,
+  parseInput,
+  strict,
+  timeInput,
+} from '../../campaign/fields/input.js';
+import type { Time } from '../../campaign/time/moment.js';
 
 /*
  * The methods of the library check their arguments here, by a table of schemas: one for each argument of each method. The compiler names a
@@ -65,19 +73,29 @@ function checkedMethod(call: (args: readonly unknown[]) => unknown, entry: AnyEn
 const parsed = (schemas: readonly Argument[], args: readonly unknown[]): readonly unknown[] =>
   schemas.map(([name, schema], at) => parseInput(schema, args[at], name));
 
-/** A schema for each member of an object. Its type is that of the argument, so that the compiler names a member that has none. */
+/** A schema for each member of an object, which makes what its type allows. */
 type Shape<Value> = {
   readonly [Name in keyof Required<NoInfer<Value>>]: z.ZodType<NoInfer<Value>[Name]>;
 };
 
-/** The schema of an object with these members and no others. */
-export const members = <Value extends object>(shape: Shape<Value>): z.ZodType<Value> =>
-  strict(shape as z.ZodRawShape) as unknown as z.ZodType<Value>;
+/** The other way round: the schemas have no member that the type lacks, and accept all that the type of a member allows. */
+type Takes<Value, Schemas> = {
+  readonly [Name in keyof Schemas]: Name extends keyof Value
+    ? [Value[Name]] extends [z.output<Schemas[Name]>]
+      ? unknown
+      : 'the type allows more than the schema accepts'
+    : 'the type has no such member';
+};
+
+/** The schema of an object with these members and no others. The compiler compares them with its type. */
+export const members = <Value extends object, Schemas extends Shape<Value> = Shape<Value>>(
+  shape: Schemas & Takes<Value, Schemas>,
+): z.ZodType<Value> => strict(shape as unknown as z.ZodRawShape) as unknown as z.ZodType<Value>;
 
 /** An argument with options, which may be missing. */
-export const options = <Value extends object | undefined>(
-  shape: Shape<NonNullable<Value>>,
-): Argument<NonNullable<Value>> => ['', optional(members<NonNullable<Value>>(shape))];
+export const options = <Value extends object, Schemas extends Shape<Value> = Shape<Value>>(
+  shape: Schemas & Takes<Value, Schemas>,
+): Argument<Value> => ['', optional(members<Value, Schemas>(shape))];
 
 export const text = z.string();
 export const flag = z.boolean();
@@ -87,6 +105,7 @@ export const limit = optional(z.int().min(1));
 export const maybeText = optional(text);
 export const maybeDuration = optional(durationText);
 export const maybeTexts = optional(texts);
+export const maybeTime: z.ZodType<Time | undefined> = optional(timeInput);
 export const maybeFlag = optional(flag);
 /** A function, which may be missing. */
 export const maybeCallback = <Called>(): z.ZodType<Called | undefined> => optional(callback<Called>());

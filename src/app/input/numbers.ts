@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RecordsInput } from '../../call-records/contract/input.js';
-import type { Records } from '../../call-records/methods.js';
+import type { Records } from '../../call-records/records.js';
 import { RECORDS_STATES } from '../../call-records/store/states.js';
 import { optional, strict } from '../../campaign/fields/input.js';
 import type { Inbound } from '../../engine/inbound/inbound-service.js';

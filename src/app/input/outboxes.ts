@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { inputFields } from '../../campaign/fields/field-schemas.js';
-import { durationText, optional, strict, timeInput, withMethod } from '../../campaign/fields/input.js';
+import { durationText, optional, strict, withMethod } from '../../campaign/fields/input.js';
 import type { OutboxInput } from '../../intake/outbox/definition/define-outbox.js';
 import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { OutboxChoice, Outboxes } from '../../intake/outbox/outboxes.js';
@@ -14,6 +14,7 @@ import {
   maybeCallback,
   maybeText,
   maybeTexts,
+  maybeTime,
   members,
   NAME,
   options,
@@ -32,10 +33,12 @@ const outbox: Argument<OutboxInput> = ['', members({ name: text, ...settings(opt
 const { lane: _lane, ...changeable } = settings((schema) => schema.nullish() as never);
 const changes = strict(changeable) as z.ZodType<unknown> as z.ZodType<OutboxSettingsInput>;
 
-const setOptions = options<SetOptions>({ values: optional(z.record(z.string(), z.string()).readonly()) });
+const setOptions: Argument<SetOptions> = options({
+  values: optional(z.record(z.string(), z.string()).readonly()),
+});
 
 /** Which outbox a name means. */
-export const CHOICE = options<OutboxChoice>({ lanes: maybeTexts });
+export const CHOICE: Argument<OutboxChoice> = options({ lanes: maybeTexts });
 
 /** The methods of all outboxes. */
 export const OUTBOXES_METHODS: Inputs<Outboxes> = {
@@ -83,8 +86,8 @@ export const OUTBOX_METHODS: Inputs<Outbox> = {
     options({
       to: maybeText,
       reference: maybeText,
-      from: optional(timeInput),
-      until: optional(timeInput),
+      from: maybeTime,
+      until: maybeTime,
       limit,
       cursor: maybeText,
     }),

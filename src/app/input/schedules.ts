@@ -3,8 +3,9 @@ import { inputFields } from '../../campaign/fields/field-schemas.js';
 import { callback, optional, strict } from '../../campaign/fields/input.js';
 import type { ScheduleInput } from '../../intake/schedules/input.js';
 import { OVERLAPS } from '../../intake/schedules/schedule.js';
-import type { Schedules } from '../../intake/schedules/schedules.js';
+import type { ScheduleChoice, Schedules } from '../../intake/schedules/schedules.js';
 import {
+  type Argument,
   ID,
   type Inputs,
   limit,
@@ -25,7 +26,7 @@ const recipients = z.union(
   ],
   'must be the path of a CSV file, a list of objects with `to`, or { provided } with the name of a list',
 );
-const choice = options({ lanes: maybeTexts });
+const choice: Argument<ScheduleChoice> = options({ lanes: maybeTexts });
 
 /** The methods of all schedules. */
 export const SCHEDULE_METHODS: Inputs<Schedules> = {

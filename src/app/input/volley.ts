@@ -8,6 +8,7 @@ import type { NotificationService } from '../../engine/notifications/notificatio
 import type { SubscriptionService } from '../../engine/notifications/subscription-service.js';
 import { ROLES } from '../../engine/recovery/roles.js';
 import type { TokenCache } from '../../service/auth/token-cache.js';
+import type { ConformanceOptions } from '../../tools/conformance/report.js';
 import type { Volley, VolleyOptions } from '../volley.js';
 import { KEY_METHODS, POSITION_METHODS, STORED_LANE_METHODS, WEBHOOK_METHODS } from './access.js';
 import { CAMPAIGN_METHODS } from './campaigns.js';
@@ -55,8 +56,8 @@ const actingFor: Argument<Parameters<Volley['as']>[0]> = [
 ];
 
 /** The options of `createVolley`. */
-export const VOLLEY_OPTIONS = members<VolleyOptions>({
-  config,
+export const VOLLEY_OPTIONS: z.ZodType<VolleyOptions> = members({
+  config: config as z.ZodType<VolleyOptions['config']>,
   events: optional(events),
   actor: optional(strict({ kind, id, name })),
   random: maybeCallback(),
@@ -87,24 +88,28 @@ const notifications: Inputs<NotificationService> = {
 };
 
 const address = strict({ url: text });
-const conformance = options<NonNullable<Parameters<Volley['conformance']>[0]>>({
+const request: z.ZodType<NonNullable<ConformanceOptions['request']>> = members({ sender: text, id: text });
+const send: z.ZodType<NonNullable<ConformanceOptions['send']>> = members({
+  to: z.union([text, texts], 'must be a number, or a list of numbers'),
+  sender: text,
+  text: maybeText,
+  correlator: maybeFlag,
+  twice: maybeFlag,
+});
+const listen: z.ZodType<NonNullable<ConformanceOptions['listen']>> = members({
+  url: text,
+  wait: maybeDuration,
+});
+const conformance: Argument<ConformanceOptions> = options({
   lane: maybeText,
   profile: optional(z.enum(Object.keys(PROFILES) as ProfileName[])),
   baseUrl: maybeText,
   accountBaseUrl: maybeText,
-  request: optional(strict({ sender: text, id: text })),
+  request: optional(request),
   login: maybeFlag,
-  send: optional(
-    strict({
-      to: z.union([text, texts], 'must be a number, or a list of numbers'),
-      sender: text,
-      text: maybeText,
-      correlator: maybeFlag,
-      twice: maybeFlag,
-    }),
-  ),
+  send: optional(send),
   subscribe: optional(address),
-  listen: optional(strict({ url: text, wait: maybeDuration })),
+  listen: optional(listen),
   signal: maybeSignal,
 });
 

@@ -1,5 +1,6 @@
 import { pause, systemClock } from '../../base/clock.js';
 import type { EventOf } from '../../base/events/events.js';
+import { lazily } from '../../base/lazily.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { closedError, withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
@@ -29,7 +30,7 @@ import type { Volley, VolleyReader } from '../volley.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { inboundFor } from './inbound.js';
-import { fullConfig, type Instance, lazily } from './instance.js';
+import { fullConfig, type Instance } from './instance.js';
 
 /** The operations that are the same for every actor. */
 type Shared = VolleyReader & Pick<Volley, 'work' | 'close'>;

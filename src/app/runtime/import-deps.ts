@@ -1,7 +1,8 @@
 import { systemClock } from '../../base/clock.js';
+import { lazily } from '../../base/lazily.js';
 import type { Operator } from '../../campaign/states/audit.js';
 import type { ImportDeps } from '../../intake/import/import-campaign.js';
-import { type Instance, lazily } from './instance.js';
+import type { Instance } from './instance.js';
 
 /** Loads the modules that import campaigns, which take longer to load than most commands take to run. */
 export const importModules = lazily(() =>

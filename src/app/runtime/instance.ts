@@ -17,9 +17,10 @@ import {
 } from '../../base/config/index.js';
 import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
+import { lazily } from '../../base/lazily.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { connect, type Redis, serverTime } from '../../base/redis/connection.js';
-import { type Keys, keyNames, type LaneId } from '../../base/redis/keys.js';
+import { keyNames, type LaneId } from '../../base/redis/keys.js';
 import { asOne, onConnected, watchConnection } from '../../base/redis/watch.js';
 import { openRecords } from '../../call-records/open-records.js';
 import { recordsAccount, recordsLanes } from '../../call-records/store/lanes.js';
@@ -28,9 +29,9 @@ import type { DisabledBecause } from '../../campaign/views/webhook-views.js';
 import type { Queues } from '../../engine/jobs/queues.js';
 import { openTokenSources } from '../../engine/lane/credentials.js';
 import { openLanes } from '../../engine/lane/lane-finder.js';
-import { type LaneSet, laneSet } from '../../engine/lane/lane-set.js';
+import { laneSet } from '../../engine/lane/lane-set.js';
 import { singleFlight } from '../../engine/lane/single-flight.js';
-import { type StoredLanes, storedLanes } from '../../engine/lane/stored-lanes.js';
+import { storedLanes } from '../../engine/lane/stored-lanes.js';
 import { notificationService } from '../../engine/notifications/notification-service.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { dataFormat } from '../../engine/recovery/data-format.js';
@@ -40,17 +41,17 @@ import { suppression as openSuppression } from '../../engine/suppression/suppres
 import { outboxResults } from '../../intake/outbox/views/outbox-results.js';
 import type { ProvidedList } from '../../intake/schedules/schedules.js';
 import { failingSchedules, scheduleStore, scheduleTotals } from '../../intake/schedules/store.js';
-import { type CampaignReader, createCampaignReader } from '../../reporting/campaign-reader.js';
+import { createCampaignReader } from '../../reporting/campaign-reader.js';
 import { createEventFeed } from '../../reporting/event-feed.js';
 import { eventLog } from '../../reporting/event-log.js';
-import { createFleetReader, type FleetReader } from '../../reporting/fleet-snapshot.js';
-import { createLiveReader, type LiveReader } from '../../reporting/live/live.js';
+import { createFleetReader } from '../../reporting/fleet-snapshot.js';
+import { createLiveReader } from '../../reporting/live/live.js';
 import { createResultsFeed } from '../../reporting/results-feed.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { laneReader } from '../../reporting/webhooks/lane-reader.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
 import { webhookService } from '../../reporting/webhooks/webhooks.js';
-import { createSeal, type Seal } from '../../service/auth/seal.js';
+import { createSeal } from '../../service/auth/seal.js';
 import { simulatorCheck } from '../../service/client/simulator-check.js';
 import { createSubscriptionClient, type SubscriptionClient } from '../../service/client/subscriptions.js';
 import { apiKeyService } from '../access/api-key-service.js';
@@ -86,61 +87,16 @@ interface InstanceOptions {
   readonly time: SpreadTime;
 }
 
-/** Everything that the operations of a Volley instance share: one connection to Redis, and what is built on it. */
-export interface Instance extends Pick<InstanceOptions, 'config' | 'events' | 'random' | 'time'> {
-  /** The configuration as it was loaded. The `lanes` of `config` are those that this process knows now. */
-  readonly loaded: Config | LocalConfig;
-  readonly stored: StoredLanes;
-  readonly lanes: LaneSet;
-  readonly redis: Redis;
-  /** Opens a second connection, for commands that wait. */
-  readonly blocking: () => Redis;
-  /** Opens one more, of either kind. */
-  readonly connectMore: (kind: 'protocol' | 'blocking') => Redis;
-  readonly keys: Keys;
-  readonly finder: ReturnType<typeof openLanes>;
-  readonly heartbeats: ReturnType<typeof openHeartbeats>;
-  readonly format: ReturnType<typeof dataFormat>;
-  readonly suppression: ReturnType<typeof openSuppression>;
-  readonly wakers: Pick<Queues, 'wake' | 'depth'>;
-  /** Wakes the lane of a campaign that was launched. */
-  readonly launched: (id: LaneId, inMs: number) => Promise<void>;
-  readonly tokenSources: ReturnType<typeof openTokenSources>;
-  readonly notifications: ReturnType<typeof notificationService>;
-  readonly records: ReturnType<typeof openRecords>;
-  readonly trail: ReturnType<typeof auditTrail>;
-  readonly refused: ReturnType<typeof refusedKeys>;
-  readonly apiKeysFor: ReturnType<typeof apiKeyService>;
-  readonly positions: ReturnType<typeof openPositions>;
-  readonly feed: ReturnType<typeof createEventFeed>;
-  readonly outboxes: ReturnType<typeof outboxResults>;
-  readonly resultsFeed: ReturnType<typeof createResultsFeed>;
-  readonly webhooksFor: ReturnType<typeof webhookService>;
-  /** Opens and closes the secrets of webhooks. */
-  readonly seal: () => Seal;
-  readonly statuses: CampaignReader;
-  readonly fleet: FleetReader;
-  readonly live: LiveReader;
-  /** See {@link Volley.isSimulated}. */
-  readonly isSimulated: (lane: string) => Promise<boolean>;
-  readonly scheduled: ReturnType<typeof scheduleStore>;
-  /** Lists that this process provides for schedules, by name. */
-  readonly provided: Map<string, ProvidedList>;
-  /** Whether the Volley is closed, or is being closed. */
-  readonly closing: { isClosed: boolean };
-  /** End the parts, in reverse order. Parts that are opened later add theirs. */
-  readonly closers: (() => unknown)[];
-}
-
 /**
  * Opens an instance. Connects to Redis on the first call; blocking connections, clients of the service, and modules that most
  * processes do not need are opened on first use.
  */
-export function openInstance({ config: loaded, redisUrl, events, random, time }: InstanceOptions): Instance {
+export function openInstance({ config: loaded, redisUrl, events, random, time }: InstanceOptions) {
   const keys = keyNames(loaded.redisPrefix);
   const redis = connect(redisUrl);
   const stored = storedLanes(redis, keys, loaded);
   const lanes = laneSet(loaded, stored);
+  // The configuration as it was loaded, but with the lanes that this process knows now.
   const config = withLanes<Config | LocalConfig>(loaded, () => lanes.lanes);
   const watcher = asOne({
     onLost: (error) => events.emit({ type: 'redis.lost', error }),
@@ -169,6 +125,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
   });
   const unpublish = events.onAny((event) => feed.publish(event));
   closers.push(() => feed.close(), unpublish);
+  /** Opens one more connection, of either kind. */
   const connectMore = (kind: 'protocol' | 'blocking'): Redis => {
     const connection = connect(redisUrl, kind);
     closers.push(() => connection.disconnect());
@@ -176,6 +133,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
     if (!('nodes' in connection)) closers.push(watchConnection(connection, watcher));
     return connection;
   };
+  /** A second connection, for commands that wait. */
   const blocking = lazily(() => connectMore('blocking'));
   // BullMQ takes longer to load than most commands take to run, so it is loaded when a lane is first woken.
   const queues = lazily(() => {
@@ -229,8 +187,8 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
   });
   closers.push(() => records.close());
 
-  // Thousands of campaigns may be launched at the same time. Wake the lane once for all of them.
   const launchers = new Map<LaneId, () => Promise<unknown>>();
+  /** Wakes the lane of a campaign that was launched: once for all, because thousands may be launched at the same time. */
   const launched = async (id: LaneId, inMs: number): Promise<void> => {
     if (inMs > 0) return wakers.wake('send', id, inMs);
     const launcher = launchers.get(id) ?? singleFlight(() => wakers.wake('send', id, 0));
@@ -261,6 +219,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
   });
   const outboxes = outboxResults(redis, keys);
   const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes });
+  /** Opens and closes the secrets of webhooks. */
   const seal = lazily(() => createSeal(config.secretsKey, config.previousSecretsKey));
   const poster = lazily(async () => {
     const { openPoster } = await import('../../reporting/webhooks/post.js');
@@ -343,6 +302,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
   });
   closers.push(closeLive);
   const scheduled = scheduleStore(redis, keys);
+  /** Lists that this process provides for schedules, by name. */
   const provided = new Map<string, ProvidedList>();
 
   return {
@@ -381,10 +341,15 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
     isSimulated,
     scheduled,
     provided,
+    /** Whether the Volley is closed, or is being closed. */
     closing: { isClosed: false },
+    /** End the parts, in reverse order. Parts that are opened later add theirs. */
     closers,
   };
 }
+
+/** Everything that the operations of a Volley share: one connection to Redis, and what is built on it. */
+export type Instance = ReturnType<typeof openInstance>;
 
 /** The full configuration. Throws an InputError if the instance was created from a local one. */
 export function fullConfig(config: Config | LocalConfig): Config {
@@ -392,13 +357,4 @@ export function fullConfig(config: Config | LocalConfig): Config {
   throw new InputError('this needs the full configuration: load it with loadConfig, not loadLocalConfig', {
     field: 'config',
   });
-}
-
-/** Makes something on first use, and then returns the same. */
-export function lazily<Made>(make: () => Made): () => Made {
-  let made: { value: Made } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

@@ -1,5 +1,6 @@
 import { secretsOf } from '../../base/config/index.js';
 import { createEvents } from '../../base/events/events.js';
+import { lazily } from '../../base/lazily.js';
 import { closedError } from '../../base/redis/unavailable.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { parseInput } from '../../campaign/fields/input.js';
@@ -8,7 +9,7 @@ import { VOLLEY_OPTIONS } from '../input/volley.js';
 import type { Volley, VolleyOptions } from '../volley.js';
 import { actingVolleys } from './acting-volley.js';
 import { openInbound } from './inbound.js';
-import { lazily, openInstance, type SpreadTime } from './instance.js';
+import { openInstance, type SpreadTime } from './instance.js';
 import { readOperations } from './read-operations.js';
 import { workStarter } from './start-workers.js';
 

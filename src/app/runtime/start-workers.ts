@@ -1,4 +1,5 @@
 import { monotonicClock, systemAlarm, systemClock } from '../../base/clock.js';
+import { lazily } from '../../base/lazily.js';
 import { BOUND_THE_LOSS, statedDurability, watchDurability } from '../../base/redis/durability.js';
 import { requireReplay } from '../../base/redis/file-replay.js';
 import type { LaneId } from '../../base/redis/keys.js';
@@ -23,7 +24,7 @@ import type { Volley, VolleyReader, Workers } from '../volley.js';
 import { finishRemovals } from './finish-removals.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
-import { fullConfig, type Instance, lazily } from './instance.js';
+import { fullConfig, type Instance } from './instance.js';
 
 /** How often workers delete what is too old from the audit trail. */
 const TRIM_AUDIT_EVERY_MS = 3_600_000;

@@ -1,9 +1,25 @@
 import type { RecordsLanes } from './lanes.js';
-import type { RequestReader } from '../methods.js';
+import type { RecordsState } from './states.js';
 import { type RecordsStore, type StoredRequest, viewOf } from './store.js';
 import type { RecordsRequest } from './view.js';
 
+/** Which requests to list. */
+export interface RecordsFilter {
+  /** By name. */
+  readonly lanes?: readonly string[] | undefined;
+  readonly state?: RecordsState | undefined;
+  readonly limit?: number | undefined;
+}
+
 /** Reads the requests that Redis has. The service is not asked, and no contract is needed. */
+export interface RequestReader {
+  /** Rejects with a `NotFoundError` if there is no such request. */
+  show(id: string): Promise<RecordsRequest>;
+  /** The requests of all credentials, newest first. */
+  list(filter?: RecordsFilter): Promise<RecordsRequest[]>;
+}
+
+/** See {@link RequestReader}. */
 export function requestReader(store: RecordsStore, lanes: RecordsLanes): RequestReader {
   const view = async (stored: StoredRequest): Promise<RecordsRequest> =>
     viewOf(stored, (await lanes.withId(stored.lane)).name);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { textOrNull } from './measures.js';
 
 /** What `volley doctor` looks at. */
 export const CHECK_CODES = [
@@ -50,7 +51,7 @@ export const check = z
       .enum(['ok', 'warn', 'fail'])
       .describe('`warn`: it works, but data may be lost or something may go wrong; `fail`: it does not work'),
     message: z.string().describe('What was found'),
-    advice: z.string().nullable().describe('What to do about it; null if there is nothing to do'),
+    advice: textOrNull.describe('What to do about it; null if there is nothing to do'),
   })
   .readonly()
   .meta({ id: 'Check' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode, ErrorItem } from '../errors/error-codes.js';
-import { count } from './measures.js';
+import { count, textOrNull } from './measures.js';
 
 /*
  * The public form of what is wrong with a list, or notable about it.
@@ -78,12 +78,9 @@ export const numbersByCountry = z
   .array(
     z
       .object({
-        country: z
-          .string()
-          .nullable()
-          .describe(
-            'ISO 3166; of those that share a calling code, the one whose range contains the number; null: a number of no country',
-          ),
+        country: textOrNull.describe(
+          'ISO 3166; of those that share a calling code, the one whose range contains the number; null: a number of no country',
+        ),
         callingCode: z.string().describe('Without its plus'),
         numberCount: count,
       })
@@ -121,19 +118,15 @@ export interface InvalidGroup {
 export const invalidGroup = z
   .object({
     code: invalidCode.describe(INVALID_CODE),
-    column: z.string().nullable().describe('Null if the whole rows are invalid'),
+    column: textOrNull.describe('Null if the whole rows are invalid'),
     count,
     lines: z.array(z.int()).readonly().describe('The lines of the first three'),
-    country: z
-      .string()
-      .nullable()
-      .describe(
-        'For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely',
-      ),
-    countryColumn: z
-      .string()
-      .nullable()
-      .describe('For `noCountry`: a column that contains countries and is not used, if there is one'),
+    country: textOrNull.describe(
+      'For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely',
+    ),
+    countryColumn: textOrNull.describe(
+      'For `noCountry`: a column that contains countries and is not used, if there is one',
+    ),
   })
   .readonly();
 /** An invalid row of a list, for a page that marks its cell. */
@@ -158,8 +151,8 @@ export const listProblem = z
     code: invalidCode.describe(INVALID_CODE),
     line: z.int().describe('In a CSV: the line of the file. In an array: the position, from 1.'),
     row: z.int().describe('In a CSV: the row of a spreadsheet, in which a field may have several lines'),
-    column: z.string().nullable().describe('Null if the whole row is invalid'),
-    value: z.string().nullable().describe('The beginning of what the column has; null without a column'),
+    column: textOrNull.describe('Null if the whole row is invalid'),
+    value: textOrNull.describe('The beginning of what the column has; null without a column'),
     values: z
       .array(z.string())
       .readonly()

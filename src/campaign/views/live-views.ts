@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, KEPT_FOR_POLLS, permitCount, time } from './measures.js';
+import { count, KEPT_FOR_POLLS, permitCount, textOrNull, time } from './measures.js';
 import { campaignStatus, laneStatus, recipientCounts } from './views.js';
 
 /*
@@ -40,7 +40,7 @@ export const waiting = z
     code: z.enum(WAITING_CODES),
     text: z.string().describe('One sentence for people; sometimes a second one that says what to do'),
     until: time.nullable().describe('When it ends by itself; null if that is not known, or it does not'),
-    lane: z.string().nullable(),
+    lane: textOrNull,
     remedy: remedy.nullable().describe('The operation that ends it; null if there is none'),
     tone: z.enum(['normal', 'good', 'warning', 'bad']),
   })
@@ -103,7 +103,7 @@ export type LiveCampaign = z.output<typeof liveCampaign>;
 export const liveLane = z
   .object({
     status: laneStatus,
-    host: z.string().nullable().describe('Of the service; null if this process does not know it'),
+    host: textOrNull.describe('Of the service; null if this process does not know it'),
     simulator: z.boolean(),
     waiting: waiting.nullable().describe('Null while nothing keeps its requests from starting'),
     perMinute: z.array(count).readonly().describe('Sends in each of the last five minutes, the oldest first'),
@@ -118,9 +118,9 @@ export const attention = z
   .object({
     code: z.string(),
     text: z.string(),
-    lane: z.string().nullable(),
-    campaign: z.string().nullable(),
-    name: z.string().nullable().describe('Of the campaign, schedule, or webhook'),
+    lane: textOrNull,
+    campaign: textOrNull,
+    name: textOrNull.describe('Of the campaign, schedule, or webhook'),
     remedy: remedy.nullable(),
   })
   .readonly()

@@ -6,6 +6,8 @@ import { z } from 'zod';
 
 /** A time. */
 export const time = z.string().describe('ISO 8601, UTC');
+/** A text, or null where there is none. */
+export const textOrNull = z.string().nullable();
 /** How many of something. */
 export const count = z.int().min(0);
 /** A number of permits. It need not be whole, because deductions from a quota fade over time. */
@@ -27,7 +29,7 @@ export const timeRange = z
     earliest: time,
     latest: time.nullable().describe('Null if nothing bounds it; `reason` says why'),
     isApproximate: z.boolean().describe('Whether it follows from a quota that Volley has learned'),
-    reason: z.string().nullable().describe('Why `latest` is null'),
+    reason: textOrNull.describe('Why `latest` is null'),
   })
   .readonly();
 /** How much of a limit messages leave alone. */

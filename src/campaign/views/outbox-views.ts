@@ -3,7 +3,7 @@ import type { ErrorCode, ErrorItem } from '../errors/error-codes.js';
 import { errorCode, errorItem } from '../errors/error-item.js';
 import { type ReturnedFields, returnedOutboxFields } from '../fields/field-schemas.js';
 import { perName, RECIPIENT_STATES } from '../states/recipient.js';
-import { count, time } from './measures.js';
+import { count, textOrNull, time } from './measures.js';
 import { type SendWindow, sendWindow } from './views.js';
 
 /*
@@ -47,18 +47,15 @@ export const outboxStatus = z
       .describe(
         '`paused`: it sends nothing until you resume it; `closed`: it accepts no new messages, and sends those that it has',
       ),
-    reason: z
-      .string()
-      .nullable()
-      .describe(
-        'Why nothing is sent: the service has refused every request, or the lane is not configured; else null',
-      ),
+    reason: textOrNull.describe(
+      'Why nothing is sent: the service has refused every request, or the lane is not configured; else null',
+    ),
     message: z.string(),
     sender: z.string(),
     sendRule: z
       .string()
       .describe('When a message without a time of its own is sent, such as `appointment - 24h`'),
-    zone: z.string().nullable().describe('The zone of local times'),
+    zone: textOrNull.describe('The zone of local times'),
     late: z
       .string()
       .describe('How long after its time a message may still be sent, such as `1h`; then it lapses'),
@@ -169,13 +166,10 @@ export const outboxMessage = z
       .nullable()
       .describe('When it is, or was, due; null if it was cancelled or has lapsed before that'),
     version: count.nullable(),
-    to: z
-      .string()
-      .nullable()
-      .describe(
-        'In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put',
-      ),
-    reference: z.string().nullable(),
+    to: textOrNull.describe(
+      'In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put',
+    ),
+    reference: textOrNull,
     values: z
       .record(z.string(), z.string())
       .readonly()
@@ -183,22 +177,17 @@ export const outboxMessage = z
       .describe(
         'The values that are stored, by their names; null if it was cancelled or has lapsed while it waited',
       ),
-    text: z.string().nullable().describe('The text with these values; null without them'),
-    campaign: z
-      .string()
-      .nullable()
-      .describe('Id of the wave, the campaign that sends it; null if it is not planned'),
+    text: textOrNull.describe('The text with these values; null without them'),
+    campaign: textOrNull.describe('Id of the wave, the campaign that sends it; null if it is not planned'),
     sentAt: time.nullable(),
-    requestId: z
-      .string()
-      .nullable()
-      .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
-    reason: z.string().nullable().describe('Why it was not sent or delivered, or cannot be'),
-    serviceStatus: z
-      .string()
-      .nullable()
-      .describe("The service's own word for the delivery status, where it says more than `state`"),
-    serviceCode: z.string().nullable().describe('The code that the service gave with `serviceStatus`'),
+    requestId: textOrNull.describe(
+      "The service's id of the request, or our reference if the outcome of the request is unknown",
+    ),
+    reason: textOrNull.describe('Why it was not sent or delivered, or cannot be'),
+    serviceStatus: textOrNull.describe(
+      "The service's own word for the delivery status, where it says more than `state`",
+    ),
+    serviceCode: textOrNull.describe('The code that the service gave with `serviceStatus`'),
   })
   .readonly()
   .meta({ id: 'OutboxMessage' });

@@ -19,6 +19,7 @@ import {
   ETA,
   money,
   type TimeRange,
+  textOrNull,
   time,
   timeRange,
   unpriced,
@@ -44,7 +45,7 @@ export const refusal = z
       .describe(
         '`noRows`: the list has no rows; `invalidRows`: rows are invalid and not skipped, or all of them are; `differentTexts`: numbers have different texts, and `duplicates` is `refuse`; `noPrice`: there is a `maxCost`, and numbers have no price; `overBudget`: it costs more than `maxCost`; `repeated`: a campaign of the last 24 hours has the same list, text, and sender',
       ),
-    campaign: z.string().nullable().describe('For `repeated`: that campaign'),
+    campaign: textOrNull.describe('For `repeated`: that campaign'),
   })
   .readonly();
 /** What a list costs. Suppressed numbers and duplicates cost nothing. */
@@ -131,7 +132,7 @@ export interface SentBefore {
 /** See {@link SentBefore}. */
 export const sentBefore = z
   .object({
-    unchecked: z.string().nullable().describe('Why it was not checked; null if it was'),
+    unchecked: textOrNull.describe('Why it was not checked; null if it was'),
     recipientCount: count.describe(
       'How many recipients get it already. Suppressed ones do not count, unless they are left out.',
     ),
@@ -240,31 +241,26 @@ export const preview = z
   .object({
     message: z.string().describe('The text, with its placeholders'),
     sender: z.string(),
-    senderName: z.string().nullable(),
+    senderName: textOrNull,
     lane: z.string(),
     sendAt: time.nullable().describe('Null: as soon as the campaign is created'),
-    zone: z
-      .string()
-      .nullable()
-      .describe("The time zone of the campaign's local times: its own, or else that of its lane's window"),
+    zone: textOrNull.describe(
+      "The time zone of the campaign's local times: its own, or else that of its lane's window",
+    ),
     window: sendWindow
       .nullable()
       .describe('When messages may be sent, as of the start; null: whenever the lane may'),
-    laneZone: z.string().nullable().describe('The time zone of `laneWindow`; null without one'),
+    laneZone: textOrNull.describe('The time zone of `laneWindow`; null without one'),
     laneWindow: sendWindow
       .nullable()
       .describe('When the lane may send, as of the start; null: at any time. Both windows apply'),
-    validFor: z
-      .string()
-      .nullable()
-      .describe('Messages not sent this long after the start lapse, such as `90m`; null: never'),
+    validFor: textOrNull.describe(
+      'Messages not sent this long after the start lapse, such as `90m`; null: never',
+    ),
     refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
     columns: z.array(z.string()).readonly(),
     toColumn: z.string(),
-    countryColumn: z
-      .string()
-      .nullable()
-      .describe('The column with the country of each row; null if none is used'),
+    countryColumn: textOrNull.describe('The column with the country of each row; null if none is used'),
     countries: numbersByCountry.describe(
       'The valid numbers by country, suppressed ones included and each once; the commonest country first',
     ),
@@ -320,12 +316,9 @@ export const preview = z
       .describe(
         'Who gets this text already from a campaign of the last 24 hours; null if it was not asked for',
       ),
-    digest: z
-      .string()
-      .nullable()
-      .describe(
-        'Of the recipients, the text, and the settings in which repeated requests must agree. Creating the campaign with it as `expect` is refused if anything has changed. Null for a part of a list',
-      ),
+    digest: textOrNull.describe(
+      'Of the recipients, the text, and the settings in which repeated requests must agree. Creating the campaign with it as `expect` is refused if anything has changed. Null for a part of a list',
+    ),
     warnings: z.array(z.string()).readonly(),
   })
   .readonly()

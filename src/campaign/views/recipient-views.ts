@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ReturnedFields, returnedFields } from '../fields/field-schemas.js';
 import { REPORTED_STATUSES, type ReportedStatus } from '../states/reported-status.js';
 import { INVALID_CODE, type InvalidCode, invalidCode } from './list-views.js';
-import { CAMPAIGN_COST, type CampaignCost, campaignCost, time } from './measures.js';
+import { CAMPAIGN_COST, type CampaignCost, campaignCost, textOrNull, time } from './measures.js';
 import type { CampaignStatus } from './views.js';
 
 /*
@@ -18,10 +18,9 @@ const leftOut = z
       .describe(
         'The line whose number a duplicate repeats; null for an invalid row, and for a number that gets the text from an earlier campaign',
       ),
-    column: z
-      .string()
-      .nullable()
-      .describe('The column at fault of an invalid row; null if the whole row is, and for a duplicate'),
+    column: textOrNull.describe(
+      'The column at fault of an invalid row; null if the whole row is, and for a duplicate',
+    ),
     code: invalidCode.nullable().describe(`Why a row is invalid: ${INVALID_CODE}. Null for a duplicate`),
   })
   .readonly()
@@ -59,35 +58,25 @@ export interface ReportedRecipient {
 
 /** See {@link ReportedRecipient}. */
 const reported = {
-  to: z
-    .string()
-    .nullable()
-    .describe(
-      'E.164; null for a number that was forgotten, and for a row without a number. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',
-    ),
+  to: textOrNull.describe(
+    'E.164; null for a number that was forgotten, and for a row without a number. Of an invalid row without a valid number, what the list has in its place, at most 64 characters',
+  ),
   status: z
     .enum(REPORTED_STATUSES)
     .describe(
       "The recipient's state. `deliveredToNetwork`, `deliveredToTerminal`, and `deliveryImpossible` are the service's delivery statuses (`DeliveredToNetwork`, …). `duplicate`: a row of the list that was left out, because its number is that of an earlier row. `invalid`: a row that was left out because it is invalid and `skipInvalid` was set",
     ),
-  reason: z.string().nullable(),
-  requestId: z
-    .string()
-    .nullable()
-    .describe("The service's id of the request, or our reference if the outcome of the request is unknown"),
-  reference: z.string().nullable().describe('The `reference` of the recipient in your list'),
+  reason: textOrNull,
+  requestId: textOrNull.describe(
+    "The service's id of the request, or our reference if the outcome of the request is unknown",
+  ),
+  reference: textOrNull.describe('The `reference` of the recipient in your list'),
   sentAt: time.nullable(),
   updatedAt: time.nullable(),
-  serviceStatus: z
-    .string()
-    .nullable()
-    .describe(
-      "The service's own word for the delivery status, such as `InvalidDestAddress`, where it says more than `status`: another word, one that Volley does not know, or one with a code that explains it. Null for a plain `DeliveredToNetwork` or `DeliveredToTerminal`, and if the service has not reported any",
-    ),
-  serviceCode: z
-    .string()
-    .nullable()
-    .describe('The code that the service gave with `serviceStatus`, such as `11`'),
+  serviceStatus: textOrNull.describe(
+    "The service's own word for the delivery status, such as `InvalidDestAddress`, where it says more than `status`: another word, one that Volley does not know, or one with a code that explains it. Null for a plain `DeliveredToNetwork` or `DeliveredToTerminal`, and if the service has not reported any",
+  ),
+  serviceCode: textOrNull.describe('The code that the service gave with `serviceStatus`, such as `11`'),
   leftOut: leftOut
     .nullable()
     .describe('Where a row that was left out (`duplicate`, `invalid`) is in the list; null for recipients'),
@@ -130,7 +119,7 @@ export const recipientPage = z
     ...returnedFields,
     recipients: z.array(reportRow).readonly(),
     cost: campaignCost.nullable().describe(CAMPAIGN_COST),
-    nextCursor: z.string().nullable().describe('The `cursor` of the next page; null on the last one'),
+    nextCursor: textOrNull.describe('The `cursor` of the next page; null on the last one'),
   })
   .readonly()
   .meta({ id: 'RecipientPage' });
@@ -148,18 +137,12 @@ export interface RecipientResult extends ReportedRecipient {
 /** See {@link RecipientResult}. */
 export const recipientResult = z
   .object({
-    campaign: z
-      .string()
-      .nullable()
-      .describe(
-        'Id of the campaign. A message of an outbox has that of its wave; null if it was cancelled or lapsed before it was planned',
-      ),
+    campaign: textOrNull.describe(
+      'Id of the campaign. A message of an outbox has that of its wave; null if it was cancelled or lapsed before it was planned',
+    ),
     lane: z.string(),
-    outbox: z
-      .string()
-      .nullable()
-      .describe('Name of the outbox, which is unique on its lane; null for a campaign'),
-    message: z.string().nullable().describe('Your id of the message in its outbox'),
+    outbox: textOrNull.describe('Name of the outbox, which is unique on its lane; null for a campaign'),
+    message: textOrNull.describe('Your id of the message in its outbox'),
     ...reported,
   })
   .readonly()
@@ -188,7 +171,7 @@ export const resultPage = z
           .object({
             name: z.string(),
             lane: z.string(),
-            idempotencyKey: z.string().nullable(),
+            idempotencyKey: textOrNull,
             ...returnedFields,
           })
           .readonly(),
@@ -219,8 +202,8 @@ export const foundRecipient = z
     ...reported,
     campaign: z.string(),
     name: z.string().describe('Name of the campaign'),
-    outbox: z.string().nullable().describe('Name of the outbox whose message it was; null if it was none'),
-    message: z.string().nullable().describe('Your id of the message in its outbox'),
+    outbox: textOrNull.describe('Name of the outbox whose message it was; null if it was none'),
+    message: textOrNull.describe('Your id of the message in its outbox'),
     ...returnedFields,
   })
   .readonly()

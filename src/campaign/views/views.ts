@@ -14,6 +14,7 @@ import {
   KEPT_FOR_POLLS,
   permitCount,
   type TimeRange,
+  textOrNull,
   time,
   timeRange,
 } from './measures.js';
@@ -253,13 +254,12 @@ export const campaignStatus = z
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
     createdBy: actor.nullable().describe('Null if the stored campaign was damaged'),
-    idempotencyKey: z.string().nullable().describe('Null if the campaign has none'),
+    idempotencyKey: textOrNull.describe('Null if the campaign has none'),
     sendAt: time.nullable().describe('When sending began or will begin; null while importing'),
     ...returnedFields,
-    zone: z
-      .string()
-      .nullable()
-      .describe("The time zone of the campaign's local times: its own, or else that of its lane's window"),
+    zone: textOrNull.describe(
+      "The time zone of the campaign's local times: its own, or else that of its lane's window",
+    ),
     window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
     endedAt: time.nullable().describe('When the last recipient got its final state; null before'),
     counts: recipientCounts,
@@ -363,10 +363,9 @@ export const laneStatus = z
   .object({
     name: z.string(),
     id: z.string().describe('Never changes: the first name of the lane'),
-    targetAccount: z
-      .string()
-      .nullable()
-      .describe("The child organisation that the lane's account acts for; null for all but resellers"),
+    targetAccount: textOrNull.describe(
+      "The child organisation that the lane's account acts for; null for all but resellers",
+    ),
     state: z
       .enum(['open', 'waiting', 'backingOff', 'probing', 'recovering', 'noToken', 'stopped', 'held'])
       .describe(
@@ -398,7 +397,7 @@ export const laneStatus = z
       .nullable()
       .describe('Why the lane starts no requests; null if nothing prevents it'),
     turnFailures,
-    zone: z.string().nullable().describe('The time zone of `window`; null without one'),
+    zone: textOrNull.describe('The time zone of `window`; null without one'),
     window: sendWindow.nullable().describe('When the lane may send; null: at any time'),
     throttled: count.describe('Requests for which the service returned 429 so far'),
     campaigns: z

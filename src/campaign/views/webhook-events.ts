@@ -2,14 +2,13 @@ import { z } from 'zod';
 import { returnedFields } from '../fields/field-schemas.js';
 import { CAMPAIGN_STATES } from '../states/campaign.js';
 import { inboundMessage } from '../states/inbound.js';
+import { time } from './measures.js';
 import { resultPage } from './recipient-views.js';
 import { recipientCounts } from './views.js';
 
 /*
  * What Volley posts to webhooks: a schema for each type of event. The OpenAPI document shows them.
  */
-
-const time = z.string().describe('ISO 8601, UTC');
 
 const eventOf = <const Type extends string, Data extends z.ZodType>(
   type: Type,

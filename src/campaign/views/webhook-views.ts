@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Actor, actor } from '../states/actor.js';
+import { count, textOrNull, time } from './measures.js';
 
 /*
  * The public form of webhook endpoints.
@@ -16,9 +17,6 @@ export const DISABLED_BECAUSE = [
 ] as const;
 /** See {@link DISABLED_BECAUSE}. */
 export type DisabledBecause = (typeof DISABLED_BECAUSE)[number];
-
-const time = z.string().describe('ISO 8601, UTC');
-const count = z.int().min(0);
 
 /** An endpoint of a producer, to which Volley posts events. */
 export interface Webhook {
@@ -83,7 +81,7 @@ export const webhook = z
     failingSince: time
       .nullable()
       .describe('Since when every request has failed; null if the last one succeeded'),
-    lastError: z.string().nullable().describe('Why the last request failed; null if it succeeded'),
+    lastError: textOrNull.describe('Why the last request failed; null if it succeeded'),
   })
   .readonly()
   .meta({ id: 'Webhook' });
@@ -151,7 +149,7 @@ export const webhookTest = z
     id: z.string().describe('The `webhook-id` of the request'),
     outcome: z.enum(['accepted', 'failed']),
     status: z.int().nullable().describe('The HTTP status of the response; null if there was none'),
-    reason: z.string().nullable().describe('Why it failed; null if it was accepted'),
+    reason: textOrNull.describe('Why it failed; null if it was accepted'),
     took: z.string().describe('How long it took, such as `83ms`'),
   })
   .readonly()

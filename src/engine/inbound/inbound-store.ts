@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
+import { hashEntries } from '../../base/redis/hash-entries.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { lastSent } from '../../campaign/states/inbound.js';
@@ -204,21 +205,15 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       const isOf = ({ from, to }: { from: string; to: string }): boolean =>
         [from, to].some((each) => erasing.has(each.replace('+', '')));
       let erased = 0;
-      for (let cursor = '0'; ; ) {
-        const [next, flat] = await redis.hscan(inboundPending, cursor, 'COUNT', READ_AT_ONCE);
-        for (let at = 0; at + 1 < flat.length; at += 2) {
-          const [name = '', json = ''] = [flat[at], flat[at + 1]];
-          const pending = readOrNull(() => pendingShape.parse(JSON.parse(json)));
-          if (pending === null || !isOf(pending)) continue;
-          // Its name is a digest of the numbers, without a key.
-          for (const { digest, payer, bytes } of Object.values(pending.parts)) {
-            await redis.hset(inboundIds, digest, '');
-            if (payer !== '') await redis.hincrby(keyBytes, `used:${payer}`, -bytes);
-          }
-          erased += await redis.hdel(inboundPending, name);
+      for await (const [name, json] of hashEntries(redis, inboundPending)) {
+        const pending = readOrNull(() => pendingShape.parse(JSON.parse(json)));
+        if (pending === null || !isOf(pending)) continue;
+        // Its name is a digest of the numbers, without a key.
+        for (const { digest, payer, bytes } of Object.values(pending.parts)) {
+          await redis.hset(inboundIds, digest, '');
+          if (payer !== '') await redis.hincrby(keyBytes, `used:${payer}`, -bytes);
         }
-        cursor = next;
-        if (cursor === '0') break;
+        erased += await redis.hdel(inboundPending, name);
       }
       for (let last: string | undefined; ; ) {
         const batch = await this.before(last, READ_AT_ONCE);

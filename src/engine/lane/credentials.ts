@@ -23,7 +23,7 @@ import { noSuchLane } from './lane.js';
 import { laneTokenSource } from './lane-token-source.js';
 
 /** The token sources of a process's lanes. */
-interface TokenSources {
+export interface TokenSources {
   /** The token cache of a lane with an account, created on first use; null for a lane with only an API key. Throws a NotFoundError. */
   cacheOf(lane: string): TokenCache | null;
   /** The token cache of an OAuth 2 client that belongs to no lane. `name`: for events. */

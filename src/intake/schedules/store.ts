@@ -66,7 +66,7 @@ const payerOn = (lane: LaneId, { key, limit }: Payer): Payer => ({
 type Change = 'pause' | 'resume' | 'run' | 'remove';
 
 /** `reason`: of a pause; `next`: when it is due after it was resumed, ms; `runBy`: who requests a run. */
-interface ChangeDetails {
+export interface ChangeDetails {
   readonly reason?: string;
   readonly next?: number;
   readonly runBy?: LimitedActor;
@@ -269,7 +269,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 }
 
 /** Which schedules {@link scheduleStore} lists. */
-interface ListedSchedules {
+export interface ListedSchedules {
   /** The reference after which they begin. */
   readonly after?: string | undefined;
   /** The ids of their lanes. */
@@ -278,7 +278,7 @@ interface ListedSchedules {
 }
 
 /** What is stored with a new schedule. */
-interface Added {
+export interface Added {
   readonly createdBy: StoredSchedule['createdBy'];
   /** Default: none. */
   readonly limits?: SomeLimits | undefined;

@@ -1,6 +1,6 @@
-import { z, shownScheduledFields } from 'zod';
+import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
-import { scheduledFields } from '../../campaign/fields/scheduled-fields.js';
+import { scheduledFields, shownScheduledFields } from '../../campaign/fields/scheduled-fields.js';
 import { keyLimits } from '../../campaign/limits/limits.js';
 import { actor } from '../../campaign/states/actor.js';
 import { readRecord } from '../../engine/recipients/damaged.js';

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
+import { type Argument, limit, maybeText, options } from '../../../src/app/input/checked.js';
 import { freePort } from '../../../src/base/redis/private-server.js';
 import {
   createEvents,
@@ -267,4 +268,18 @@ describe('A program without types', () => {
     );
     expect(accepted.flat()).toEqual(TAKE_NOTHING);
   });
+});
+
+test('The schemas of options take what their type allows, and nothing else', () => {
+  type Named = { readonly name?: string | undefined };
+  const named: Argument<Named> = options({ name: maybeText });
+  // @ts-expect-error: `name` has no schema.
+  const lacking: Argument<Named> = options({});
+  // @ts-expect-error: `age` is not in the type.
+  const more: Argument<Named> = options({ name: maybeText, age: maybeText });
+  // @ts-expect-error: the schema makes what the type does not allow.
+  const wider: Argument<Named> = options({ name: limit });
+  // @ts-expect-error: the type allows what the schema refuses.
+  const narrower: Argument<{ readonly name?: string | number | undefined }> = options({ name: maybeText });
+  expect([named, lacking, more, wider, narrower]).toHaveLength(5);
 });

@@ -66,7 +66,7 @@ export interface Occurrence {
   /** When it was due; for a manual run, when it was requested. */
   readonly sendAt: string;
   /** `skipped`: `campaign` still had messages to send; `missed`: no worker ran in time; `failed`: see `reason`. */
-  readonly outcome: OccurrenceOutcome;
+  readonly outcome: (typeof OCCURRENCE_OUTCOMES)[number];
   /** The campaign that it created, or for which it was skipped. */
   readonly campaign: string | null;
   readonly reason: string | null;
@@ -114,7 +114,7 @@ export interface Schedule {
   /** The options of each campaign, as they were given; null: not given. */
   readonly campaign: ShownScheduledFields;
   /** How many occurrences had which outcome. */
-  readonly occurrences: Readonly<Record<OccurrenceOutcome, number>>;
+  readonly occurrences: Readonly<Record<Occurrence['outcome'], number>>;
   readonly failuresInARow: number;
   readonly lastCampaign: string | null;
   readonly createdAt: string;

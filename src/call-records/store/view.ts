@@ -46,7 +46,7 @@ export const recordsRequest = z
       .describe(
         'False if the last day was not over everywhere when the request was sent: its file may lack calls, and the same request is sent anew later',
       ),
-    parameters: z.record(z.string(), z.string()).readonly().describe('As the contract names them'),
+    parameters: z.record(z.string(), z.string()).describe('As the contract names them'),
     serviceId: z.string().nullable().describe('The id that the service gave the request'),
     word: z.string().nullable().describe("The latest status, in the service's own word"),
     reason: z.string().nullable().describe('Why the request is in this state, if there is a problem'),

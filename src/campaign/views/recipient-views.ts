@@ -94,7 +94,6 @@ export const reportRow = z
     ...reported,
     values: z
       .record(z.string(), z.string())
-      .readonly()
       .nullable()
       .describe(
         'The values of the columns that the text uses, by their names; empty ones for a row that was left out. Null unless you ask for them',

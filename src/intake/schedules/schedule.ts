@@ -38,28 +38,22 @@ export type ScheduleSource =
   | { readonly kind: 'provided'; readonly name: string };
 /** See {@link ScheduleSource}. */
 export const source = z.discriminatedUnion('kind', [
-  z
-    .object({
-      kind: z.literal('file'),
-      path: z.string().describe('A CSV file, which a worker reads at each occurrence'),
-    })
-    .readonly(),
-  z
-    .object({
-      kind: z.literal('inline'),
-      recipientCount: z.int().describe('How many recipients are stored with the schedule'),
-    })
-    .readonly(),
-  z
-    .object({
-      kind: z.literal('provided'),
-      name: z.string().describe('What the code of a worker process calls the list'),
-    })
-    .readonly(),
+  z.object({
+    kind: z.literal('file'),
+    path: z.string().describe('A CSV file, which a worker reads at each occurrence'),
+  }),
+  z.object({
+    kind: z.literal('inline'),
+    recipientCount: z.int().describe('How many recipients are stored with the schedule'),
+  }),
+  z.object({
+    kind: z.literal('provided'),
+    name: z.string().describe('What the code of a worker process calls the list'),
+  }),
 ]);
 
 /** The fields of the campaigns of a schedule, as people and programs see them. */
-export const shownCampaign = z.object(shownScheduledFields).readonly();
+export const shownCampaign = z.object(shownScheduledFields);
 
 /** One occurrence of a schedule. */
 export interface Occurrence {
@@ -145,7 +139,6 @@ export const schedule = z
     campaign: shownCampaign.describe('The options of each campaign, as they were given; null: not given'),
     occurrences: z
       .object({ created: total, skipped: total, missed: total, failed: total })
-      .readonly()
       .describe('How many occurrences had which outcome'),
     failuresInARow: total,
     lastCampaign: z.string().nullable(),

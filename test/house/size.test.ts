@@ -6,17 +6,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 7169,
-  base: 6537,
+  campaign: 7837,
+  base: 6563,
   service: 4283,
-  engine: 17_938,
-  intake: 12_275,
-  'call-records': 2458,
-  reporting: 6726,
+  engine: 17_960,
+  intake: 12_320,
+  'call-records': 2490,
+  reporting: 6728,
   tools: 6734,
-  app: 6580,
-  operations: 4883,
-  surfaces: 19_607,
+  app: 6414,
+  operations: 4884,
+  surfaces: 19_602,
 };
 
 /** By how much a room may be smaller than its number. */

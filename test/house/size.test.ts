@@ -6,17 +6,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 7837,
-  base: 6563,
-  service: 4283,
-  engine: 17_960,
-  intake: 12_320,
-  'call-records': 2490,
-  reporting: 6728,
-  tools: 6734,
-  app: 6414,
-  operations: 4884,
-  surfaces: 19_602,
+  campaign: 7900,
+  base: 6600,
+  service: 4400,
+  engine: 18_000,
+  intake: 12_400,
+  'call-records': 2600,
+  reporting: 6800,
+  tools: 6800,
+  app: 6500,
+  operations: 5000,
+  surfaces: 19_700,
 };
 
 /** By how much a room may be smaller than its number. */

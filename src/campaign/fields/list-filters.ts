@@ -3,7 +3,8 @@ import type { StoredFields } from './field-sets.js';
 
 /*
  * The filters of lists of campaigns that look at the fields of each: the query of the HTTP API, the flags of `volley list`, and the options of
- * the library. To add one, add it to ListFilters, and then its row. Nothing here may load zod: the rows also make the flags.
+ * the library. To add one, add it to ListFilters, and then its row; then to `filters` in app/input/campaigns.ts, and, if the console has it,
+ * in surfaces/console/screens/lists.tsx. Nothing here may load zod: the rows also make the flags.
  */
 
 /** Which campaigns a list contains, by their fields. */

@@ -38,16 +38,20 @@ if command == 'pause' then
   campaign_hold(keys, lane, rules, id, c, reason, now)
 elseif command == 'resume' then
   campaign_resume(keys, lane, id, c, now)
-elseif c.state ~= 'cancelled' then
-  WORKERS.hold(claimsKey, lane, id, c, now)
-  local cancelledBefore = c.counts.cancelled or 0
-  campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
-  campaign_enter(c, 'cancelled')
-  cancelled = (c.counts.cancelled or 0) - cancelledBefore
-  redis.call('ZREM', runningKey, id)
-  redis.call('ZREM', scheduledKey, id)
-  redis.call('ZREM', lapsingKey, id)
-  campaign_end(endedKey, lapsingKey, id, c, now, events)
+elseif command == 'cancel' then
+  if c.state ~= 'cancelled' then
+    WORKERS.hold(claimsKey, lane, id, c, now)
+    local cancelledBefore = c.counts.cancelled or 0
+    campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
+    campaign_enter(c, 'cancelled')
+    cancelled = (c.counts.cancelled or 0) - cancelledBefore
+    redis.call('ZREM', runningKey, id)
+    redis.call('ZREM', scheduledKey, id)
+    redis.call('ZREM', lapsingKey, id)
+    campaign_end(endedKey, lapsingKey, id, c, now, events)
+  end
+else
+  error('command-campaign: unknown command: ' .. command)
 end
 campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 lane_save(laneKey, lane)

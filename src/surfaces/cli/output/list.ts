@@ -5,11 +5,11 @@ import { percentOf, settledOf, wantedOf } from './progress.js';
 import { type Table, table } from './table.js';
 import { compact, counted, cut, grouped, money, oneLine } from './text.js';
 
-/** `32 more campaigns. To show them: volley list --limit 52`; none if all are shown. */
+/** `32 more campaigns. To show them, add --limit 52.`, whatever else filters the list; none if all are shown. */
 export function moreLines({ count, isExact }: Awaited<ReturnType<Volley['count']>>, shown: number): string[] {
   if (count === 0 && isExact) return [];
   const more = `${isExact ? '' : 'At least '}${counted(count, 'more campaign')}.`;
-  return [`${more} To show them: volley list --limit ${Math.min(MAX_SHOWN, shown + count)}`];
+  return [`${more} To show them, add --limit ${Math.min(MAX_SHOWN, shown + count)}.`];
 }
 
 /** The most that `--limit` accepts. */

@@ -98,10 +98,10 @@ test('At 60 columns, each campaign has a line for each of its values', () => {
 
 test('Below a list that is not complete stands how to show the rest, as far as it is known', () => {
   expect(moreLines({ count: 12, isExact: true }, 20)).toEqual([
-    '12 more campaigns. To show them: volley list --limit 32',
+    '12 more campaigns. To show them, add --limit 32.',
   ]);
   expect(moreLines({ count: 5_000, isExact: false }, 3)).toEqual([
-    'At least 5,000 more campaigns. To show them: volley list --limit 5003',
+    'At least 5,000 more campaigns. To show them, add --limit 5003.',
   ]);
   expect(moreLines({ count: 0, isExact: true }, 3)).toEqual([]);
 });
@@ -134,6 +134,6 @@ test('A list that is not complete says how many campaigns match besides', async 
   });
   expect(await page('--limit', '20')).toEqual({ ids: sent, nextCursor: 'end' });
   expect((await volley('list', '--limit', '2')).stdout).toMatch(
-    /\n3 more campaigns\. To show them: volley list --limit 5\n$/,
+    /\n3 more campaigns\. To show them, add --limit 5\.\n$/,
   );
 });

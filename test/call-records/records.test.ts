@@ -367,7 +367,8 @@ describe('A request is sent once', () => {
     const many = open({ ...env, RECORDS_IN_FLIGHT: '4' });
     const control = new AbortController();
     const fetches = [1, 2].map(() => many.records.fetch({ id }, { signal: control.signal }));
-    await expect.poll(async () => (await records.show(id)).state).toBe('pending');
+    // It may be ready before anybody has looked.
+    await expect.poll(async () => (await records.show(id)).state).not.toMatch(/^(planned|requesting)$/);
     control.abort();
     await Promise.allSettled(fetches);
     simulator.configure({ latency: 0 });

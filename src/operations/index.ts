@@ -51,7 +51,6 @@ const ALL = [
   outboxes.getOutbox,
   outboxes.pauseOutbox,
   outboxes.resumeOutbox,
-  outboxes.resolveOutbox,
   outboxes.closeOutbox,
   outboxes.deleteOutbox,
   outboxes.listWaiting,

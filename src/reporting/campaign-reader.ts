@@ -361,5 +361,9 @@ function filterOf({
   state,
   ...filters
 }: CampaignPageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
-  return (meta, own) => (state === undefined || own.state === state) && matchesFilters(meta, filters);
+  // A wave of an outbox is a campaign, but not one that a person created. It is listed while it needs a person.
+  return (meta, own) =>
+    (own.outbox === undefined || (own.counts.unknown ?? 0) > 0) &&
+    (state === undefined || own.state === state) &&
+    matchesFilters(meta, filters);
 }

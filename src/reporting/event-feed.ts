@@ -19,7 +19,6 @@ export const BROADCAST_EVENTS = [
   'campaign.resumed',
   'campaign.cancelled',
   'campaign.completed',
-  'outbox.paused',
   'import.discarded',
   'retention.removed',
   'request.unknown',
@@ -151,9 +150,8 @@ export function createEventFeed({
   /** Every follower receives the event, but one of them reads the campaign. A campaign that is removed has no name. */
   const nameOf = async (
     lane: LaneId,
-    campaign: string | null,
+    campaign: string,
   ): Promise<Pick<NamedEvent, 'name' | 'idempotencyKey'>> => {
-    if (campaign === null) return { name: null, idempotencyKey: null };
     const named = known.get(campaign) ?? (await campaignOf?.(lane, campaign)) ?? null;
     if (named !== null) known.set(campaign, named);
     return named ?? { name: null, idempotencyKey: null };

@@ -12,6 +12,7 @@ const COLUMNS = [
   'reference',
   'values',
   'text',
+  'campaign',
   'sentAt',
   'requestId',
   'reason',

@@ -8,15 +8,7 @@ const included = new Set(files.flatMap(importsOf));
 const codeOf = (text: string): string => text.replace(/^--\[\[.*?^\]\]$/gms, '').replace(/--.*$/gm, '');
 
 /** Functions of included files that may give recipients a state that is a result. */
-const MOVERS = [
-  'campaign_give_up',
-  'campaign_release',
-  'statuses_report',
-  'statuses_move',
-  'ORDER.take',
-  'OUTBOX.finish',
-  'OUTBOX.look',
-];
+const MOVERS = ['campaign_give_up', 'campaign_release', 'statuses_report', 'statuses_move', 'ORDER.take'];
 
 /** Whether a script itself may give recipients a state that is a result. */
 function yieldsResults(code: string): boolean {
@@ -29,7 +21,6 @@ const scripts = files
   .filter(({ path }) => !included.has(path))
   .map((file) => ({ path: file.path, code: codeOf(file.text), keys: readHeader(file.text).keys }));
 const order = files.find(({ path }) => path === 'src/engine/claim/order.lua')?.text;
-const looking = files.find(({ path }) => path === 'src/engine/store/due-messages.lua')?.text;
 const yielding = scripts.filter(({ code }) => yieldsResults(code));
 
 test('The scripts that settle recipients are these', () => {
@@ -39,14 +30,13 @@ test('The scripts that settle recipients are these', () => {
     'claim-send.lua',
     'command-campaign.lua',
     'end-old-campaign.lua',
-    'look-outboxes.lua',
+    'lapse-wave.lua',
     'recovery-barrier.lua',
     'resolve-unknown.lua',
     'settle-notifications.lua',
     'settle-poll.lua',
     'settle-send.lua',
     'sweep-lane.lua',
-    'tend-outbox.lua',
   ]);
 });
 
@@ -54,10 +44,8 @@ test.each([...yielding, ...scripts.filter(({ path }) => /commit-import/.test(pat
   '$path appends the results of the recipients that it settles to the log of the lane',
   ({ code, keys }) => {
     expect(keys).toEqual(expect.arrayContaining(['results', 'latestResults']));
-    // What is taken in the fair order is saved with it, and so is what lapses in a look at an outbox.
+    // What is taken in the fair order is saved with it.
     if (code.includes('ORDER.save(')) return expect(order).toMatch(/campaigns_save\(.*keys\.latestResults\)/);
-    if (code.includes('OUTBOX.look('))
-      return expect(looking).toMatch(/campaigns_save\(.*keys\.latestResults\)/);
     const saves = [...code.matchAll(/\bcampaigns_save\((.*)\)/g)].map(([, args = '']) => args);
     expect(saves.length).toBeGreaterThan(0);
     for (const args of saves) expect(args).toMatch(/, resultsKey, latestResultsKey$/);
@@ -67,12 +55,11 @@ test.each([...yielding, ...scripts.filter(({ path }) => /commit-import/.test(pat
 test('Only one file writes the states of campaigns, one their statuses, and one the log', () => {
   const writing = (call: RegExp): string[] =>
     files.filter(({ text }) => call.test(codeOf(text))).map(({ path }) => path);
-  expect(writing(/'SETRANGE', statuses\b/)).toEqual(['src/engine/store/statuses.lua']);
+  expect(writing(/'SETRANGE', statusesKey/)).toEqual(['src/engine/store/statuses.lua']);
   expect(writing(/'(APPEND|SET|DEL)', latestResultsKey/)).toEqual(['src/engine/store/results.lua']);
-  // The beginning of an import has no recipients yet, and a new outbox no messages.
+  // The beginning of an import has no recipients yet.
   expect(writing(/'HSET', statesKey/)).toEqual([
     'src/engine/store/campaign.lua',
     'src/intake/import/begin-import.lua',
-    'src/intake/outbox/create-outbox.lua',
   ]);
 });

@@ -18,7 +18,6 @@ export const AUDIT_ACTIONS = [
   'outbox.set',
   'outbox.pause',
   'outbox.resume',
-  'outbox.resolve',
   'outbox.close',
   'outbox.delete',
   'outbox.cancel',

@@ -9,15 +9,7 @@ import { settlePolls } from './settlements.js';
 const claimPoll = laneScript(
   import.meta.url,
   './claim-poll.lua',
-  claimReply(
-    ({ number, turn, campaign, first, message }): PollClaim => ({
-      number,
-      turn,
-      campaign,
-      first,
-      ...(message === undefined ? {} : { message }),
-    }),
-  ),
+  claimReply(({ number, turn, campaign, first }): PollClaim => ({ number, turn, campaign, first })),
   { comparesClock: true },
 );
 

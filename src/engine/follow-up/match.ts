@@ -2,7 +2,6 @@ import type { Events } from '../../base/events/events.js';
 import { requestReference } from '../../campaign/states/campaign.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import type { MatchStore } from '../notifications/match-store.js';
-import { sourceOf } from '../scripts/announced-events.js';
 import type { ScriptEvent } from '../scripts/script-events.js';
 import type { SendClaims } from '../sending/send-claim.js';
 import type { PollClaim } from './poll-claim.js';
@@ -32,7 +31,7 @@ interface MatchContext {
  */
 export async function settleMatch(
   { lane, events, matches, sends }: MatchContext,
-  { campaign, first, message }: PollClaim,
+  { campaign, first }: PollClaim,
   request: FollowedRequest,
   { number, turn, sent }: MatchedBatch,
   outcome: PollOutcome,
@@ -41,7 +40,7 @@ export async function settleMatch(
   const isOthers = async () => (await lane.retry(() => matches.everAccepted([requestId]))).has(requestId);
   if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
     const letters = lettersOf(request, outcome.statuses).replaceAll('-', 'S');
-    const claim = { number, turn, campaign, first, count: sent.length, message };
+    const claim = { number, turn, campaign, first, count: sent.length };
     const reason = 'found by a notification';
     const settlement = {
       claim,
@@ -57,14 +56,7 @@ export async function settleMatch(
     if (settled === 0) return;
     const reference = requestReference(campaign, number);
     const recipientCount = sent.length;
-    const source = sourceOf({ campaign, message });
-    events.emit({
-      type: 'request.confirmed',
-      lane: lane.name,
-      ...source,
-      request: reference,
-      recipientCount,
-    });
+    events.emit({ type: 'request.confirmed', lane: lane.name, campaign, request: reference, recipientCount });
     return;
   }
   if (outcome.kind === 'infos' || outcome.kind === 'missing') {

@@ -1,5 +1,6 @@
 --[[
-  command-outbox: pauses, resumes, or closes an outbox. A closed outbox takes no more messages, and sends those that it has.
+  command-outbox: pauses, resumes, or closes an outbox. A closed outbox takes no more messages, and sends those that it has. Its waves,
+  also those that get no more messages, are paused and resumed with it, so that overlapping commands leave all of them in one state.
 
   KEYS  lane       hash: the lane's record
         claims     hash: claim number -> send in flight
@@ -7,30 +8,51 @@
         scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         states     hash: campaign -> its state, JSON
         windows    hash: rule of a window -> its openings, JSON (window.lua)
-        outbox     hash: settings of the outbox
+        outboxes   sorted set: outbox -> when it next has something to do, ms
+        outbox     hash: settings, state, and counts of the outbox
+        waves      sorted set: wave -> when it began, ms
   ARGV  rules      JSON: the lane's rules
-        id         of the state of the outbox
+        name       the outbox
         command    pause, resume, or close
-        reason     why it is paused, for people
+        reason     why its waves are paused, for people
         time       ms, or '' for the server's
-  Returns  1 if there is such an outbox; sends in flight; events
+  Returns  the state before, or missing; sends in flight; events
 ]]
 -- @include ../../engine/claim/order.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
-local campaigns, events = campaigns_load(statesKey, { id }), {}
-local c = campaigns[id]
-if not c then return { 0, 0, '[]' } end
-WORKERS.recognise(lane, rules, 0, now, events)
-if command == 'close' then
-  redis.call('HSET', outboxKey, 'closed', '1')
-elseif command == 'pause' then
-  campaign_hold(keys, lane, rules, id, c, reason, now)
-  OUTBOX.earlier(c, now)
+local events = {}
+local before = redis.call('HGET', outboxKey, 'state')
+if not before then return { 'missing', 0, '[]' } end
+local isClosed = redis.call('HGET', outboxKey, 'closed') == '1'
+if command == 'pause' then
+  redis.call('HSET', outboxKey, 'state', 'paused')
+elseif command == 'resume' then
+  redis.call('HSET', outboxKey, 'state', isClosed and 'closed' or 'open')
 else
-  campaign_resume(keys, lane, id, c, now)
+  redis.call('HSET', outboxKey, 'closed', '1')
+  if before ~= 'paused' then redis.call('HSET', outboxKey, 'state', 'closed') end
 end
-campaigns_save(statesKey, campaigns)
-lane_save(laneKey, lane)
-return { 1, campaign_in_flight(claimsKey, id), #events > 0 and cjson.encode(events) or '[]' }
+redis.call('ZADD', outboxesKey, 0, name)
+
+local inFlight = 0
+if command ~= 'close' then
+  WORKERS.recognise(lane, rules, 0, now, events)
+  local keys = { claims = claimsKey, running = runningKey, scheduled = scheduledKey, windows = windowsKey }
+  for _, id in ipairs(redis.call('ZRANGE', wavesKey, 0, -1)) do
+    local campaigns = campaigns_load(statesKey, { id })
+    local c = campaigns[id]
+    if c and CAMPAIGN_COMMANDS[c.state][command] then
+      if command == 'pause' then
+        campaign_hold(keys, lane, rules, id, c, reason, now)
+      else
+        campaign_resume(keys, lane, id, c, now)
+      end
+      inFlight = inFlight + campaign_in_flight(claimsKey, id)
+      campaigns_save(statesKey, campaigns)
+    end
+  end
+  lane_save(laneKey, lane)
+end
+return { before, inFlight, #events > 0 and cjson.encode(events) or '[]' }

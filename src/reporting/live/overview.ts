@@ -71,20 +71,20 @@ function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProces
       const { code, text, remedy } = waiting;
       return [{ ...NOTHING, code, text, lane: lane.name, remedy }];
     }),
-    ...ofCampaigns(lanes, isUnknown, (campaign) => ({
+    ...ofCampaigns(lanes, isUnknown, ({ id, counts }) => ({
       code: 'unknown',
-      text: unknownText(campaign.counts['unknown'] ?? 0),
-      remedy: remedyOf('resolve', campaign),
+      text: unknownText(counts['unknown'] ?? 0),
+      remedy: { operation: 'resolveCampaign', path: `/v1/campaigns/${id}/resolve` },
     })),
-    ...ofCampaigns(lanes, isPaused, (campaign, { status, view }) => ({
+    ...ofCampaigns(lanes, isPaused, ({ id, pauseReason, pausedAt }, { status, view }) => ({
       code: 'paused',
-      text: pausedText(campaign.pauseReason, sinceText(isoOrNull(campaign.pausedAt), view.now, status.zone)),
-      remedy: remedyOf('resume', campaign),
+      text: pausedText(pauseReason, sinceText(isoOrNull(pausedAt), view.now, status.zone)),
+      remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
     })),
   ];
 }
 
-/** The newest campaigns and the outboxes of these lanes that a test chooses. */
+/** The newest campaigns of these lanes that a test chooses. */
 function ofCampaigns(
   lanes: readonly KnownLane[],
   isChosen: (campaign: NotableCampaign) => boolean,
@@ -97,13 +97,7 @@ function ofCampaigns(
     .map(({ known, campaign }) => ({
       ...say(campaign, known),
       lane: known.lane.name,
-      campaign: campaign.outbox === undefined ? campaign.id : null,
+      campaign: campaign.id,
       name: campaign.name,
     }));
-}
-
-function remedyOf(verb: 'resolve' | 'resume', { id, outbox }: NotableCampaign): Attention['remedy'] {
-  return outbox === undefined
-    ? { operation: `${verb}Campaign`, path: `/v1/campaigns/${id}/${verb}` }
-    : { operation: `${verb}Outbox`, path: `/v1/outboxes/${outbox}/${verb}` };
 }

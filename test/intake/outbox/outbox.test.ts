@@ -54,7 +54,7 @@ describe('An outbox', () => {
       'moved deliveredToTerminal',
       'now deliveredToTerminal',
     ]);
-    // An outbox has the state of a campaign, but is none.
+    // Waves are campaigns, but not those of a person.
     expect(await volley.list()).toEqual([]);
   });
 

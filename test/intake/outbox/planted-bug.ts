@@ -13,68 +13,74 @@ export interface PlantedBug {
 /** The bugs that the worlds of outboxes must catch. */
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
-    name: 'a message that is claimed is still due',
-    from: "redis.call('ZREM', due, id)\n      if m and now",
-    to: 'if m and now',
-  },
-  {
-    name: 'a message that is claimed still waits',
-    from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return range_of(c, m)',
-    to: 'return range_of(c, m)',
-  },
-  {
-    name: 'a put replaces a message that is claimed',
-    from: 'elseif before.state == OUTBOX.WAITING and not OUTBOX.may_be_sent(before) then',
-    to: 'elseif before.state == OUTBOX.WAITING or before.state == OUTBOX.SENDING then',
-  },
-  {
-    name: 'what is cancelled is still due',
-    from: "since[#since + 1], since[#since + 2] = string.format('-%.0f',",
-    to: "since[#since + 1], since[#since + 2] = string.format('%.0f',",
-  },
-  {
-    name: 'a claim takes what is too late',
-    from: 'function OUTBOX.lapses_at(c, m) return OUTBOX.due_at(m) + c.lateMs end',
-    to: 'function OUTBOX.lapses_at(c, m) return OUTBOX.due_at(m) + 2 * c.lateMs end',
-  },
-  {
-    name: 'a message that lapses is not counted',
-    from: "campaign_move(c, 'planned', state, 1, m.number)",
-    to: "if state == 'cancelled' then campaign_move(c, 'planned', state, 1, m.number) else results.note(c, results.LIST.recipients, m.number, 1) end",
-  },
-  {
-    name: 'a message that ends while it waits is not in the results',
-    from: "campaign_move(c, 'planned', state, 1, m.number)",
-    to: 'c.counts.planned, c.counts[state] = c.counts.planned > 1 and c.counts.planned - 1 or nil, (c.counts[state] or 0) + 1',
-  },
-  {
-    name: 'the results name another place than that of the message that ended',
-    from: '{ range[1], length - #ids + at - 1, 1 }',
-    to: '{ range[1], length - #ids + at, 1 }',
-  },
-  {
-    name: 'a claim has the settings with which its message was put',
-    from: 'if not OUTBOX.may_be_sent(m) then m.edition = c.revision or 0 end',
+    name: 'a message that is planned is still due',
+    from: "if keys.due then redis.call('ZREM', keys.due, unpack(ids)) end",
     to: '',
   },
   {
-    name: 'what may have been accepted goes again with the settings of today',
-    from: 'if not OUTBOX.may_be_sent(m) then m.edition = c.revision or 0 end',
-    to: 'm.edition = c.revision or 0',
+    name: 'a message that is planned still waits',
+    from: "redis.call('HSET', keys.messages, unpack(stored))\n  if keys.due",
+    to: 'if keys.due',
   },
   {
-    name: 'a request may start with settings that were replaced',
-    from: 'local isCurrent = not claim.edition',
-    to: 'local isCurrent = true or not claim.edition',
+    name: 'a put replaces a message that is planned',
+    from: 'if not hasEnded or version <= versionBefore then',
+    to: 'if version <= versionBefore then',
   },
   {
-    name: 'a message that is put again after its cancel is counted twice',
-    from: 'c.counts[ended], c.counts.planned = c.counts[ended] - 1, (c.counts.planned or 0) + 1',
-    to: 'c.counts.planned = (c.counts.planned or 0) + 1',
+    name: 'a claim takes what is cancelled',
+    from: 'while WAVE.skips(c, c.cursor) do',
+    to: 'while false do',
+  },
+  { name: 'a claim takes what is too late', from: 'return range[2] > now', to: 'return true' },
+  {
+    name: 'a claim takes what was released and is too late',
+    from: 'if now and range.notAfter and range.notAfter <= now then return nil end',
+    to: '',
+  },
+  {
+    name: 'a message that lapses is not counted',
+    from: "redis.call('HINCRBY', keys.outbox, kind == 'C' and 'cancelled' or 'lapsed', #ids)",
+    to: "if kind == 'C' then redis.call('HINCRBY', keys.outbox, 'cancelled', #ids) end",
+  },
+  {
+    name: 'a message that ends while it waits is not in the results',
+    from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
+    to: 'list.number = list.number or 0',
+  },
+  {
+    name: 'the results name another place than that of the message that ended',
+    from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
+    to: 'results.note(list, results.LIST.recipients, length, #ids)',
+  },
+  {
+    name: 'a message that was planned before a change is claimed',
+    from: 'if not range or (now and c.replaced) then return false end',
+    to: 'if not range then return false end',
+  },
+  {
+    name: 'a message that was released after a change is claimed',
+    from: 'if not (now and c.replaced) then return 1 end',
+    to: 'do return 1 end',
+  },
+  {
+    name: 'a wave gets messages after a change',
+    from: "if (outbox[5] or '') ~= edition then",
+    to: 'if false then',
+  },
+  {
+    name: 'a message that returns is not counted',
+    from: "redis.call('HINCRBY', outboxKey, 'waiting', returned)",
+    to: '',
+  },
+  {
+    name: 'a message that returns stays a recipient',
+    from: 'c.counts.planned, c.total = c.counts.planned - 1, c.total - 1',
+    to: '',
   },
   {
     name: 'a put with an older version changes a message',
-    from: "if m.version >= 0 and m.version < before.version then return 'stale' end",
+    from: "if version >= 0 and version < versionBefore then return 'stale' end",
     to: '',
   },
 ];

@@ -2,7 +2,6 @@ import { type Command, Option } from 'commander';
 import { FIELDS } from '../../../campaign/fields/fields.js';
 import { action } from '../context/action.js';
 import type { Context } from '../context/context.js';
-import { withResolutions } from '../context/resolutions.js';
 import { withCountry, withFields, withList } from '../flags/campaign-flags.js';
 import { filled, oneOf } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
@@ -11,6 +10,8 @@ const verbs = () => import('../actions/campaign.js');
 
 /** Adds the commands that create, show, and change campaigns. */
 export function addCampaignCommands(program: Command, context: Context): void {
+  const option = (flag: string, description: string, ...conflicts: string[]): Option =>
+    new Option(flag, description).conflicts(conflicts);
   addOperations(program, context, 'Campaigns', {
     createCampaign: {
       before: (command) => withOnlyNew(withFields(withList(command), context, 'campaign')),
@@ -18,12 +19,11 @@ export function addCampaignCommands(program: Command, context: Context): void {
         command
           .addOption(
             // A sample is sent now, to one number.
-            new Option(
+            option(
               '--test-to <number>',
               'send one sample, with the first valid row, to this number instead',
-            )
-              .conflicts(['idempotencyKey', 'skipInvalid', 'onlyNew', 'toResultsOf', 'sendAt'])
-              .argParser(filled),
+              ...['idempotencyKey', 'skipInvalid', 'onlyNew', 'toResultsOf', 'sendAt'],
+            ).argParser(filled),
           )
           .option('-y, --yes', 'do not ask')
           .option('-w, --wait', 'show progress until the campaign is completed'),
@@ -42,7 +42,13 @@ export function addCampaignCommands(program: Command, context: Context): void {
       action: action(context, () => import('../actions/report.js'), 'report'),
     },
     resolveCampaign: {
-      before: withResolutions,
+      before: (command) =>
+        command
+          .addOption(
+            option('--resend', 'send them again, at the risk of a second message', 'abandon', 'accepted'),
+          )
+          .addOption(option('--abandon', 'give them up', 'resend', 'accepted'))
+          .addOption(option('--accepted', 'count them as accepted by the service', 'resend', 'abandon')),
       action: action(context, verbs, 'resolve'),
     },
   });

@@ -68,12 +68,9 @@ function Found({ asked }: { readonly asked: Asked }) {
           columns={[
             [
               labelOf('campaign'),
-              ({ campaign, name, outbox, message }) =>
-                campaign === null ? (
-                  texts.message(outbox ?? '', message ?? '')
-                ) : (
-                  <a href={`/console/campaigns/${campaign}`}>{name}</a>
-                ),
+              ({ campaign, name, outbox }) => (
+                <a href={`/console/campaigns/${campaign}`}>{outbox === null ? name : texts.outbox(outbox)}</a>
+              ),
             ],
             [labelOf('state'), ({ status }) => <RowStateText state={status} />],
             [labelOf('reason'), ({ reason, serviceStatus }) => reason ?? serviceStatus],

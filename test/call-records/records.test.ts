@@ -367,7 +367,7 @@ describe('A request is sent once', () => {
     const many = open({ ...env, RECORDS_IN_FLIGHT: '4' });
     const control = new AbortController();
     const fetches = [1, 2].map(() => many.records.fetch({ id }, { signal: control.signal }));
-    // It may be ready before anybody has looked.
+    // The file may be ready before the test first reads the state.
     await expect.poll(async () => (await records.show(id)).state).not.toMatch(/^(planned|requesting)$/);
     control.abort();
     await Promise.allSettled(fetches);

@@ -46,7 +46,7 @@ export const META = draft('c', { name: 'Spring', created: START });
 
 const RUNNING: StoredState = { ...runningState(2), batch: 1 };
 
-/** The status of a campaign of two recipients that runs on an open lane, except for what is given. */
+/** The status of a campaign with two recipients that is running on an open lane. The arguments replace parts of what is stored. */
 export const statusOf = (
   state: Partial<StoredState>,
   view: Partial<LaneStatusRecord> = {},

@@ -1,32 +1,27 @@
 import { execFile } from 'node:child_process';
-import { stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { testRedis } from '../../base/redis/test-redis.js';
 
 const { url, prefix } = testRedis('cli-startup');
 const MAIN = fileURLToPath(new URL('../../../dist/src/surfaces/cli/main.js', import.meta.url));
 
-// Prints each module that Node loads, from a loader hook in a thread of its own.
-const HOOK = `
-  import { writeSync } from 'node:fs';
-  export async function load(url, context, next) {
-    writeSync(2, 'loaded ' + url + '\\n');
-    return next(url, context);
-  }`;
-const dataUrl = (code: string): string => `data:text/javascript,${encodeURIComponent(code)}`;
-const REGISTER = dataUrl(
-  `import { register } from 'node:module'; register(${JSON.stringify(dataUrl(HOOK))});`,
-);
-
-/** The files that a command loads. */
+/** The files that a command loads. V8 names all of them, also those that a CommonJS package requires. */
 async function filesLoadedBy(args: readonly string[]): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'volley-startup-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
   const { PATH = '' } = process.env;
-  const { stderr } = await promisify(execFile)(process.execPath, ['--import', REGISTER, MAIN, ...args], {
-    env: { PATH, REDIS_URL: url, REDIS_PREFIX: prefix },
-  });
-  return [...stderr.matchAll(/^loaded (file:.*)$/gm)].map(([, loaded = '']) => loaded);
+  const env = { PATH, REDIS_URL: url, REDIS_PREFIX: prefix, NODE_V8_COVERAGE: folder };
+  await promisify(execFile)(process.execPath, [MAIN, ...args], { env });
+  const reports = await Promise.all(
+    (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
+  );
+  const loaded = reports.flatMap((report): { url: string }[] => JSON.parse(report).result);
+  return loaded.map((script) => script.url).filter((script) => script.startsWith('file:'));
 }
 
 /** The packages and the folders of src that a command loads. */

@@ -379,7 +379,7 @@ async function putNow(hourlyQuota: string, latency: number, perSecond: number): 
   await withWorker(
     async ({ volley }, simulator) => {
       const outbox = volley.outbox(OUTBOX);
-      // The wave has begun, and the scripts are loaded.
+      // The scripts are loaded.
       await outbox.put({ ...messageAt(0), id: 'first' });
       await delay(3_000);
       const count = PUT_SECONDS * perSecond;

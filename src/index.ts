@@ -125,7 +125,7 @@ export type {
 export type { SubscriptionStatus } from './engine/notifications/subscription-status.js';
 export type { Role, WorkerProcess } from './engine/recovery/heartbeats.js';
 export type { LaneDifference } from './engine/recovery/lane-settings.js';
-export type { Resolution, ResolveOutcome } from './engine/sending/unknown.js';
+export type { MessageResolution, Resolution, ResolveOutcome } from './engine/sending/unknown.js';
 export type {
   CampaignInput,
   CsvStream,

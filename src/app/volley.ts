@@ -33,7 +33,7 @@ import type { LaneAdmin } from './access/lane-admin.js';
 import type { Positions } from './access/positions.js';
 import type { ForgetOptions } from './forget/forget.js';
 
-export type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
+export type { MessageResolution, Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
 export type { Outbox } from '../intake/outbox/outbox-methods.js';
 export type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
 export type { TokenCache } from '../service/auth/token-cache.js';

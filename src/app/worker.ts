@@ -63,8 +63,6 @@ interface WorkOptions {
   suppressionOf(lane: LaneId): LaneSuppression;
   /** The other lanes whose requests may be reported at the same address. */
   mayShareWith(lane: LaneId): Promise<readonly LaneId[]>;
-  /** Plans the messages of a lane's outboxes that are due. */
-  planDue(lane: Lane): Promise<void>;
   /** Starts to deliver to webhooks. */
   deliverWebhooks(): JobWorker;
   readonly roles?: readonly Role[] | undefined;
@@ -119,7 +117,6 @@ export function work(options: WorkOptions): Workers {
       matches: matchStore(lane, () => options.mayShareWith(lane.id)),
       sends: sendClaims(lane),
       polls: pollClaims(lane),
-      planDue: () => options.planDue(lane),
       tokensOf(stage: Stage): TokenSource | undefined {
         if (!sources.has(stage)) sources.set(stage, options.tokenSourceOf(lane.name));
         return sources.get(stage);

@@ -51,6 +51,7 @@ const ALL = [
   outboxes.getOutbox,
   outboxes.pauseOutbox,
   outboxes.resumeOutbox,
+  outboxes.resolveOutbox,
   outboxes.closeOutbox,
   outboxes.deleteOutbox,
   outboxes.listWaiting,

@@ -61,6 +61,10 @@ export const DONE = {
     text: ({ name, inFlight }) => `Outbox ${name} is paused.${stillRunning(inFlight)}`,
     back: 'resumeOutbox',
   },
+  resolveOutbox: {
+    text: ({ requests, tooEarly }, { name, as }) =>
+      `Outbox ${name}: ${counted(requests, 'message')} ${RESOLVED[as]}.${tooEarly === null ? '' : ` A worker may still be about to send ${counted(tooEarly.requests, 'message')}.`}`,
+  },
   resumeOutbox: { text: ({ name }) => `Outbox ${name} is resumed.` },
   cancelMessage: {
     text: ({ outcome }, { id }) =>

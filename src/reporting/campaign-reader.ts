@@ -361,9 +361,5 @@ function filterOf({
   state,
   ...filters
 }: CampaignPageOptions): (meta: CampaignMeta, state: StoredState) => boolean {
-  // A wave of an outbox is a campaign, but not one that a person created. It is listed while it needs a person.
-  return (meta, own) =>
-    (own.outbox === undefined || (own.counts.unknown ?? 0) > 0) &&
-    (state === undefined || own.state === state) &&
-    matchesFilters(meta, filters);
+  return (meta, own) => (state === undefined || own.state === state) && matchesFilters(meta, filters);
 }

@@ -19,6 +19,7 @@ export const BROADCAST_EVENTS = [
   'campaign.resumed',
   'campaign.cancelled',
   'campaign.completed',
+  'outbox.paused',
   'import.discarded',
   'retention.removed',
   'request.unknown',
@@ -150,8 +151,9 @@ export function createEventFeed({
   /** Every follower receives the event, but one of them reads the campaign. A campaign that is removed has no name. */
   const nameOf = async (
     lane: LaneId,
-    campaign: string,
+    campaign: string | null,
   ): Promise<Pick<NamedEvent, 'name' | 'idempotencyKey'>> => {
+    if (campaign === null) return { name: null, idempotencyKey: null };
     const named = known.get(campaign) ?? (await campaignOf?.(lane, campaign)) ?? null;
     if (named !== null) known.set(campaign, named);
     return named ?? { name: null, idempotencyKey: null };

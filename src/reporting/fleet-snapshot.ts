@@ -213,11 +213,16 @@ export async function unconfiguredLanes({
   const ids = (await redis.smembers(keys.lanes)).filter((id) => !configured.has(id));
   const counted = await Promise.all(
     ids.sort().map(async (id) => {
-      const { campaigns } = await countCampaigns(redis, keys, id);
-      return { id, name: await finder.nameOf(id), campaigns };
+      const { campaigns, counts } = await countCampaigns(redis, keys, id);
+      return { id, name: await finder.nameOf(id), campaigns, counts };
     }),
   );
-  return counted.filter(({ campaigns }) => Object.values(campaigns).some((count) => count > 0));
+  return counted.flatMap(({ counts, ...lane }) => {
+    const isEmpty = [counts, lane.campaigns].every((each) =>
+      Object.values(each).every((count) => count === 0),
+    );
+    return isEmpty ? [] : [lane];
+  });
 }
 
 /** Calls `run` so rarely that it takes at most its share of the time. Meanwhile it returns the last result. */
@@ -263,8 +268,9 @@ function causeOf(view: LaneStatusRecord): ClosedCause | null {
 /** The totals of a lane's stored campaigns. */
 export interface CampaignCounts {
   readonly campaigns: Readonly<Record<CampaignState, number>>;
+  /** Recipients, and messages of outboxes but for those that wait. */
   readonly counts: Readonly<Record<RecipientState, number>>;
-  /** Requests sent for these campaigns. */
+  /** Requests sent for these campaigns, and for messages of outboxes. */
   readonly requests: { readonly send: number; readonly poll: number };
 }
 
@@ -287,13 +293,16 @@ function readableOf(json: string): CountedCampaign | null {
   }
 }
 
-/** What a count reads of a campaign. */
+/** What a count reads of a campaign, or of an outbox. */
 export type CountedCampaign = z.output<typeof storedState>;
 
 /** Campaigns per read: about 0.1 MB. */
 const READ_AT_ONCE = 500;
 
-/** Adds up the campaigns of a lane, some at a time, so that even very many do not block Redis. `note` is called with each of them. */
+/**
+ * Adds up the campaigns and the outboxes of a lane, some at a time, so that even very many do not block Redis. `note` is called with each of
+ * them.
+ */
 export async function countCampaigns(
   redis: Redis,
   keys: Keys,
@@ -310,8 +319,10 @@ export async function countCampaigns(
     seen.add(id);
     const stored = readableOf(json);
     if (stored === null) continue;
-    campaigns[stored.state] += 1;
-    for (const state of RECIPIENT_STATES) recipients[state] += stored.counts[state] ?? 0;
+    const { outbox, counts } = stored;
+    if (outbox === undefined) campaigns[stored.state] += 1;
+    for (const state of RECIPIENT_STATES)
+      if (outbox === undefined || state !== 'planned') recipients[state] += counts[state] ?? 0;
     requests.send += stored.requests.send ?? 0;
     requests.poll += stored.requests.poll ?? 0;
     note(id, stored);

@@ -5,13 +5,13 @@ import { possibleFormsOf } from '../campaign/numbers/number-forms.js';
 import type { LastMessage } from '../campaign/states/inbound.js';
 import { NOT_SENT_STATES } from '../campaign/states/recipient.js';
 import { orNull } from '../engine/recipients/damaged.js';
-import { SLICE } from '../engine/recipients/slices.js';
-import { countSlices, numbersOf, readSlices } from '../engine/recipients/stored-slices.js';
+import { SLICE, unpackNumbers } from '../engine/recipients/slice-blob.js';
+import { countSlices, readSlices } from '../engine/recipients/stored-slices.js';
 import { readMeta } from '../engine/store/campaign-meta.js';
 import { listCampaigns } from '../engine/store/campaigns.js';
 import { inBatches } from './in-batches.js';
+import type { OutboxSearch } from './outbox-search.js';
 import { recipientReader } from './recipient-reader.js';
-import type { OutboxResults } from './results-reader.js';
 
 /*
  * Finds what a person replies to. There is no index by number (report.ts says why), and nothing is added to the path of a send for it. A process
@@ -29,7 +29,7 @@ const CAMPAIGNS_AT_ONCE = 8;
 const SLICES_AT_ONCE = 64;
 /** As long as other caches keep what a number that is forgotten leaves. */
 const KEPT_MS = 60_000;
-/** For how long numbers are kept to which others may be added, as to a wave of an outbox. */
+/** For how long the numbers of an import are kept: others may be added to it. */
 const GROWING_MS = 1_000;
 /** Recipients with the same last 32 bits that are read of a campaign: few numbers share them, but a list may repeat one. */
 const MAX_CANDIDATES = 10;
@@ -44,7 +44,7 @@ interface Searched {
 interface LastSentDeps {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly outboxes: Pick<OutboxResults, 'idsInWave'>;
+  readonly outboxes: Pick<OutboxSearch, 'lastSent'>;
 }
 
 /** Opens the search for the last message that was sent to the subscriber of a number, E.164 with its plus, from a sender. Null: none of late. */
@@ -53,18 +53,17 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     const of = { lane, campaign, series: 'slices' } as const;
     const total = Math.min(await countSlices(redis, keys, of), Math.ceil(MAX_RECIPIENTS / SLICE));
     const tails = new Uint32Array(total * SLICE);
-    let [count, isGrowing] = [0, total === 0];
+    let count = 0;
     for (let first = 0; first < total; first += SLICES_AT_ONCE) {
       const length = Math.min(SLICES_AT_ONCE, total - first);
       const indices = Array.from({ length }, (_, at) => first + at);
       for (const [at, slice] of (await readSlices(redis, keys, of, indices)).entries()) {
-        isGrowing ||= !Buffer.isBuffer(slice);
-        const numbers = slice === null ? [] : numbersOf(slice);
+        const numbers = slice === null ? [] : unpackNumbers(slice);
         tails.set(numbers, (first + at) * SLICE);
         count = (first + at) * SLICE + numbers.length;
       }
     }
-    return { tails: tails.slice(0, count), isGrowing };
+    return { tails: tails.slice(0, count), isGrowing: total === 0 };
   };
   const cache = new LRUCache<string, Uint32Array, { lane: LaneId; campaign: string; sender: string }>({
     maxSize: MAX_KEPT,
@@ -106,7 +105,7 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
       const record = await reader.record(at);
       const sentAt = record?.request?.sentAt ?? record?.claimedAt ?? null;
       if (record?.number === number && sentAt !== null && !NOT_SENT_STATES.includes(record.state))
-        return { id, sentAt, ordinal: at, number, reference: record.reference };
+        return { id, sentAt, number, reference: record.reference };
       at = at === 0 ? -1 : tails.lastIndexOf(tail, at - 1);
     }
     return null;
@@ -132,20 +131,21 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
       searched += campaign.tails.length;
       if (campaigns === MAX_CAMPAIGNS || searched >= MAX_RECIPIENTS) break;
     }
-    if (latest === null) return null;
-    const { id, ordinal, reference } = latest;
-    const meta = await orNull(readMeta(redis, keys, lane, id));
-    if (meta === null) return null;
-    const wave = await outboxes.idsInWave(lane, meta, [ordinal]);
+    const inOutbox = await outboxes.lastSent(lane, forms, (one) => plainSender(one) === sender);
+    if (inOutbox !== null && inOutbox.sentAt > (latest?.sentAt ?? 0)) {
+      const { number: spelled, sender: from, outbox, message, reference } = inOutbox;
+      return {
+        number: spelled,
+        sender: from,
+        message: { campaign: null, reference: reference || null, outbox, message },
+      };
+    }
+    const meta = latest && (await orNull(readMeta(redis, keys, lane, latest.id)));
+    if (latest === null || meta === null) return null;
     return {
       number: latest.number,
       sender: meta.sender,
-      message: {
-        campaign: id,
-        reference: reference || null,
-        outbox: wave?.outbox ?? null,
-        message: wave?.ids.get(ordinal) ?? null,
-      },
+      message: { campaign: latest.id, reference: latest.reference || null, outbox: null, message: null },
     };
   };
 }

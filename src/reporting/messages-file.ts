@@ -12,7 +12,6 @@ const COLUMNS = [
   'reference',
   'values',
   'text',
-  'campaign',
   'sentAt',
   'requestId',
   'reason',

@@ -5,7 +5,6 @@ import { loadScript } from '../base/redis/script.js';
 import {
   RECIPIENT_STATE,
   RECIPIENT_STATES,
-  RETURNED_LETTER,
   type RecipientState,
   type StatusWord,
 } from '../campaign/states/recipient.js';
@@ -21,15 +20,8 @@ import {
   type RequestRecord,
   type StoredRecords,
 } from '../engine/recipients/request-records.js';
-import { SLICE } from '../engine/recipients/slices.js';
-import {
-  countSlices,
-  numbersOf,
-  readSlices,
-  recipientsOf,
-  referencesOf,
-  type StoredSlice,
-} from '../engine/recipients/stored-slices.js';
+import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../engine/recipients/slice-blob.js';
+import { countSlices, readSlices } from '../engine/recipients/stored-slices.js';
 import { parseState } from '../engine/store/campaigns.js';
 
 /** A recipient with its state and its last request. */
@@ -124,7 +116,6 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     const next = Math.min(first + count, campaignState.ordinals);
     const wanted: { ordinal: number; state: RecipientState; claim: Claim | undefined }[] = [];
     for (let ordinal = first; ordinal < next; ordinal++) {
-      if (letters[ordinal - first] === RETURNED_LETTER) continue;
       const settled = STATE_OF.get(letters[ordinal - first] ?? '');
       const inFlight = settled === undefined ? claimWith(ordinal, claims) : undefined;
       const state = settled ?? (inFlight === undefined ? campaignState.remainder : 'sending');
@@ -174,7 +165,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
   const readUnpacked = async <Slice>(
     series: Series,
     indices: readonly number[],
-    unpack: (slice: StoredSlice) => Slice,
+    unpack: (slice: Buffer) => Slice,
   ): Promise<Map<number, Slice>> => {
     if (indices.length === 0) return new Map();
     const slices = await readSlices(redis, keys, { lane, campaign, series }, indices);
@@ -192,9 +183,9 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     detail: Detail,
   ): Promise<NamedRecipient[]> => {
     const slices = await readUnpacked(series, slicesOf(positions), (slice) => ({
-      numbers: numbersOf(slice),
-      references: referencesOf(slice),
-      recipients: detail === 'withValues' ? recipientsOf(slice) : [],
+      numbers: unpackNumbers(slice),
+      references: unpackReferences(slice),
+      recipients: detail === 'withValues' ? unpackSlice(slice) : [],
     }));
     return positions.map((position) => {
       const slice = slices.get(Math.floor(position / SLICE));
@@ -232,13 +223,14 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     for (let first = 0; first < total; first += SLICES_PER_SEARCH) {
       const length = Math.min(SLICES_PER_SEARCH, total - first);
       const indices = Array.from({ length }, (_, at) => first + at);
-      for (const [index, numbers] of await readUnpacked(series, indices, numbersOf)) placesIn(numbers, index);
+      for (const [index, numbers] of await readUnpacked(series, indices, unpackNumbers))
+        placesIn(numbers, index);
     }
     return positions.sort((one, other) => one - other);
   };
 
   const leftOutAt = async (positions: readonly number[]): Promise<Map<number, LeftOutRow>> => {
-    const slices = await readUnpacked('leftOut', slicesOf(positions), recipientsOf);
+    const slices = await readUnpacked('leftOut', slicesOf(positions), unpackSlice);
     const rows = new Map<number, LeftOutRow>();
     for (const position of positions) {
       const row = slices.get(Math.floor(position / SLICE))?.[position % SLICE];
@@ -256,7 +248,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
         const states = await readStates(first, SLICES_PER_SEARCH * SLICE, isWanted);
         if (states === null) return;
         const ordinals = states.wanted.map(({ ordinal }) => ordinal);
-        const slices = await readUnpacked('slices', slicesOf(ordinals), numbersOf);
+        const slices = await readUnpacked('slices', slicesOf(ordinals), unpackNumbers);
         yield ordinals.flatMap((ordinal) => slices.get(Math.floor(ordinal / SLICE))?.[ordinal % SLICE] ?? []);
         first = states.next;
       }

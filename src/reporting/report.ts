@@ -18,9 +18,9 @@ import { readMeta } from '../engine/store/campaign-meta.js';
 import { findLane, listCampaigns, readState } from '../engine/store/campaigns.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
+import type { OutboxSearch } from './outbox-search.js';
 import { recipientReader } from './recipient-reader.js';
 import { leftOutRow, listedRows, reportRow, suppressedRow } from './report-rows.js';
-import type { OutboxResults } from './results-reader.js';
 import { costView } from './status.js';
 
 /** Which recipients a report contains. */
@@ -240,7 +240,7 @@ export interface FindOptions {
 export interface RecipientFinder {
   /**
    * Every recipient with this number, newest campaign first: a campaign may have several, each with a text of its own, and rows
-   * that were left out. Throws an InputError if the number is invalid, and the signal's reason when it fires.
+   * that were left out. Then the messages of outboxes to it. Throws an InputError if the number is invalid, and the signal's reason when it fires.
    */
   find(number: string, options?: FindOptions): AsyncIterable<FoundRecipient>;
 }
@@ -250,7 +250,7 @@ interface FindDeps {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly config: Pick<LocalConfig, 'defaultCountry'>;
-  readonly outboxes: Pick<OutboxResults, 'idsInWave'>;
+  readonly outboxes: Pick<OutboxSearch, 'find'>;
 }
 
 /** Rows that are found in one campaign: a list may consist of one number. */
@@ -289,19 +289,15 @@ export async function* findRecipients(
     // Read last, because most campaigns do not have the number.
     const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return [];
-    const wave = await outboxes.idsInWave(lane, meta, ordinals.slice(0, MAX_FOUND));
-    const none = { outbox: null, message: null };
     const rows = [
-      ...records.flatMap((record) => {
-        if (record === null) return [];
-        const message = wave && { outbox: wave.outbox, message: wave.ids.get(record.ordinal) ?? null };
-        return [{ ...reportRow(meta, record), ...(message ?? none) }];
-      }),
-      ...suppressed.map((one) => ({ ...suppressedRow(meta, one), ...none })),
-      ...leftOut.map((one) => ({ ...leftOutRow(meta, one), ...none })),
+      ...records.flatMap((record) => (record === null ? [] : [reportRow(meta, record)])),
+      ...suppressed.map((one) => suppressedRow(meta, one)),
+      ...leftOut.map((one) => leftOutRow(meta, one)),
     ].slice(0, MAX_FOUND);
-    return rows.map((row) => ({ ...row, campaign: id, name: meta.name, ...returnedOf(meta) }));
+    const named = { campaign: id, name: meta.name, outbox: null, message: null };
+    return rows.map((row) => ({ ...row, ...named, ...returnedOf(meta) }));
   };
   const found = async (campaign: Parameters<typeof findIn>[0]) => (await orNull(findIn(campaign))) ?? [];
   for await (const matches of inBatches(campaigns(), SEARCHED_AT_ONCE, found)) yield* matches;
+  yield* outboxes.find(numbers, { lanes, signal });
 }

@@ -30,29 +30,20 @@ interface Wanted {
 
 const keyOf = ({ lane, campaign }: Pick<Place, 'lane' | 'campaign'>): string => `${lane} ${campaign}`;
 
-/** The outbox of a campaign that is a wave, and the ids of its messages. */
-export interface WaveIds {
-  readonly outbox: string;
-  /** By ordinal. */
-  readonly ids: ReadonlyMap<number, string>;
-}
-
 /** A result without its lane, which its place says. */
 export type ResultOnLane = Omit<RecipientResult, 'lane'>;
 
 /** What the feed needs to know of outboxes. */
 export interface OutboxResults {
-  /** The ids of messages in a wave; null if the campaign is none. */
-  idsInWave(lane: LaneId, meta: CampaignMeta, ordinals: readonly number[]): Promise<WaveIds | null>;
-  /** Messages that ended while they waited, by their positions in a list that the log names; null if this is no such list. */
-  ended(
+  /** Messages of an outbox by their positions in a list that the log names; null if this is no such list. */
+  results(
     lane: LaneId,
     list: string,
     positions: readonly number[],
   ): Promise<ReadonlyMap<number, ResultOnLane> | null>;
 }
 
-/** What a page has of a campaign, or of a list of messages that ended while they waited: those have no meta. */
+/** What a page has of a campaign, or of a list of messages of an outbox: that has no meta. */
 interface CampaignResults {
   readonly meta: CampaignMeta | null;
   /** By list and position. */
@@ -71,7 +62,7 @@ export interface ResultsReaderOptions {
 export interface ReadResults extends Pick<ResultPage, 'campaigns'> {
   /** In the order of the places, each recipient once. Those that are neither settled nor unknown now are left out, or named by a later entry. */
   readonly results: readonly RecipientResult[];
-  /** Places whose campaign, or whose list of ended messages, was removed. */
+  /** Places whose campaign, or whose list of messages, was removed. */
   readonly removedCount: number;
 }
 
@@ -80,27 +71,24 @@ export function resultsReader({ redis, keys, finder, outboxes }: ResultsReaderOp
   const readCampaign = async ({ lane, number, positions }: Wanted): Promise<CampaignResults | null> => {
     const id = await campaignIdIn(redis, keys, lane, number);
     if (id === null) return null;
-    const ended = await outboxes.ended(lane, id, [...positions.recipients]);
-    if (ended !== null)
+    const messages = await outboxes.results(lane, id, [...positions.recipients]);
+    if (messages !== null)
       return {
         meta: null,
-        rows: { recipients: new Map(ended), suppressed: new Map(), leftOut: new Map() },
+        rows: { recipients: new Map(messages), suppressed: new Map(), leftOut: new Map() },
       };
     const meta = await orNull(readMeta(redis, keys, lane, id));
     if (meta === null) return null;
     const reader = recipientReader(redis, keys, lane, meta.id);
-    const [rows, wave] = await Promise.all([
-      readRows(reader, meta, positions),
-      outboxes.idsInWave(lane, meta, [...positions.recipients]),
-    ]);
+    const rows = await readRows(reader, meta, positions);
     const resultsOf = (list: RowList) =>
       new Map(
         [...rows[list]].map(([position, row]) => [
           position,
           {
             campaign: meta.id,
-            outbox: wave?.outbox ?? null,
-            message: wave?.ids.get(position) ?? null,
+            outbox: null,
+            message: null,
             ...row,
           },
         ]),

@@ -101,6 +101,12 @@ const DAMAGED: readonly (readonly [
     () => 'outbox bad cannot be read (`senderName` is invalid). To remove it: volley outbox delete bad',
   ],
   [
+    'the state of an outbox that is no JSON',
+    ({ keys }) => redis.hset(keys.lane('default', 'states'), 'outbox:bad', '{'),
+    'outboxes',
+    () => 'outbox bad cannot be read (it is not JSON). To remove it: volley outbox delete bad',
+  ],
+  [
     'a schedule with an unknown overlap',
     async ({ keys }) => {
       const key = keys.schedules.one('bad default');

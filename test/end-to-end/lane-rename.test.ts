@@ -150,7 +150,7 @@ test('API keys and events stay with their lane when it is renamed, even if anoth
     expect((await volley.page({ lanes: ['marketing'] })).campaigns.map((campaign) => campaign.id)).toEqual([
       id,
     ]);
-    const found: { lane: string; campaign: string }[] = [];
+    const found: { lane: string; campaign: string | null }[] = [];
     const ended = new AbortController();
     for await (const item of volley.follow({ after: '0-0', signal: ended.signal })) {
       if (item.kind !== 'event' || !('campaign' in item.event)) continue;

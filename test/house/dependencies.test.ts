@@ -44,7 +44,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     suppression: ['recipients'],
     store: ['recipients'],
     quota: ['store'],
-    scripts: ['store', 'quota'],
+    scripts: ['recipients', 'store', 'quota'],
     claim: ['recipients', 'store', 'quota', 'scripts'],
     jobs: ['scripts', 'claim'],
     lane: ['recipients', 'store', 'quota', 'scripts', 'claim', 'jobs'],

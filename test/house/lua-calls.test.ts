@@ -83,18 +83,18 @@ test('A misspelled function, one that is defined too late, and an argument too m
   const code = codeOf(`
     local function move(c, from, to) later(c) return c end
     local function later(c) return c end
-    function WAVE.runs(c, to) return c end
+    function BATCH.runs(c, to) return c end
     move(c, 'planned', f(1, 2), { 1, 2 })
     moev(c)
-    WAVE.run(c)
-    WAVE.runs(c, 1, 2)
+    BATCH.run(c)
+    BATCH.runs(c, 1, 2)
   `);
   expect(wrongCalls(code)).toEqual([
     'later is not defined before it is called',
     'move takes 3 arguments and gets 4',
     'f is not defined before it is called',
     'moev is not defined before it is called',
-    'there is no WAVE.run',
-    'WAVE.runs takes 2 arguments and gets 3',
+    'there is no BATCH.run',
+    'BATCH.runs takes 2 arguments and gets 3',
   ]);
 });

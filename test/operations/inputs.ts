@@ -21,8 +21,8 @@ export type Maker = (place: Place) => object | Promise<object>;
 
 /** What only keys with the scope `read` may see. */
 export const PRIVATE = { text: 'private text', value: 'private value', number: '+447700900199' } as const;
-/** A simulator resets the connection instead of answering. */
-const UNANSWERED = '+4795550131';
+/** A simulator resets the connection of the first request to each of these numbers. */
+const UNANSWERED = { campaign: '+4795550131', message: '+447795550131' } as const;
 const TO = '+447700900123';
 const LATER = { sendAt: '2999-01-01T00:00:00Z' };
 const NEXT = { sendAt: '2030-01-01T00:00:00Z' };
@@ -71,7 +71,7 @@ export const cancelledCampaign: Maker = async (place) => {
 };
 /** A campaign with an unknown outcome. */
 export const unknownCampaign: Maker = async (place) => {
-  const { id } = await created(place, {}, UNANSWERED);
+  const { id } = await created(place, {}, UNANSWERED.campaign);
   const workers = place.volley.work({ roles: ['send'] });
   await vi.waitUntil(async () => (await place.volley.status(id)).unknownOutcomes.length > 0, SOON);
   await workers.drain();
@@ -102,6 +102,17 @@ export const pausedOutbox: Maker = async (place) => {
   const { name } = await outbox(place);
   await place.volley.outbox(name, { lanes: [place.lane] }).pause();
   return { name };
+};
+/** A message with an unknown outcome. */
+export const unknownMessage: Maker = async (place) => {
+  const { name } = await emptyOutbox(place);
+  const outbox = place.volley.outbox(name, { lanes: [place.lane] });
+  const [recipient] = hidden().recipients;
+  await outbox.put({ ...recipient, to: UNANSWERED.message, id: 'm' });
+  const workers = place.volley.work({ roles: ['send'] });
+  await vi.waitUntil(async () => (await outbox.status()).counts.unknown > 0, SOON);
+  await workers.drain();
+  return { name, as: 'accepted' };
 };
 export const newMessage: Maker = async (place) => ({
   ...(await outbox(place)),

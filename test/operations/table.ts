@@ -112,6 +112,7 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   getOutbox: reads('read', 'outbox', the.outbox),
   pauseOutbox: changes('operate', 'outbox', the.outbox, 'outbox.pause'),
   resumeOutbox: changes('operate', 'outbox', the.pausedOutbox, 'outbox.resume'),
+  resolveOutbox: changes('operate', 'outbox', the.unknownMessage, 'outbox.resolve'),
   closeOutbox: changes('operate', 'outbox', the.outbox, 'outbox.close'),
   deleteOutbox: changes('operate', 'outbox', the.emptyOutbox, 'outbox.delete'),
   listWaiting: reads('read', 'outbox', the.outbox),

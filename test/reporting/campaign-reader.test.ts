@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { tendDue } from '../../src/intake/outbox/waves/tend-lane.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
 import { scene } from '../scene/scene.js';
 
@@ -12,7 +11,7 @@ const { open, prefix, redis } = scene('campaign-reader', {
   },
 });
 
-test('Campaigns are listed by one tag or several, and a wave has the tags of its outbox', async () => {
+test('Campaigns are listed by one tag or several, and an outbox has tags as well', async () => {
   const volley = open({ REDIS_PREFIX: `${prefix}-tags` });
   const created = async (tags?: readonly string[]): Promise<string> => {
     const recipients = [{ to: '+447700900123' }];
@@ -33,16 +32,6 @@ test('Campaigns are listed by one tag or several, and a wave has the tags of its
   const again = await volley.outboxes.create({ ...outbox, tags: ['app', 'codes'] });
   expect(again.outcome).toBe('existing');
   await expect(volley.outboxes.create({ ...outbox, tags: ['other'] })).rejects.toThrow('a different `tags`');
-  await volley.outbox('codes').put({ id: 'm1', to: '+447700900123', code: '17' });
-  const lane = laneFixture(redis, `${prefix}-tags`, 'default');
-  await tendDue(lane.store, {
-    random: Math.random,
-    clock: Date.now,
-    retentionMs: 86_400_000,
-    now: Date.now(),
-  });
-  const { campaign: wave } = await volley.outbox('codes').message('m1');
-  expect((await volley.status(wave ?? '')).tags).toEqual(['app', 'codes']);
 });
 
 test('Times of filters are ms or texts with an offset, as those of campaigns are', async () => {
@@ -65,22 +54,17 @@ test('Times of filters are ms or texts with an offset, as those of campaigns are
   await expect(outbox.waiting({ until: '2028-05-01' })).rejects.toMatchObject({ field: 'until' });
 });
 
-test('A wave of an outbox is listed only while an operator must resolve one of its outcomes', async () => {
+test('An outbox is not listed as a campaign, also when an operator must resolve one of its outcomes', async () => {
   const volley = open();
   await volley.outboxes.create({ name: 'codes', message: 'Your code is {{code}}' });
   await volley.outbox('codes').put({ id: 'm1', to: '+447700900123', code: '17' });
   const lane = laneFixture(redis, prefix, 'default');
-  const turn = { random: Math.random, clock: Date.now, retentionMs: 86_400_000, now: Date.now() };
-  await tendDue(lane.store, turn);
   const { claims } = await lane.claims.send({ turn: 't', call: 1, want: 1, seen: 0 });
   const [claim] = claims;
   if (claim === undefined) throw new Error('the message was not claimed');
   expect(await volley.list()).toEqual([]);
   const unknown = { claim, result: 'unknown', letters: 'U', reason: 'no response' } as const;
   await lane.settlements.send([unknown], 0);
-  expect(await volley.list()).toMatchObject([
-    { id: claim.campaign, waitingFor: 'resolve', counts: { total: 1, unknown: 1 } },
-  ]);
-  await volley.resolve(claim.campaign, { as: 'abandon' });
+  expect(await volley.outbox('codes').message('m1')).toMatchObject({ state: 'unknown' });
   expect(await volley.list()).toEqual([]);
 });

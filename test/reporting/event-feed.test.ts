@@ -42,7 +42,7 @@ async function take(items: AsyncIterable<FeedItem>, count: number): Promise<stri
   const taken: string[] = [];
   for await (const item of items) {
     if (item.kind === 'start') continue;
-    taken.push(item.kind === 'gap' ? 'gap' : 'campaign' in item.event ? item.event.campaign : '');
+    taken.push(item.kind === 'gap' ? 'gap' : 'campaign' in item.event ? String(item.event.campaign) : '');
     if (taken.length === count) break;
   }
   return taken;
@@ -195,7 +195,9 @@ test('A follower that is so slow that events are trimmed before it reads them re
   const rest = { [Symbol.asyncIterator]: () => items };
   const received: string[] = [];
   for await (const item of rest) {
-    received.push(item.kind === 'event' && 'campaign' in item.event ? item.event.campaign : item.kind);
+    received.push(
+      item.kind === 'event' && 'campaign' in item.event ? String(item.event.campaign) : item.kind,
+    );
     if (received.at(-1) === '24999') break;
   }
   const gap = received.indexOf('gap');

@@ -3,6 +3,7 @@ import { parseDuration } from '../../src/base/duration.js';
 import { keyNames } from '../../src/base/redis/keys.js';
 import { countCampaigns } from '../../src/reporting/fleet-snapshot.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
+import { outboxFixture } from '../intake/outbox/outbox-fixture.js';
 import { scene } from '../scene/scene.js';
 
 const { lanesFile, open, prefix, redis, stored } = scene('fleet-snapshot', {
@@ -33,6 +34,21 @@ test('Every stored campaign is counted once, however many there are', async () =
   expect(counts.counts).toMatchObject({ deliveredToTerminal: 260, rejected: 130, planned: 3_510 });
   expect(Object.values(counts.counts).reduce((sum, one) => sum + one)).toBe(3_900);
   expect(counts.requests).toEqual({ send: 1_300, poll: 2_600 });
+});
+
+test('An outbox is no campaign of the totals, and its messages count once they are sent', async () => {
+  const own = await outboxFixture(redis, prefix);
+  await own.putAllNow(['a', 'b']);
+  await own.put('later', 60_000);
+  await own.settle(await own.claim(), 'unknown');
+  const seen: (string | undefined)[] = [];
+  const { campaigns, counts, requests } = await countCampaigns(redis, own.keys, own.laneId, (_, { outbox }) =>
+    seen.push(outbox),
+  );
+  expect(seen).toEqual(['dentist']);
+  expect(Object.values(campaigns).every((count) => count === 0)).toBe(true);
+  expect(counts).toMatchObject({ planned: 0, unknown: 2 });
+  expect(requests.send).toBe(2);
 });
 
 test('The messages of all outboxes are counted for their lane, however many outboxes there are', async () => {

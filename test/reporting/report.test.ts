@@ -241,13 +241,13 @@ test('A number is found in every campaign that has it, newest first, even where 
       requestId: 'id-500',
     }),
   ]);
-  for await (const each of findRecipients(deps, mobile(9_999))) expect.unreachable(each.campaign);
+  for await (const each of findRecipients(deps, mobile(9_999))) expect.unreachable(String(each.campaign));
   await expect(findRecipients(deps, 'not a number').next()).rejects.toBeInstanceOf(InputError);
 });
 
 const allOf = async (found: AsyncIterable<FoundRecipient>): Promise<string[]> => {
   const ids: string[] = [];
-  for await (const { campaign: id } of found) ids.push(id);
+  for await (const { campaign: id } of found) ids.push(String(id));
   return ids;
 };
 

@@ -74,7 +74,7 @@ export class FairnessChecker {
   }
 }
 
-/** Whether a campaign has something that may be sent. Messages of a wave may be too new, or too late, so it is not judged. */
+/** Whether a campaign has something that may be sent. What waits in an outbox may not be due, or be too late, so it is not judged. */
 function isWaiting({ state, remainder, counts, outbox }: CampaignState): boolean {
   return (
     outbox === undefined && state === 'running' && remainder === 'planned' && (counts['planned'] ?? 0) > 0

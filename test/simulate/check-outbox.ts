@@ -1,4 +1,11 @@
-import type { ClaimState, LaneState } from './lane-state.js';
+import { RECIPIENT_STATE, type RecipientState } from '../../src/campaign/states/recipient.js';
+import {
+  type ClaimState,
+  type LaneState,
+  type ObservedMessage,
+  type ObservedOutbox,
+  OUTBOX_ID,
+} from './lane-state.js';
 import type { CampaignPlan, OutboxPlan } from './scenario.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
@@ -6,18 +13,12 @@ import type { World } from './world.js';
 /** A put of a message. Each has a number of its own, by which its request is recognised. */
 export interface Put {
   readonly id: string;
+  /** What must be accepted at most once: the id, until it is forgotten. */
+  readonly under: string;
   readonly number: string;
   readonly version: number | null;
   /** Whether every attempt was answered. Otherwise one may take effect at any later time. */
   isCertain: boolean;
-}
-
-/** A message as it was planned: where it is, and when it is due, s. */
-export interface Planned {
-  readonly campaign: string;
-  readonly ordinal: number;
-  readonly number: string;
-  readonly due: number;
 }
 
 /** A text that the outbox was given. Without an answer, it may get it at any later time. */
@@ -40,6 +41,9 @@ interface Promised {
 }
 
 const NO_BATCH: ReadonlySet<number> = new Set();
+const OPEN: ReadonlySet<string> = new Set(['planned', 'sending', 'unknown', 'deliveredToNetwork']);
+/** A message with this state may be put again, under another number. */
+const NEVER_SENT: ReadonlySet<string> = new Set(['cancelled', 'lapsed']);
 /** The states of a message whose request the service may have accepted. */
 const MAY_BE_ACCEPTED = [
   'unknown',
@@ -49,24 +53,30 @@ const MAY_BE_ACCEPTED = [
   'unconfirmed',
   'abandoned',
 ];
+const NEVER_CLAIMED: ReadonlySet<string> = new Set(['planned', ...NEVER_SENT]);
 /** A process sends no later than this after it has last seen that its claim holds, ms. */
 const UNCONFIRMED_MS = 2_000;
 
 /**
  * Watches an outbox. What it has acknowledged must hold: a cancelled message is not sent, nor the earlier text of one that was changed,
- * nor one that is too late; an id is accepted at most once; and every message is accounted for.
+ * nor one that is too late; an id is accepted at most once; every message is accounted for, and is due at some time or has ended.
  */
 export class OutboxChecker {
   readonly plan: OutboxPlan;
   readonly #world: World;
-  /** The plan of the outbox in the place of a campaign, which each of its waves shares. */
+  /** The plan of the outbox in the place of a campaign. */
   readonly campaign: CampaignPlan;
   readonly #puts = new Map<string, Put>();
+  /** Those under each id, since it was last forgotten. */
   readonly #putsOf = new Map<string, Put[]>();
+  readonly #timesForgotten = new Map<string, number>();
   /** Numbers that must not be sent. */
   readonly #forbidden = new Map<string, Promised>();
-  readonly #waves = new Map<string, Planned[]>();
-  readonly #places = new Map<string, Planned[]>();
+  /** The messages by their numbers, as they were last, and the numbers of those with a recipient. */
+  readonly #messages = new Map<number, ObservedMessage>();
+  readonly #numbersOf = new Map<string, number[]>();
+  /** How many messages of each state were forgotten. */
+  #forgotten: ReadonlyMap<string, number> = new Map();
   /** Since when the outbox is paused, and the claims that were in flight then. */
   #paused: { readonly at: number; readonly inFlight: ReadonlySet<string> } | undefined;
   #savedAt = 0;
@@ -79,7 +89,8 @@ export class OutboxChecker {
   readonly #texts: GivenText[] = [];
   /** Texts with which nothing is sent any more, except what was in flight. */
   readonly #replaced = new Map<string, Replaced>();
-  readonly #textOfWave = new Map<string, string>();
+  /** The text of the last request of each message. */
+  readonly #textOf = new Map<number, string>();
   /** Whether every operation was answered, and Redis has lost nothing. */
   #isCertain = true;
 
@@ -103,27 +114,28 @@ export class OutboxChecker {
     };
   }
 
-  /** Whether this is the outbox, or one of its waves. */
-  has(campaign: string): boolean {
-    return campaign === this.plan.name || this.#waves.has(campaign);
+  /** The recipient of a message. */
+  numberOf(message: number): string {
+    return this.#messages.get(message)?.to ?? '';
   }
 
-  numberOf(wave: string, ordinal: number): string {
-    return this.#waves.get(wave)?.[ordinal]?.number ?? '';
+  /** The messages that had a recipient. */
+  ordinalsOf(number: string): readonly number[] {
+    return this.#numbersOf.get(number) ?? [];
   }
 
-  /** Where a number was planned. */
-  placesOf(number: string): readonly Planned[] {
-    return this.#places.get(number) ?? [];
-  }
-
+  /** What must be accepted at most once of those with a number. */
   idOf(number: string): string {
-    return this.#puts.get(number)?.id ?? 'no message';
+    return this.#puts.get(number)?.under ?? 'no message';
   }
 
   /** A put that is about to be sent to the outbox. */
   newPut(id: string, version: number | null): Put {
-    const put: Put = { id, number: `+491511${1_000_000 + this.#puts.size}`, version, isCertain: true };
+    const under = `${id}, forgotten ${this.#timesForgotten.get(id) ?? 0} times`;
+    const put: Put = {
+      ...{ id, under, version, isCertain: true },
+      number: `+491511${1_000_000 + this.#puts.size}`,
+    };
     this.#puts.set(put.number, put);
     this.#putsOf.set(id, [...(this.#putsOf.get(id) ?? []), put]);
     return put;
@@ -171,7 +183,7 @@ export class OutboxChecker {
     if (this.#forbidden.has(number)) return;
     this.#forbidden.set(number, { why, at: this.#world.clock.now });
     const { accepted } = this.#world.serviceOf(this.plan.lane);
-    if (accepted.has(`${this.plan.name} ${number}`))
+    if (accepted.has(`${OUTBOX_ID} ${number}`))
       throw new Violation(13, `${why}, but ${number} was accepted before`);
   }
 
@@ -222,32 +234,18 @@ export class OutboxChecker {
     }
   }
 
-  /** Notes what is planned since the last look. Other checkers ask for it. */
+  /** Notes what is stored since the last look. Other checkers ask for it. */
   noted({ outbox }: LaneState): void {
-    for (const [wave, planned] of outbox?.recipients ?? []) {
-      for (const [ordinal, text] of planned.entries()) {
-        const [digits = '', due = ''] = text.split(' ');
-        const before = this.#waves.get(wave)?.[ordinal];
-        if (before?.number === `+${digits}` && before.due === Number(due)) continue;
-        this.#plan(wave, ordinal, `+${digits}`, Number(due));
-      }
-    }
-  }
-
-  #plan(campaign: string, ordinal: number, number: string, due: number): void {
-    const wave = this.#waves.get(campaign) ?? [];
-    this.#waves.set(campaign, wave);
-    const planned = { campaign, ordinal, number, due };
-    wave[ordinal] = planned;
-    this.#places.set(number, [...this.placesOf(number), planned]);
-  }
-
-  /** A message that waits lapses only when it is too late. */
-  #retired(before: LaneState, { ended }: NonNullable<LaneState['outbox']>, by: string): void {
-    for (const [id, kind] of ended) {
-      const due = before.outbox?.waiting.get(id);
-      if (kind === 'L' && due !== undefined && !this.#isLate(Number(due)))
-        throw new Violation(13, `${id} lapses before its time is over, after ${by}`);
+    for (const [number, message] of outbox?.numbered ?? []) {
+      const before = this.#messages.get(number);
+      if (before === message) continue;
+      // A number that was never in a request may be used again after a loss.
+      const isUsed = before !== undefined && !NEVER_CLAIMED.has(before.state);
+      if (isUsed && before.id !== message.id)
+        throw new Violation(4, `${message.id} has the number ${number}, which ${before.id} had`);
+      this.#messages.set(number, message);
+      if (before?.to === message.to) continue;
+      this.#numbersOf.set(message.to, [...this.ordinalsOf(message.to), number]);
     }
   }
 
@@ -261,82 +259,117 @@ export class OutboxChecker {
   observed(before: LaneState | undefined, now: LaneState, by: string): void {
     const { outbox } = now;
     if (outbox === undefined) return;
-    const numberIn = (field: string): number => Number(outbox.fields.get(field) ?? 0);
-    const sum =
-      ['waiting', 'cancelled', 'lapsed'].reduce((all, field) => all + numberIn(field), 0) +
-      [...outbox.fields.keys()].reduce(
-        (all, field) => all + (field.startsWith('removed:') ? numberIn(field) : 0),
-        0,
-      ) +
-      outbox.waves.reduce((all, wave) => all + (now.campaigns.get(wave)?.state.total ?? 0), 0);
-    if (sum !== numberIn('total'))
-      throw new Violation(4, `the outbox has ${sum} messages, and counts ${numberIn('total')}, after ${by}`);
-    if (outbox.waiting.size !== numberIn('waiting'))
+    this.#counted(now, outbox, by);
+    this.#dated(outbox, by);
+    if (before?.outbox === undefined || by === 'data loss') return;
+    if (by === 'claim-send') this.#claimed(before, now, outbox);
+    for (const [id, message] of outbox.messages) this.#moved(before.outbox.messages.get(id), message, by);
+    for (const id of before.outbox.messages.keys()) {
+      if (outbox.messages.has(id)) continue;
+      if (by !== 'tend-outbox') throw new Violation(4, `${id} is gone after ${by}`);
+      this.#timesForgotten.set(id, (this.#timesForgotten.get(id) ?? 0) + 1);
+      this.#putsOf.delete(id);
+      this.#versions.delete(id);
+    }
+  }
+
+  /** The counts are those of the messages that are stored, and of the final ones that were forgotten. */
+  #counted({ claims }: LaneState, { state, messages }: ObservedOutbox, by: string): void {
+    const stored = new Map<string, number>();
+    for (const one of messages.values()) stored.set(one.state, (stored.get(one.state) ?? 0) + 1);
+    const sum = Object.values(state.counts).reduce((all, count) => all + count, 0);
+    if (sum !== state.total)
+      throw new Violation(4, `the outbox has ${sum} messages, and counts ${state.total}, after ${by}`);
+    const forgotten = new Map<string, number>();
+    for (const name of new Set([...stored.keys(), ...Object.keys(state.counts)])) {
+      const left = (state.counts[name] ?? 0) - (stored.get(name) ?? 0);
+      const mayDiffer = !OPEN.has(name) && (by === 'tend-outbox' || by === 'data loss');
+      if (left !== (this.#forgotten.get(name) ?? 0) && !mayDiffer)
+        throw new Violation(
+          4,
+          `the outbox counts ${state.counts[name] ?? 0} ${name}, but has ${stored.get(name) ?? 0}, after ${by}`,
+        );
+      forgotten.set(name, left);
+    }
+    this.#forgotten = forgotten;
+    const claimed = [...claims.values()].filter(({ campaign }) => campaign === OUTBOX_ID);
+    if (claimed.length !== (stored.get('sending') ?? 0))
       throw new Violation(
         4,
-        `${outbox.waiting.size} messages wait, but the outbox counts ${numberIn('waiting')}, after ${by}`,
+        `${stored.get('sending') ?? 0} messages are in flight, but ${claimed.length} claims, after ${by}`,
       );
-    if (before === undefined || by === 'data loss') return;
-    const planned = (state: LaneState): number =>
-      outbox.waves.reduce((sum, wave) => sum + (state.campaigns.get(wave)?.state.total ?? 0), 0);
-    if (outbox.fields.get('state') === 'paused' && planned(now) > planned(before))
-      throw new Violation(8, 'messages are planned although the outbox is paused');
-    if (by === 'claim-send') this.#claimed(before, now);
-    this.#retired(before, outbox, by);
-    this.#lapsed(before, now, by);
   }
 
-  #claimed(before: LaneState, now: LaneState): void {
-    for (const [number, { campaign, first, count, placeholder }] of now.claims) {
-      const planned = this.#waves.get(campaign);
-      if (planned === undefined || placeholder !== undefined || before.claims.has(number)) continue;
-      for (const message of planned.slice(first, first + count)) {
-        if (message.due * 1_000 + this.plan.lateMs <= now.time)
-          throw new Violation(13, `${this.idOf(message.number)} is claimed too late`);
-      }
+  /** What waits is due at some time, and what has ended is forgotten at some time. */
+  #dated({ messages, due }: ObservedOutbox, by: string): void {
+    for (const [id, { state }] of messages) {
+      const at = due.get(id);
+      const isRight =
+        state === 'sending' ? at === undefined : at !== undefined && (state === 'planned' ? at >= 0 : at < 0);
+      if (!isRight)
+        throw new Violation(4, `${id} is ${state}, but has the time ${at ?? 'none'}, after ${by}`);
     }
   }
 
-  #lapsed(before: LaneState, now: LaneState, by: string): void {
-    for (const [wave, planned] of this.#waves) {
-      const [old, fresh] = [before.campaigns.get(wave), now.campaigns.get(wave)];
-      if (fresh === undefined || old?.statuses === fresh.statuses) continue;
-      for (const [ordinal, message] of planned.entries()) {
-        if (fresh.statuses[ordinal] !== 'L' || old?.statuses[ordinal] === 'L') continue;
-        if (!this.#isLate(message.due))
-          throw new Violation(13, `${wave}:${ordinal} lapses before its time is over, after ${by}`);
-      }
+  /** A message is claimed in time, and not while its outbox is paused. */
+  #claimed(before: LaneState, now: LaneState, { numbered, state }: ObservedOutbox): void {
+    for (const [claim, { campaign, first, placeholder, turn }] of now.claims) {
+      if (campaign !== OUTBOX_ID || placeholder !== undefined || turn === 'placeholder') continue;
+      if (before.claims.has(claim)) continue;
+      if (state.state === 'paused')
+        throw new Violation(8, `message ${first} is claimed although the outbox is paused`);
+      const { id, due = 0 } = numbered.get(first) ?? {};
+      if (due * 1_000 + this.plan.lateMs <= now.time) throw new Violation(13, `${id} is claimed too late`);
     }
+  }
+
+  /** A message changes its state only as its state machine allows, and lapses only when it is too late. */
+  #moved(before: ObservedMessage | undefined, now: ObservedMessage, by: string): void {
+    if (before === now) return;
+    if (before === undefined || before.number !== now.number) {
+      if (before !== undefined && !NEVER_SENT.has(before.state))
+        throw new Violation(5, `${now.id} has another number, and was ${before.state}, after ${by}`);
+      return;
+    }
+    const next: readonly RecipientState[] = RECIPIENT_STATE[before.state].next;
+    if (before.state !== now.state && !next.includes(now.state))
+      throw new Violation(5, `${now.id} changed from ${before.state} to ${now.state}, after ${by}`);
+    if (before.state !== now.state && now.state === 'lapsed' && !this.#isLate(now.due))
+      throw new Violation(13, `${now.id} lapses before its time is over, after ${by}`);
+    if (before.to !== now.to && before.state !== 'planned')
+      throw new Violation(13, `${now.id} has another recipient, and was ${before.state}, after ${by}`);
   }
 
   /** Called when a request with this number leaves. `claimed`: its claim, with its number; undefined if Redis has lost it. */
-  sent(
-    number: string,
-    claimed: readonly [claim: string, state: ClaimState] | undefined,
-    wave: string,
-    text: string,
-  ): void {
+  sent(number: string, claimed: readonly [claim: string, state: ClaimState] | undefined, text: string): void {
     const promised = this.#forbidden.get(number);
     if (promised !== undefined) throw new Violation(13, `${number} is sent, but ${promised.why}`);
     const [claim, state] = claimed ?? [];
-    const before = this.#textOfWave.get(wave) ?? text;
-    if (before !== text)
-      throw new Violation(13, `${wave} sends ${text} to ${number}, and sent ${before} before`);
-    this.#textOfWave.set(wave, text);
+    if (state !== undefined) this.#repeated(state, text);
     const replaced = this.#replaced.get(text);
-    if (
-      replaced !== undefined &&
-      claim !== undefined &&
-      state?.again === undefined &&
-      !replaced.inFlight.has(claim)
-    )
-      throw new Violation(13, `${number} is sent with ${text}, which was replaced before it was claimed`);
+    if (replaced !== undefined && claim !== undefined && state?.again === undefined) {
+      if (!replaced.inFlight.has(claim))
+        throw new Violation(13, `${number} is sent with ${text}, which was replaced before it was claimed`);
+      if (this.#world.clock.now - replaced.at > UNCONFIRMED_MS)
+        throw new Violation(13, `${number} is sent with ${text} long after that was replaced`);
+    }
     const paused = this.#paused;
     if (paused === undefined || claim === undefined) return;
     if (!paused.inFlight.has(claim))
       throw new Violation(8, `${number} is sent, claimed after the outbox was paused`);
     if (this.#world.clock.now - paused.at > UNCONFIRMED_MS)
       throw new Violation(8, `${number} is sent long after the outbox was paused`);
+  }
+
+  /** A request that may have been accepted goes again unchanged. */
+  #repeated({ first, again }: ClaimState, text: string): void {
+    const before = this.#textOf.get(first) ?? text;
+    if (before !== text && again !== undefined)
+      throw new Violation(
+        13,
+        `message ${first} is sent again with ${text}, and was sent with ${before} before`,
+      );
+    this.#textOf.set(first, text);
   }
 
   /** Called when the service accepts a request with this number. */
@@ -347,12 +380,13 @@ export class OutboxChecker {
 
   /** Whether nothing is left to do. */
   hasEnded({ outbox }: LaneState): boolean {
-    return outbox?.fields.get('closed') === '1' && Number(outbox.fields.get('waiting')) === 0;
+    if (outbox?.fields.get('closed') !== '1') return false;
+    return ![...outbox.messages.values()].some(({ state }) => OPEN.has(state));
   }
 
   /** Checks the state of each message against what the service has accepted. `stateOf`: undefined for an unknown id. */
   async ended(state: LaneState, stateOf: (id: string) => Promise<string | undefined>): Promise<void> {
-    const total = Number(state.outbox?.fields.get('total'));
+    const total = state.outbox?.state.total ?? 0;
     // What has ended is forgotten when the clock is set forward, and may be cancelled again.
     const isCertain = this.#isCertain && !this.#world.scenario.faults.has('clock');
     if (isCertain && (total < this.#known.size || total > this.#most))
@@ -360,15 +394,13 @@ export class OutboxChecker {
     const { accepted } = this.#world.serviceOf(this.plan.lane);
     for (const [id, puts] of this.#putsOf) {
       const seen = await stateOf(id);
-      const sent = puts.filter(({ number }) => accepted.has(`${this.plan.name} ${number}`));
-      // The ids of sent messages live as long as their wave.
-      // Where one was planned before that, Redis has lost it.
-      const wasAccepted = sent.some(({ number }) =>
-        state.campaigns.has(this.placesOf(number).at(-1)?.campaign ?? ''),
-      );
+      const { to } = state.outbox?.messages.get(id) ?? {};
       if (seen === 'waiting') throw new Violation(4, `${id} still waits`);
+      const wasAccepted = puts.some(({ number }) => number === to && accepted.has(`${OUTBOX_ID} ${number}`));
       if (wasAccepted && !MAY_BE_ACCEPTED.includes(seen ?? ''))
         throw new Violation(4, `the service accepted ${id}, but it is ${seen ?? 'unknown to the outbox'}`);
+      if (to === undefined && puts.some(({ number }) => accepted.has(`${OUTBOX_ID} ${number}`)))
+        throw new Violation(4, `the service accepted ${id}, which the outbox does not know`);
     }
   }
 }

@@ -1,14 +1,9 @@
 import type { Redis } from '../../src/base/redis/connection.js';
 import { GoneError } from '../../src/campaign/errors/errors.js';
-import {
-  RECIPIENT_STATE,
-  RETURNED_LETTER,
-  type RecipientState,
-  SETTLED_STATES,
-} from '../../src/campaign/states/recipient.js';
+import { RECIPIENT_STATE, type RecipientState, SETTLED_STATES } from '../../src/campaign/states/recipient.js';
 import { outboxResults } from '../../src/intake/outbox/views/outbox-results.js';
 import { createResultsFeed, type ResultsFeed } from '../../src/reporting/results-feed.js';
-import type { LaneState } from './lane-state.js';
+import { type LaneState, OUTBOX_ID } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
@@ -23,10 +18,8 @@ const STATE_OF = new Map<string | null, string>(
 export class ResultsChecker {
   readonly #world: World;
   readonly #feed: ResultsFeed;
-  /** The latest result of each recipient. */
+  /** The latest result of each recipient, and of each message. */
   readonly #latest = new Map<string, RecipientState>();
-  /** The latest result of each message that ended while it waited in the outbox. An id may be used again. */
-  readonly #ended = new Map<string, RecipientState>();
   #cursor: string | undefined;
   #reading = Promise.resolve();
 
@@ -53,11 +46,10 @@ export class ResultsChecker {
       this.#cursor = page?.nextCursor;
       for (const { campaign, message, to: recipient, status } of page?.results ?? []) {
         if (status === 'duplicate' || status === 'invalid') continue;
-        if (campaign === null) {
-          if (message !== null) this.#ended.set(message, status);
-          continue;
-        }
-        this.#ordered(`${campaign} ${recipient}`, status);
+        this.#ordered(
+          campaign === null ? `${OUTBOX_ID} ${message} ${recipient ?? ''}` : `${campaign} ${recipient}`,
+          status,
+        );
       }
       if (page !== undefined && !page.hasMore) return;
     }
@@ -79,27 +71,28 @@ export class ResultsChecker {
     this.#latest.set(place, status);
     // A loss of data takes states back.
     if (before === undefined || this.#world.checker.hasLostData || before === status) return;
+    // An id may be used again.
+    if (place.startsWith(OUTBOX_ID) && (before === 'cancelled' || before === 'lapsed')) return;
     const next: readonly string[] = RECIPIENT_STATE[before].next;
     if (!next.includes(status)) throw new Violation(11, `${place} was ${before}, and is now ${status}`);
   }
 
   /** Compares what the platform has learned with the final states of a lane. */
   ended(lane: LaneState): void {
+    const check = (place: string, final: string): void => {
+      const learned = this.#latest.get(place);
+      if (learned === final && SETTLED_STATES.includes(learned)) return;
+      throw new Violation(11, `${place} is ${final}, but the results feed says ${learned ?? 'nothing'}`);
+    };
     for (const [id, { state, statuses }] of lane.campaigns) {
-      for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1) {
-        if (statuses[ordinal] === RETURNED_LETTER) continue;
-        const place = `${id} ${this.#world.numberOf(id, ordinal)}`;
-        const final = STATE_OF.get(statuses[ordinal] ?? '') ?? state.remainder;
-        const learned = this.#latest.get(place);
-        if (learned === final && SETTLED_STATES.includes(learned)) continue;
-        throw new Violation(11, `${place} is ${final}, but the results feed says ${learned ?? 'nothing'}`);
-      }
+      if (id === OUTBOX_ID) continue;
+      for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1)
+        check(
+          `${id} ${this.#world.numberOf(id, ordinal)}`,
+          STATE_OF.get(statuses[ordinal] ?? '') ?? state.remainder,
+        );
     }
-    for (const [id, letter] of lane.outbox?.ended ?? []) {
-      const final = letter === 'C' ? 'cancelled' : 'lapsed';
-      const learned = this.#ended.get(id);
-      if (learned !== final)
-        throw new Violation(11, `${id} is ${final}, but the results feed says ${learned ?? 'nothing'}`);
-    }
+    for (const { id, to, state } of lane.outbox?.numbered.values() ?? [])
+      check(`${OUTBOX_ID} ${id} ${to}`, state);
   }
 }

@@ -1,4 +1,4 @@
-import type { LaneState } from './lane-state.js';
+import { type LaneState, OUTBOX_ID } from './lane-state.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
@@ -15,14 +15,19 @@ const STATE_OF: Readonly<Record<string, string>> = {
   L: 'lapsed',
   X: 'cancelled',
 };
-/** The letter of a message that has returned to its outbox: it is no recipient any more. */
-const RETURNED = 'W';
+/** What the service reports of a recipient with this state. */
+const REPORTED_AS: Readonly<Record<string, string>> = {
+  deliveredToTerminal: 'DeliveredToTerminal',
+  deliveryImpossible: 'DeliveryImpossible',
+};
+const ONLY_IF_ACCEPTED: ReadonlySet<string> = new Set(['deliveredToNetwork', ...Object.keys(REPORTED_AS)]);
+const MAY_BE_ACCEPTED: ReadonlySet<string> = new Set(['unconfirmed', 'abandoned']);
 /** The letters that each letter may change to. The others are final. */
 const MAY_BECOME: Readonly<Record<string, string>> = {
   U: 'NTIRSACLX\0',
   N: 'TIC',
   C: 'TI',
-  '\0': 'UNTIRSACLXW',
+  '\0': 'UNTIRSACLX',
 };
 
 /** Counts match the recipients (invariant 4) and statuses are monotonic (invariant 5), checked at every step. */
@@ -56,6 +61,8 @@ export class StatusChecker {
     for (const [id, { state, statuses }] of now.campaigns) {
       const known = this.#read.get(id);
       const own = sending.get(id) ?? 0;
+      // OutboxChecker does the same for messages.
+      if (id === OUTBOX_ID) continue;
       if (known?.json === state && known.statuses === statuses && known.sending === own) continue;
       const was = before?.campaigns.get(id);
       // A campaign past its retention is removed key by key.
@@ -91,52 +98,52 @@ export class StatusChecker {
 
   /** Compares the final statuses with the requests that the service accepted and the statuses that it reported. */
   ended(lane: string, now: LaneState): void {
-    const { accepted, reported } = this.#world.serviceOf(lane);
     for (const [id, { state, statuses }] of now.campaigns) {
+      if (id === OUTBOX_ID) continue;
       for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1) {
-        const letter = statuses[ordinal] ?? '\0';
-        if (letter === RETURNED) continue;
-        const place = `${this.#world.textOf(id)} ${this.#world.numberOf(id, ordinal)}`;
-        const wasAccepted = accepted.has(place);
-        const status = letter === 'T' ? 'DeliveredToTerminal' : letter === 'I' ? 'DeliveryImpossible' : '';
-        if (status !== '' && !reported.has(`${place} ${status}`)) {
-          throw new Violation(
-            4,
-            `${id}:${ordinal} is ${STATE_OF[letter]}, but the service never reported that`,
-          );
-        }
-        if ('NTI'.includes(letter) && !wasAccepted) {
-          throw new Violation(
-            4,
-            `${id}:${ordinal} is ${STATE_OF[letter]}, but the service never accepted it`,
-          );
-        }
-        if (wasAccepted && !'NTICA'.includes(letter)) {
-          throw new Violation(
-            4,
-            `the service accepted ${id}:${ordinal}, but it is ${STATE_OF[letter] ?? state.remainder}`,
-          );
-        }
+        const seen = STATE_OF[statuses[ordinal] ?? ''] ?? state.remainder;
+        this.#accounted(lane, `${id}:${ordinal}`, `${id} ${this.#world.numberOf(id, ordinal)}`, seen);
       }
     }
+    // One whose put Redis has lost has no recipient any more.
+    for (const { id, to, state } of now.outbox?.numbered.values() ?? [])
+      if (to !== '') this.#accounted(lane, id, `${OUTBOX_ID} ${to}`, state);
+  }
+
+  #accounted(lane: string, name: string, place: string, state: string): void {
+    const { accepted, reported } = this.#world.serviceOf(lane);
+    const wasAccepted = accepted.has(place);
+    const status = REPORTED_AS[state];
+    if (status !== undefined && !reported.has(`${place} ${status}`))
+      throw new Violation(4, `${name} is ${state}, but the service never reported that`);
+    if (ONLY_IF_ACCEPTED.has(state) && !wasAccepted)
+      throw new Violation(4, `${name} is ${state}, but the service never accepted it`);
+    if (wasAccepted && !ONLY_IF_ACCEPTED.has(state) && !MAY_BE_ACCEPTED.has(state))
+      throw new Violation(4, `the service accepted ${name}, but it is ${state}`);
   }
 
   /** Checks that every recorded request id belongs to the campaign and recipients that it is recorded for. */
   async requests(lane: string, now: LaneState): Promise<void> {
     const service = this.#world.serviceOf(lane);
+    const check = (name: string, id: string, requestId: string, sent: readonly string[]): void => {
+      if (requestId === '') return;
+      const { campaign = 'no campaign', recipients = [] } = service.request(requestId) ?? {};
+      const accepted = recipients.map(({ number }) => number);
+      if (campaign === id && accepted.join() === sent.join()) return;
+      throw new Violation(
+        4,
+        `${name} is recorded as ${requestId}, which belongs to ${campaign} and went to ${accepted.join(' ')}`,
+      );
+    };
+    for (const { id, requestId, to } of now.outbox?.numbered.values() ?? [])
+      if (to !== '') check(id, OUTBOX_ID, requestId, [to]);
     for (const [id, { statuses }] of now.campaigns) {
+      if (id === OUTBOX_ID) continue;
       for (const [first, { count, requestId }] of await this.#world.records(lane, id)) {
-        if (requestId === '') continue;
         const sent = Array.from({ length: count }, (_, at) => first + at)
           .filter((ordinal) => statuses[ordinal] !== 'S')
           .map((ordinal) => this.#world.numberOf(id, ordinal));
-        const { campaign = 'no campaign', recipients = [] } = service.request(requestId) ?? {};
-        const accepted = recipients.map(({ number }) => number);
-        if (campaign === this.#world.textOf(id) && accepted.join() === sent.join()) continue;
-        throw new Violation(
-          4,
-          `${id}:${first} is recorded as ${requestId}, which belongs to ${campaign} and went to ${accepted.join(' ')}`,
-        );
+        check(`${id}:${first}`, id, requestId, sent);
       }
     }
   }

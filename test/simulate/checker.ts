@@ -2,7 +2,7 @@ import { FairnessChecker } from './check-fairness.js';
 import { GateChecker } from './check-gate.js';
 import { ResumptionChecker } from './check-resumption.js';
 import { StatusChecker } from './check-statuses.js';
-import type { ClaimState, LaneState } from './lane-state.js';
+import { type ClaimState, type LaneState, OUTBOX_ID } from './lane-state.js';
 import type { Process } from './process.js';
 import type { Attempt } from './service.js';
 import { Violation } from './violation.js';
@@ -83,17 +83,15 @@ export class Checker {
     const history = this.#historyOf(name);
     const { now } = this.#world.clock;
     const [first = ''] = attempt.recipients;
-    const places = this.#world.placesOf(attempt.campaign, first);
+    const { campaign } = attempt;
+    const ordinals = this.#world.ordinalsOf(campaign, first);
     const covers = ([, claim]: readonly [string, ClaimState]): boolean =>
-      places.some(
-        ({ campaign: id, ordinal }) =>
-          claim.campaign === id && claim.first <= ordinal && ordinal < claim.first + claim.count,
-      );
+      claim.campaign === campaign &&
+      ordinals.some((ordinal) => claim.first <= ordinal && ordinal < claim.first + claim.count);
     const claimed = [...(history.last?.claims ?? [])].find(
       (entry) => covers(entry) && entry[1].placeholder === undefined,
     );
     const lost = [...history.lost].find(covers);
-    const campaign = (claimed ?? lost)?.[1].campaign ?? attempt.campaign;
     if (claimed === undefined && lost === undefined) {
       throw new Violation(3, `${process.name} sends ${first} of ${campaign}, which has no claim in Redis`);
     }
@@ -107,8 +105,8 @@ export class Checker {
     }
     if (!this.#world.isOpen(campaign))
       throw new Violation(12, `${process.name} sends ${first} of ${campaign} outside its window`);
-    if (this.#world.outbox?.has(campaign) === true)
-      this.#world.outbox.sent(first, lost === undefined ? claimed : undefined, campaign, attempt.text);
+    if (campaign === OUTBOX_ID)
+      this.#world.outbox?.sent(first, lost === undefined ? claimed : undefined, attempt.text);
     if (lost === undefined)
       for (const number of attempt.recipients) this.#afterStop(number, `${name} ${claimed?.[0]}`);
     const halt = history.halted.get(campaign);
@@ -273,7 +271,11 @@ export class Checker {
       if (now.unknown.has(number)) continue;
       const [old, fresh] = [before.campaigns.get(batch.campaign), now.campaigns.get(batch.campaign)];
       for (let ordinal = batch.first; ordinal < batch.first + batch.count; ordinal += 1) {
-        if (old?.statuses[ordinal] !== 'U' || (fresh?.statuses[ordinal] ?? '\0') !== '\0') continue;
+        const isResent =
+          batch.campaign === OUTBOX_ID
+            ? now.outbox?.numbered.get(ordinal)?.state === 'planned'
+            : old?.statuses[ordinal] === 'U' && (fresh?.statuses[ordinal] ?? '\0') === '\0';
+        if (!isResent) continue;
         const number = this.#world.numberOf(batch.campaign, ordinal);
         for (const attempt of this.#attempts.get(this.#world.recipientOf(batch.campaign, number)) ?? []) {
           if (attempt.arrivesBy > this.#world.clock.now && !attempt.isClosed) {

@@ -1,12 +1,13 @@
 import type { Director } from './director.js';
 import { ENDPOINT } from './endpoint.js';
-import type { LaneState } from './lane-state.js';
+import { type LaneState, OUTBOX_ID } from './lane-state.js';
 import { commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 
 /** Messages of an outbox that have ended are forgotten this often. */
 const FORGET_EVERY_MS = 3_600_000;
+const DAY_MS = 86_400_000;
 
 /** Every campaign must end within this virtual time after the last fault. */
 const CALM_MS = 14 * 24 * 3_600_000;
@@ -94,7 +95,7 @@ export class Ending {
     for (const [id, { state: campaign }] of state.campaigns) {
       const { counts: n } = campaign;
       open += (n['planned'] ?? 0) + (n['sending'] ?? 0) + (n['deliveredToNetwork'] ?? 0);
-      if (campaign.state !== 'paused') continue;
+      if (campaign.state !== 'paused' || id === OUTBOX_ID) continue;
       log(`resumes or cancels ${id}`);
       const command = random.chance(0.8) ? 'resume' : 'cancel';
       await commandCampaign(this.#world, command, id);
@@ -119,8 +120,8 @@ export class Ending {
     };
     // Most worlds end here, because waiting for the removal of the data takes as many commands as the rest.
     const skipsRetention = world.stage?.checksRemoval !== true && !streams('ending').chance(0.25);
-    // A job of an outbox waits until what was cancelled is forgotten.
-    const forgetMs = world.outbox === undefined ? 0 : scenario.config.retentionMs + FORGET_EVERY_MS;
+    // What an outbox keeps of a day is kept from the end of that day.
+    const forgetMs = world.outbox === undefined ? 0 : scenario.config.retentionMs + DAY_MS + FORGET_EVERY_MS;
     const followUpMs = scenario.notifications === undefined ? 0 : scenario.config.followUpDeadlineMs;
     const waitsMs = Math.max(forgetMs, followUpMs);
     if (world.jobs.size === 0 || waitsMs === 0) checkJobs();
@@ -136,7 +137,7 @@ export class Ending {
       return;
     }
     // What ended while the clock was set forward is kept longer.
-    const keptMs = scenario.config.retentionMs + server.clockRangeMs + (forgetMs > 0 ? FORGET_EVERY_MS : 0);
+    const keptMs = Math.max(scenario.config.retentionMs, forgetMs) + server.clockRangeMs;
     clock.schedule(keptMs, async () => {
       const [process] = world.processes;
       process?.sweep().catch((error: unknown) => world.broken('sweep', error));
@@ -173,7 +174,8 @@ export class Ending {
           'results',
           'latestResults',
           'inbound',
-          `outbox:${world.outbox?.plan.name}`,
+          // An outbox stays until it is deleted.
+          ...(world.outbox?.plan.lane === settings.name ? ['states', 'tending', OUTBOX_ID] : []),
         ].map((key) => keys.lane(settings.name, key)),
       ),
     ]);
@@ -203,6 +205,13 @@ function hasEnded(state: LaneState | undefined): boolean {
     state === undefined ||
     (state.held === '' &&
       state.stopped === '' &&
-      [...state.campaigns.values()].every(({ state: { endedAt } }) => endedAt > 0))
+      [...state.campaigns].every(
+        ([
+          id,
+          {
+            state: { endedAt },
+          },
+        ]) => endedAt > 0 || id === OUTBOX_ID,
+      ))
   );
 }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Redis } from '../../src/base/redis/connection.js';
-import { RECIPIENT_STATE, RETURNED_LETTER } from '../../src/campaign/states/recipient.js';
+import { RECIPIENT_STATE } from '../../src/campaign/states/recipient.js';
 import type { Endpoint as StoredEndpoint } from '../../src/reporting/webhooks/endpoint.js';
 import type { Poster } from '../../src/reporting/webhooks/post.js';
 import { webhookStore } from '../../src/reporting/webhooks/store.js';
 import type { Exchange } from '../../src/service/client/exchange.js';
-import type { LaneState } from './lane-state.js';
+import { type LaneState, OUTBOX_ID } from './lane-state.js';
 import type { Process } from './process.js';
 import type { RandomStream } from './random.js';
 import { START } from './server.js';
@@ -85,7 +85,8 @@ export class Endpoint {
   /** Called with the state of a lane after each command that may have changed it. */
   observed(lane: string, { campaigns, outbox }: LaneState): void {
     const results = [...campaigns].map(([id, { state, statuses }]) => `${id} ${state.state} ${statuses}`);
-    const seen = JSON.stringify([results, [...(outbox?.ended ?? [])]]);
+    const messages = [...(outbox?.numbered ?? [])].map(([number, { state }]) => `${number} ${state}`);
+    const seen = JSON.stringify([results, messages]);
     if (this.#seen.get(lane) === seen) return;
     this.#seen.set(lane, seen);
     this.#look(this.#random.integer(0, 2_000));
@@ -201,15 +202,16 @@ export class Endpoint {
     for (const { settings } of this.#world.scenario.lanes) {
       const lane = this.#world.checker.lane(settings.name);
       for (const [id, { state, statuses }] of lane?.campaigns ?? []) {
-        if (state.outbox === undefined) this.#require(`${id} ${state.state}`);
+        if (id === OUTBOX_ID) continue;
+        this.#require(`${id} ${state.state}`);
         for (let ordinal = 0; ordinal < state.ordinals; ordinal += 1) {
-          if (statuses[ordinal] === RETURNED_LETTER) continue;
           const final = STATE_OF.get(statuses[ordinal] ?? '') ?? state.remainder;
           this.#require(`${id} ${this.#world.numberOf(id, ordinal)} ${final}`, 1);
         }
       }
-      for (const [id, letter] of lane?.outbox?.ended ?? [])
-        this.#require(`${id} ${letter === 'C' ? 'cancelled' : 'lapsed'}`);
+      // What was never sent may be put again, and end in the same way.
+      for (const { id, state } of lane?.outbox?.numbered.values() ?? [])
+        this.#require(`${id} ${state}`, state === 'cancelled' || state === 'lapsed' ? undefined : 1);
     }
   }
 

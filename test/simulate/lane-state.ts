@@ -1,63 +1,32 @@
 import { z } from 'zod';
 import { parseClosed } from '../../src/engine/lane/closed.js';
+import { outboxId, parseMessage, type StoredMessage } from '../../src/engine/recipients/outbox-messages.js';
 import { stateMembers } from '../../src/engine/store/campaigns.js';
 
 /** The name of the outbox, in worlds that have one. */
 export const OUTBOX = 'box';
+/** The id under which it has a state. */
+export const OUTBOX_ID = outboxId(OUTBOX);
+/** Its id at the service. */
+export const AT_SERVICE = 'theoutbox0001';
 
 /**
  * Lua that reads everything the invariants check about a lane, as one JSON text. It runs in the same script as the command
  * that may have changed the lane. `lane` is the prefix of the lane's keys; `call` is the server's own `redis.call`.
  */
-export const OBSERVE = `-- A recipient of a wave (packed-recipient.ts): its number, and its last text, which is the time at which its message is due, s.
-local function virtual_recipient(packed)
-  local at, number
-  local function varint()
-    local value, unit = 0, 1
-    repeat
-      local byte = string.byte(packed, at)
-      value, unit, at = value + byte % 128 * unit, unit * 128, at + 1
-    until byte < 128
-    return value
-  end
-  at = 1
-  number = varint()
-  local last = ''
-  while at <= #packed do
-    local length = varint()
-    last, at = string.sub(packed, at, at + length - 1), at + length
-  end
-  return string.format('%.0f %s', number, last)
-end
-local function virtual_observe(call, lane)
+export const OBSERVE = `local function virtual_observe(call, lane)
   local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'closed', 'time', 'openedEpoch', 'onTrial')
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
   for i = 1, 5 do fields[i] = fields[i] or '' end
-  local outbox, waiting, ended, recipients = call('HGETALL', lane .. 'outbox:${OUTBOX}'), {}, {}, {}
+  local outbox = call('HGETALL', lane .. 'outbox:${OUTBOX}')
   local messages = #outbox > 0 and call('HGETALL', lane .. 'outbox:${OUTBOX}:messages') or {}
-  for i = 1, #messages, 2 do
-    local kind = string.sub(messages[i + 1], 1, 1)
-    if kind == 'W' then waiting[#waiting + 1], waiting[#waiting + 2] = messages[i], tostring(struct.unpack('>I4', messages[i + 1], 2)) end
-    -- An id that was cancelled before it was put has nothing after its version, its revision, and its payment (message.lua).
-    local flags = string.byte(messages[i + 1], 6)
-    local head = 6 + flags % 32 + (flags % 64 >= 32 and 2 or 0) + (flags >= 128 and 5 or 0)
-    if (kind == 'C' or kind == 'L') and #messages[i + 1] > head then
-      ended[#ended + 1], ended[#ended + 2] = messages[i], kind
-    end
-  end
-  local waves = #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:waves', 0, -1) or {}
-  for at, wave in ipairs(waves) do
-    recipients[at] = {}
-    for place, packed in ipairs(call('LRANGE', lane .. 'campaign:' .. wave .. ':recipients', 0, -1)) do
-      recipients[at][place] = virtual_recipient(packed)
-    end
-  end
+  local due = #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:due', 0, -1, 'WITHSCORES') or {}
   return cjson.encode({
     fields, states, statuses, call('HGETALL', lane .. 'claims'), call('HGETALL', lane .. 'polls'), call('HGETALL', lane .. 'unknown'),
     call('ZRANGE', lane .. 'unpolled', 0, -1, 'WITHSCORES'), call('ZRANGE', lane .. 'polled', 0, -1, 'WITHSCORES'),
     call('ZRANGE', lane .. 'running', 0, -1), call('ZCARD', lane .. 'scheduled'), call('ZCARD', lane .. 'lapsing'),
-    outbox, waves, waiting, ended, recipients,
+    outbox, messages, due,
   })
 end
 `;
@@ -76,7 +45,7 @@ const stateShape = z.object({
   contradictions: z.number(),
   /** While its window is closed: when it opens, ms since the epoch. */
   opensAt: z.number().optional(),
-  /** Of a wave: the name of its outbox. */
+  /** Of an outbox: its name. */
   outbox: z.string().optional(),
 });
 const claimShape = z.object({
@@ -94,6 +63,8 @@ const claimShape = z.object({
   since: z.number().optional(),
   /** Set if an earlier request may have been accepted. */
   again: z.string().optional(),
+  /** Of a message: its id. */
+  message: z.string().optional(),
 });
 /** cjson encodes an empty list as an empty object. */
 const texts = z.union([z.array(z.string()), z.object({}).transform((): string[] => [])]);
@@ -112,16 +83,30 @@ const shape = z.tuple([
   texts,
   texts,
   texts,
-  texts,
-  z.union([z.array(texts), z.object({}).transform((): string[][] => [])]),
 ]);
 
 export type CampaignState = z.output<typeof stateShape>;
 export type ClaimState = z.output<typeof claimShape>;
 export interface ObservedCampaign {
   readonly state: CampaignState;
-  /** One status letter per ordinal, up to the last ordinal that has a status. */
+  /** One status letter per ordinal, up to the last ordinal that has a status; none of an outbox. */
   readonly statuses: string;
+}
+
+/** A message of the outbox. */
+export type ObservedMessage = StoredMessage & { readonly id: string };
+
+/** The outbox of a lane. */
+export interface ObservedOutbox {
+  readonly fields: ReadonlyMap<string, string>;
+  /** By their ids. */
+  readonly messages: ReadonlyMap<string, ObservedMessage>;
+  /** By their numbers, without those that were cancelled before they were put. */
+  readonly numbered: ReadonlyMap<number, ObservedMessage>;
+  /** When each message may be claimed, ms since the epoch; or, as a negative number, since when it is as it is. */
+  readonly due: ReadonlyMap<string, number>;
+  /** Its state, which a campaign has as well. */
+  readonly state: CampaignState;
 }
 
 /** The state of a lane in Redis. */
@@ -150,18 +135,7 @@ export interface LaneState {
   readonly scheduled: number;
   readonly lapsing: number;
   /** Undefined if the lane has no outbox. */
-  readonly outbox:
-    | {
-        readonly fields: ReadonlyMap<string, string>;
-        readonly waves: readonly string[];
-        /** Messages that are stored as waiting, and when they are due, s. */
-        readonly waiting: ReadonlyMap<string, string>;
-        /** Messages that ended while they waited: their id, and `C` (cancelled) or `L` (lapsed). */
-        readonly ended: ReadonlyMap<string, string>;
-        /** Of each wave that may still grow: the number of each message, and when it is due, s. */
-        readonly recipients: ReadonlyMap<string, readonly string[]>;
-      }
-    | undefined;
+  readonly outbox: ObservedOutbox | undefined;
 }
 
 /** Parses the states of one lane. Unchanged texts give the same objects, so that callers can compare by identity. */
@@ -181,6 +155,38 @@ export function laneStateReader() {
     }
     return found;
   };
+  const parsed = new Map<string, { text: string; message: ObservedMessage }>();
+  const messagesOf = (pairs: readonly string[]): Map<string, ObservedMessage> => {
+    const found = new Map<string, ObservedMessage>();
+    for (const at of sortedPairs(pairs)) {
+      const [id = '', text = ''] = [pairs[at], pairs[at + 1]];
+      let known = parsed.get(id);
+      if (known?.text !== text) {
+        known = { text, message: { ...parseMessage(text), id } };
+        parsed.set(id, known);
+      }
+      found.set(id, known.message);
+    }
+    return found;
+  };
+  const outboxOf = (
+    state: CampaignState | undefined,
+    fields: readonly string[],
+    stored: readonly string[],
+    due: readonly string[],
+  ): ObservedOutbox | undefined => {
+    if (state === undefined || fields.length === 0) return undefined;
+    const messages = messagesOf(stored);
+    const numbered = [...messages.values()].filter(({ number }) => number > 0);
+    return {
+      state,
+      fields: textsOf(fields),
+      messages,
+      numbered: new Map(numbered.map((message) => [message.number, message])),
+      // A list of results has a time as well.
+      due: new Map([...scoresOf(due)].filter(([id]) => messages.has(id))),
+    };
+  };
   const read = (text: string): LaneState => {
     const [
       lane,
@@ -195,10 +201,8 @@ export function laneStateReader() {
       scheduled,
       lapsing,
       outbox,
-      waves,
-      waiting,
-      ended,
-      recipients,
+      messages,
+      due,
     ] = shape.parse(JSON.parse(text));
     const [epoch, closedText, time, opened, unproven] = lane;
     const closed = parseClosed(closedText);
@@ -231,16 +235,7 @@ export function laneStateReader() {
       running,
       scheduled,
       lapsing,
-      outbox:
-        outbox.length === 0
-          ? undefined
-          : {
-              fields: textsOf(outbox),
-              waves,
-              waiting: textsOf(waiting),
-              ended: textsOf(ended),
-              recipients: new Map(waves.map((wave, at) => [wave, recipients[at] ?? []])),
-            },
+      outbox: outboxOf(campaigns.get(OUTBOX_ID)?.state, outbox, messages, due),
     };
   };
   let last: { text: string; observed: LaneState } | undefined;

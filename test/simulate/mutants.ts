@@ -283,8 +283,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/claim/confirm-claim.lua',
-        from: "return c and c.state == 'running' and 1 or 0",
-        to: 'return c and 1 or 0',
+        from: "return c and c.state == 'running' and isCurrent and 1 or 0",
+        to: 'return c and isCurrent and 1 or 0',
       },
     ],
   },
@@ -400,8 +400,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/store/results.lua',
-        from: 'c.number, range[2], range[1]',
-        to: 'c.number, range[2] + 1, range[1]',
+        from: 'list.number, range[2], range[1]',
+        to: 'list.number, range[2] + 1, range[1]',
       },
     ],
   },
@@ -425,8 +425,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'intake/outbox/messages/cancel-messages.lua',
-        from: "if version >= 0 and version < versionBefore then return 'stale', '' end",
-        to: "if kind == 'W' then return 'cancelled', '' end",
+        from: "if version >= 0 and version < m.version then return 'stale' end",
+        to: "if m.state == OUTBOX.WAITING then return 'cancelled' end",
       },
     ],
   },
@@ -436,21 +436,21 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'the platform never learns what became of it',
     lua: [
       {
-        file: 'intake/outbox/messages/ended.lua',
-        from: 'results.note(list, results.LIST.recipients, length - #ids, #ids)',
-        to: 'list.number = list.number or 0',
+        file: 'engine/store/due-messages.lua',
+        from: "campaign_move(c, 'planned', state, 1, m.number)",
+        to: 'c.counts.planned, c.counts[state] = c.counts.planned > 1 and c.counts.planned - 1 or nil, (c.counts[state] or 0) + 1',
       },
     ],
   },
   {
-    name: 'a message that is planned still waits',
+    name: 'a message that is claimed still waits',
     invariant: 4,
     why: 'it can still be changed and cancelled, and is sent all the same',
     lua: [
       {
-        file: 'intake/outbox/messages/plan.lua',
-        from: "redis.call('HSET', keys.messages, unpack(stored))",
-        to: '',
+        file: 'engine/store/due-messages.lua',
+        from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return range_of(c, m)',
+        to: 'return range_of(c, m)',
       },
     ],
   },
@@ -460,9 +460,9 @@ export const MUTANTS: readonly Mutant[] = [
     why: 'it is in no count of its outbox',
     lua: [
       {
-        file: 'intake/outbox/messages/ended.lua',
-        from: "redis.call('HINCRBY', keys.outbox, kind == 'C' and 'cancelled' or 'lapsed', #ids)",
-        to: "if kind == 'C' then redis.call('HINCRBY', keys.outbox, 'cancelled', #ids) end",
+        file: 'engine/store/due-messages.lua',
+        from: "campaign_move(c, 'planned', state, 1, m.number)",
+        to: "if state == 'cancelled' then campaign_move(c, 'planned', state, 1, m.number) else results.note(c, results.LIST.recipients, m.number, 1) end",
       },
     ],
   },

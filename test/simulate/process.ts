@@ -39,9 +39,8 @@ import { messageChecker } from '../../src/intake/outbox/definition/check-message
 import { outboxOpener } from '../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../src/intake/outbox/outbox.js';
 import type { Outbox } from '../../src/intake/outbox/outbox-methods.js';
+import { tendOutboxes } from '../../src/intake/outbox/tending/tend-lane.js';
 import { outboxResults } from '../../src/intake/outbox/views/outbox-results.js';
-import { tendDue } from '../../src/intake/outbox/waves/tend-lane.js';
-import { forgetWave } from '../../src/intake/outbox/waves/wave.js';
 import { resultsLogs } from '../../src/reporting/results-log.js';
 import { resultsReader } from '../../src/reporting/results-reader.js';
 import { deliver } from '../../src/reporting/webhooks/deliver.js';
@@ -53,6 +52,7 @@ import type { Seal } from '../../src/service/auth/seal.js';
 import { createTokenCache, type TokenCache } from '../../src/service/auth/token-cache.js';
 import { OPERATOR } from '../app/access/operator.js';
 import { SimulatedConnection, type Transport } from './connection.js';
+import { AT_SERVICE, OUTBOX_ID } from './lane-state.js';
 import type { RandomStream } from './random.js';
 import { nameOf, type Reply, START } from './server.js';
 import type { Owner } from './virtual-clock.js';
@@ -183,7 +183,10 @@ export class Process implements Owner, Transport {
     const numbers = ordinalNumbers(this.redis, keys);
     this.#inboxes = new Map(
       [...this.#lanes].map(([lane, served]) => {
-        const senderOf = async () => 'ACME';
+        const senderOf = async (_lane: string, id: string) => ({
+          sender: 'ACME',
+          id: id === OUTBOX_ID ? AT_SERVICE : id,
+        });
         const { monotonic, alarm } = this.machine;
         const options = {
           store: notificationStore(served.lane),
@@ -262,13 +265,7 @@ export class Process implements Owner, Transport {
       return followUp(lane, { ...served, claims: served.polls, client, events: this.#events }, turn);
     await this.#joined;
     const failed = (_lane: string, error: Error): void => this.#world.fail(error);
-    const hasOutbox = name === this.#world.outbox?.plan.lane;
-    const planDue = async (): Promise<void> => lane.emit(await this.#tend(lane));
-    const end = await send(
-      lane,
-      { ...served, claims: served.sends, client, failed, ...(hasOutbox ? { planDue } : {}) },
-      turn,
-    );
+    const end = await send(lane, { ...served, claims: served.sends, client, failed }, turn);
     if (end.requests > 0) await wakeLane(lane, this.#world.jobs, ['poll']);
     return end;
   }
@@ -293,10 +290,8 @@ export class Process implements Owner, Transport {
       openingsOf: this.#world.openingsOf,
       tendOutboxes: (lane: string) => this.#tend(this.laneNamed(lane)),
       tendInbound: async (lane: string) => this.#inbound?.tend(lane),
-      removeCampaign: async (lane: string, id: string) => {
-        if (this.#world.outbox?.has(id) === true) await forgetWave(this.laneNamed(lane), id);
-        await removeCampaign(this.redis, keys, lane, id);
-      },
+      removeCampaign: async (lane: string, id: string) =>
+        void (await removeCampaign(this.redis, keys, lane, id)),
     };
     const alive = this.#world.allProcesses.filter((process) => process.isAlive).map(({ name }) => name);
     await Promise.all(
@@ -322,11 +317,11 @@ export class Process implements Owner, Transport {
     await checkOldCampaigns(options, server.time);
   }
 
-  /** Does what the outbox of a lane has to do. */
-  async #tend(lane: Lane) {
-    const { retentionMs } = this.#world.scenario.config;
-    return (await tendDue(lane, { random: this.machine.random, clock: this.machine.clock, retentionMs }))
-      .events;
+  /** Has the outbox of a lane forget what is old, as app/runtime/start-workers.ts does. */
+  async #tend(lane: Lane): Promise<void> {
+    const { retentionMs, maxCampaignAgeMs, followUpPastMaxAgeMs } = this.config;
+    const openForMs = maxCampaignAgeMs + followUpPastMaxAgeMs;
+    await tendOutboxes(lane, { clock: this.machine.clock, retentionMs, openForMs });
   }
 
   /** The outbox of this world, as a platform uses it through this process. */
@@ -344,6 +339,7 @@ export class Process implements Owner, Transport {
       redis: this.redis,
       keys,
       config: this.config,
+      events: this.#events,
       finder: {
         withId: async (id: string) => this.laneNamed(id),
         named: async (id: string) => this.laneNamed(id),

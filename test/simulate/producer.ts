@@ -1,13 +1,19 @@
 import { loadScript } from '../../src/base/redis/script.js';
 import { InputError, NotFoundError } from '../../src/campaign/errors/errors.js';
+import { outboxKeys } from '../../src/engine/recipients/outbox-messages.js';
 import { computeWindows } from '../../src/engine/recovery/windows.js';
 import { RecoveringError } from '../../src/intake/outbox/definition/errors.js';
 import { indexOutbox } from '../../src/intake/outbox/definition/outbox-index.js';
-import { outboxKeys } from '../../src/intake/outbox/definition/outbox-keys.js';
-import { editionOf, type OutboxSettings, UNCHANGED } from '../../src/intake/outbox/definition/settings.js';
+import {
+  editionOf,
+  type OutboxSettings,
+  stateOf,
+  UNCHANGED,
+} from '../../src/intake/outbox/definition/settings.js';
 import type { Outbox } from '../../src/intake/outbox/outbox-methods.js';
 import type { OutboxChecker, Put } from './check-outbox.js';
 import type { SimulatedConnection } from './connection.js';
+import { AT_SERVICE, OUTBOX_ID } from './lane-state.js';
 import type { Process } from './process.js';
 import type { RandomStream } from './random.js';
 import { START } from './server.js';
@@ -67,6 +73,7 @@ export class Producer {
       sendRule: 'now',
       lateMs,
       priority,
+      id: AT_SERVICE,
       created: START,
       ...(window === undefined ? {} : { window }),
     };
@@ -80,8 +87,16 @@ export class Producer {
     const { outbox } = outboxKeys(keys, lane, name).fixed;
     await createScript.run(
       redis,
-      { outbox, keyBytes: keys.lane(lane, 'keyBytes') },
-      { settings: JSON.stringify(settings), edition: editionOf(settings), key: '', bytes: 0, limit: 0 },
+      { states: keys.lane(lane, 'states'), outbox, keyBytes: keys.lane(lane, 'keyBytes') },
+      {
+        id: OUTBOX_ID,
+        state: JSON.stringify({
+          ...{ state: 'running', total: 0, ordinals: 0, batch: 1, counts: {}, launchAt: START },
+          ...stateOf(settings),
+          outbox: name,
+        }),
+        ...{ settings: JSON.stringify(settings), edition: editionOf(settings), key: '', bytes: 0, limit: 0 },
+      },
     );
     // No loss of data may undo this.
     await server.save();
@@ -103,10 +118,11 @@ export class Producer {
   /** Opens the outbox again if it is paused, and closes it for good, so that it can end. */
   async finish(): Promise<void> {
     const { lane } = this.#checker.plan;
-    const fields = this.#world.checker.lane(lane)?.outbox?.fields;
-    if (fields === undefined) return;
+    const { outbox } = this.#world.checker.lane(lane) ?? {};
+    if (outbox === undefined) return;
+    const { fields, state } = outbox;
     const own = this.#world.operator.outbox();
-    if (fields.get('state') === 'paused') {
+    if (state.state === 'paused') {
       // An earlier command to pause may still be on its way.
       this.#commands += 1;
       this.#checker.pauseAnswered(false);
@@ -124,11 +140,14 @@ export class Producer {
     return this.#askCancel(id, version, () => {});
   }
 
-  /** Called when a process has read what is due: something may change before it plans that. */
-  looked(): void {
+  /** Called when a process has claimed: something may change before it sends a message. */
+  claimed(): void {
     const random = this.#random;
-    if (this.#world.isCalm || !random.chance(0.15)) return;
-    const id = `m${random.integer(0, this.#checker.plan.messages - 1)}`;
+    const { messages, lane } = this.#checker.plan;
+    if (this.#world.isCalm || messages === 0) return;
+    const { outbox } = this.#world.checker.lane(lane) ?? {};
+    if ((outbox?.state.counts['sending'] ?? 0) === 0 || !random.chance(0.15)) return;
+    const id = `m${random.integer(0, messages - 1)}`;
     const isCancel = random.chance(0.5);
     this.#world.clock.schedule(random.integer(0, 4), () =>
       isCancel ? this.#cancel(id, 0) : this.#put(id, 0),

@@ -1,6 +1,6 @@
 import type { Command } from 'ioredis';
 import type { Keys } from '../../src/base/redis/keys.js';
-import { type LaneState, laneStateReader } from './lane-state.js';
+import { type LaneState, laneStateReader, OUTBOX_ID } from './lane-state.js';
 import type { Scripts, WrappedScript } from './scripts.js';
 import type { Wire } from './wire.js';
 
@@ -77,6 +77,8 @@ export class Server {
     const { name } = command;
     // The real server is shared by all worlds, so what it uses is not the same twice.
     if (name === 'info') return { value: NO_LIMIT };
+    if (name === 'time')
+      return { value: [`${Math.floor(this.time / 1_000)}`, `${(this.time % 1_000) * 1_000}`] };
     const [lane, args, label, verb] = this.#prepared(name, command.args);
     // A Violation is not a reply: it must reach the world, not the code under test, which would retry.
     const reply = await wire.send(verb, args, null).then(
@@ -87,14 +89,17 @@ export class Server {
     if (verb !== 'evalsha' || 'error' in reply) {
       // A script that fails may have written before.
       if (lane !== undefined) await this.readLane(lane.name, label);
-      return 'value' in reply && name === 'hgetall' ? { value: byField(reply.value) } : reply;
+      return 'value' in reply ? { value: ordered(name, reply.value) } : reply;
     }
     if (!Array.isArray(reply.value)) throw new TypeError(`${label} did not reply as a wrapped script does`);
     const [seen, value = null] = reply.value;
     const text = String(seen);
     const state = lane === undefined || text === '' ? undefined : lane.read(text);
     this.#options.ran(label);
-    if (lane !== undefined && state !== undefined) this.#options.observed(lane.name, state, label);
+    if (lane !== undefined && state !== undefined) {
+      this.#touchOutbox(lane.prefix, state);
+      this.#options.observed(lane.name, state, label);
+    }
     return { value };
   }
 
@@ -168,12 +173,32 @@ export class Server {
     return [lane, args, script.name, 'evalsha'] as const;
   }
 
+  /** A script finds most keys of an outbox by itself: it is not called with them. */
+  #touchOutbox(prefix: string, { outbox }: LaneState): void {
+    if (outbox === undefined) return;
+    const own = `${prefix}${OUTBOX_ID}`;
+    for (const key of ['outboxes', 'tending']) this.#touched.add(`${prefix}${key}`);
+    for (const key of ['messages', 'due']) this.#touched.add(`${own}:${key}`);
+    for (const field of outbox.fields.keys()) {
+      const [kind, day] = field.split(':');
+      if (kind === 'log') this.#touched.add(`${own}:results:${day}`);
+      if (kind === 'accepted') this.#touched.add(`${own}:accepted:${day}`);
+    }
+  }
+
   #laneOf(key: string) {
     return this.#lanes.find(({ prefix }) => key.startsWith(prefix));
   }
 }
 
-/** A hash reply sorted by field, because the server's order is arbitrary. */
+/** The reply to a command: the fields of a hash are sorted, because the server's order is arbitrary. */
+function ordered(name: string, answer: unknown): unknown {
+  if (name === 'hgetall') return byField(answer);
+  // A small hash comes whole.
+  if (name === 'hscan' && Array.isArray(answer)) return [answer[0], byField(answer[1])];
+  return answer;
+}
+
 function byField(answer: unknown): unknown {
   if (!Array.isArray(answer)) return answer;
   const pairs = Array.from({ length: answer.length / 2 }, (_, at) => [answer[2 * at], answer[2 * at + 1]]);

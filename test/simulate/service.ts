@@ -8,6 +8,7 @@ import {
   sendOutcome,
 } from '../../src/service/client/outcome.js';
 import { createQuotaModel, type QuotaModel } from '../../src/tools/simulator/rules/quota-models.js';
+import { OUTBOX_ID } from './lane-state.js';
 import { Notifier } from './notifier.js';
 import type { Process } from './process.js';
 import type { RandomStream } from './random.js';
@@ -278,8 +279,7 @@ export class Service {
         this.accepted.set(place, (this.accepted.get(place) ?? 0) + 1);
       }
       this.#requests.set(accepted.id, accepted);
-      const { outbox } = this.#world;
-      if (campaign === outbox?.plan.name) for (const number of recipients) outbox.accepted(number);
+      if (campaign === OUTBOX_ID) for (const number of recipients) this.#world.outbox?.accepted(number);
       this.#notifier?.accepted(accepted);
       if (clientCorrelator !== undefined) this.#byCorrelator.set(clientCorrelator, accepted);
     }

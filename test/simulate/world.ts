@@ -19,6 +19,7 @@ import { Ending } from './ending.js';
 import { Endpoint } from './endpoint.js';
 import { Faults } from './faults.js';
 import { Jobs } from './jobs.js';
+import { OUTBOX_ID } from './lane-state.js';
 import { PARTS, type Parts, Process } from './process.js';
 import { Producer } from './producer.js';
 import type { RandomStream, Streams } from './random.js';
@@ -142,13 +143,13 @@ export class World {
       lanes: this.scenario.lanes.map(({ settings }) => settings.name),
       now: () => this.clock.now,
       observed: (lane, state, by) => {
-        this.outbox?.noted(state);
+        if (this.outbox?.plan.lane === lane) this.outbox.noted(state);
         this.checker.observed(lane, state, by);
         this.endpoint?.observed(lane, state);
         this.incident?.observed(lane, state);
       },
       ran: (script) => {
-        if (script === 'tend-outbox') this.producer?.looked();
+        if (script === 'claim-send') this.producer?.claimed();
         if (script === 'log-inbound') this.replies.logged();
       },
       // Each process looks for announcements every second. Here they look only when there is one, because each look takes steps.
@@ -262,38 +263,32 @@ export class World {
     );
   }
 
+  /** The number of a recipient of a campaign, or of a message of the outbox by its own number. */
   numberOf(campaign: string, ordinal: number): string {
-    if (this.outbox?.has(campaign) === true) return this.outbox.numberOf(campaign, ordinal);
+    if (campaign === OUTBOX_ID) return this.outbox?.numberOf(ordinal) ?? '';
     return numberOf(this.campaign(campaign).range, ordinal);
-  }
-
-  /** The text of a campaign's messages. */
-  textOf(campaign: string): string {
-    return this.outbox?.has(campaign) === true ? this.outbox.plan.name : campaign;
   }
 
   /** What a text belongs to: a campaign, which has its id as its text, or the outbox, which may get other texts. */
   campaignOf(text: string): string {
-    return this.outbox?.isText(text) === true ? this.outbox.plan.name : text;
+    return this.outbox?.isText(text) === true ? OUTBOX_ID : text;
   }
 
-  /** The campaigns, and the ordinals, for which a number may be sent, given the text of its message. */
-  placesOf(text: string, number: string): readonly { readonly campaign: string; readonly ordinal: number }[] {
-    if (text === this.outbox?.plan.name) return this.outbox.placesOf(number);
-    return [{ campaign: text, ordinal: ordinalOf(number) }];
+  /** The ordinals of a campaign, or the messages of the outbox by their own numbers, for which a number may be sent. */
+  ordinalsOf(campaign: string, number: string): readonly number[] {
+    return campaign === OUTBOX_ID ? (this.outbox?.ordinalsOf(number) ?? []) : [ordinalOf(number)];
   }
 
   /** What must be accepted at most once: a recipient of a campaign, or a message under its id. */
   recipientOf(campaign: string, number: string): string {
-    const isMessage = this.outbox?.has(campaign) === true;
-    return isMessage ? `${this.outbox?.idOf(number)}` : `${campaign} ${number}`;
+    return campaign === OUTBOX_ID ? `${this.outbox?.idOf(number)}` : `${campaign} ${number}`;
   }
 
   /** The state of a message of the outbox; undefined if there is none with this id. */
   readonly stateOfMessage = async (id: string): Promise<string | undefined> => this.producer?.stateOf(id);
 
   campaign(id: string): CampaignPlan {
-    if (this.outbox?.has(id) === true) return this.outbox.campaign;
+    if (id === OUTBOX_ID && this.outbox !== undefined) return this.outbox.campaign;
     return found(
       this.#campaigns.find((plan) => plan.id === id),
       id,

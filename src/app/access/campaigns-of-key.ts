@@ -27,8 +27,6 @@ export async function cancelCampaignsOf(
   const cancelled: string[] = [];
   for await (const { id, lane } of listCampaigns(redis, keys)) {
     const state = await orNull(readState(redis, keys, lane, id));
-    // The waves of outboxes belong to all who write to them.
-    if (state?.outbox !== undefined) continue;
     if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
     const creator = (await orNull(readMeta(redis, keys, lane, id)))?.createdBy;
     const isOfKey = creator?.kind === 'key' && creator.id === key;
@@ -57,7 +55,7 @@ export async function cancelCampaignsOn({
   let cancelled = 0;
   for (const id of await redis.hkeys(keys.lane(lane, 'states'))) {
     const state = await orNull(readState(redis, keys, lane, id));
-    // What waits in outboxes is cancelled there, with their waves.
+    // What waits in outboxes is cancelled there.
     if (state === null || state.outbox !== undefined) continue;
     if (state.state === 'completed' || state.state === 'cancelled') continue;
     try {

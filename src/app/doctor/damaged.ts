@@ -1,6 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { VolleyError } from '../../campaign/errors/errors.js';
+import { outboxId } from '../../engine/recipients/outbox-messages.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { listCampaigns, readState } from '../../engine/store/campaigns.js';
 import { indexedOutboxes } from '../../intake/outbox/definition/outbox-index.js';
@@ -44,7 +45,13 @@ export async function checkDamaged(
     if (looked === CAMPAIGNS) break;
   }
   for (const { name, lane } of await indexedOutboxes(redis, keys))
-    await look(readOutboxSettings(redis, keys, lane, name), `volley outbox delete ${name}`);
+    await look(
+      Promise.all([
+        readOutboxSettings(redis, keys, lane, name),
+        readState(redis, keys, lane, outboxId(name)),
+      ]),
+      `volley outbox delete ${name}`,
+    );
   const schedules = scheduleStore(redis, keys);
   for await (const { id, ref } of schedules.refs())
     await look(schedules.read(ref), `volley schedule remove ${id}`);

@@ -15,7 +15,8 @@
   ARGV+ entries   their ordinals, at most 1000
   Returns  1; 0 if the campaign must be looked at again, because it is being imported, or its lane recovers; events
 ]]
--- @include ../../intake/outbox/messages/released.lua
+-- @include ../../engine/store/statuses.lua
+-- @include ../../engine/claim/workers.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
@@ -26,9 +27,24 @@ if not c then return { 1, '[]' } end
 if c.state == 'importing' then return { 0, '[]' } end
 WORKERS.recognise(lane, rules, 0, now, events)
 
+-- Takes an ordinal out of the ranges that are to be sent again. One that may have been accepted stays.
+local function take_released(ordinal)
+  for at, range in ipairs(c.released) do
+    local first, rest = range.first, range.first + range.count - ordinal - 1
+    if first <= ordinal and rest >= 0 then
+      if range.again then return false end
+      table.remove(c.released, at)
+      if ordinal > first then table.insert(c.released, range_part(range, first, ordinal - first)) end
+      if rest > 0 then table.insert(c.released, range_part(range, ordinal + 1, rest)) end
+      return true
+    end
+  end
+  return false
+end
+
 -- What is planned before the ordinal becomes a range that is claimed first.
 local function take(ordinal)
-  if c.outbox or ordinal < c.cursor then return take_planned(c, ordinal) end
+  if ordinal < c.cursor then return take_released(ordinal) end
   if ordinal > c.cursor then c.released[#c.released + 1] = { first = c.cursor, count = ordinal - c.cursor } end
   c.cursor = ordinal + 1
   return true

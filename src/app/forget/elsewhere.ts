@@ -5,13 +5,13 @@ import { hashEntries } from '../../base/redis/hash-entries.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { RECORDS_OVER } from '../../call-records/store/states.js';
 import { recordsStore } from '../../call-records/store/store.js';
+import { RECIPIENT_STATE, type RecipientState } from '../../campaign/states/recipient.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { parseClosed } from '../../engine/lane/closed.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
-import { packRecipient } from '../../engine/recipients/packed-recipient.js';
+import { parseMessage, type StoredMessage, withoutPerson } from '../../engine/recipients/outbox-messages.js';
 import type { Suppression } from '../../engine/suppression/suppression.js';
 import { indexedOutboxes } from '../../intake/outbox/definition/outbox-index.js';
-import { endedOffset, unpackMessage } from '../../intake/outbox/definition/stored-message.js';
 import { OutboxGoneError, outboxStore } from '../../intake/outbox/messages/store.js';
 import type { ScheduleStore } from '../../intake/schedules/store.js';
 import { changeIn, replaceIn, withoutNumber } from './places.js';
@@ -63,45 +63,41 @@ export interface Progress {
   record(done: Done): Promise<void>;
 }
 
-/** Messages of outboxes that wait are cancelled; those that have ended lose number and reference. Of planned ones, their wave has both. */
+/** Messages of outboxes that wait are cancelled; those that are final lose number, reference, and reason. An open one keeps them until then. */
 async function inOutboxes(
   deps: ElsewhereDeps,
   { numbers }: Forgotten,
   progressOf: (place: string) => Progress,
 ): Promise<Done> {
-  const { redis, keys, finder, clock, retentionMs } = deps;
-  const isOf = (number: string | undefined): boolean => number !== undefined && numbers.includes(number);
+  const { redis, keys, finder } = deps;
+  const isOf = ({ to }: Pick<StoredMessage, 'to'>): boolean => numbers.includes(to);
+  let isLeft = false;
   for (const { name, lane: id } of await indexedOutboxes(redis, keys)) {
     const lane = await finder.withId(id);
-    const store = outboxStore(lane, name, { lateMs: 0 });
-    const target = store.keys.fixed.messages;
-    /** Takes the number out of a message that has ended, and returns how it did; null if it has not, or is somebody else's. */
-    const blank = async (message: string): Promise<'cancelled' | 'lapsed' | null> => {
+    const store = outboxStore(lane, name);
+    const target = store.keys.messages;
+    /** Takes the number out of a final message, and returns how it ended; null if it has not, or is somebody else's. */
+    const blank = async (message: string): Promise<RecipientState | null> => {
       for (;;) {
-        const raw = await redis.hgetBuffer(target, message);
-        const stored = raw && unpackMessage(raw);
-        if (raw === null || (stored?.kind !== 'cancelled' && stored?.kind !== 'lapsed')) return null;
+        const raw = await redis.hget(target, message);
+        if (raw === null) return null;
+        const stored = parseMessage(raw);
+        if (RECIPIENT_STATE[stored.state].open) return null;
         // The process that died may have taken it out.
-        if (!isOf(stored.ended?.number)) return stored.ended?.number === '' ? stored.kind : null;
-        const nothing = packRecipient({ number: '0', values: [], reference: '' });
-        const after = Buffer.concat([raw.subarray(0, endedOffset(raw)), nothing]);
-        if (await replaceIn(redis, { target, kind: 'hash', place: message }, raw, after)) return stored.kind;
+        if (!isOf(stored)) return stored.to === '' ? stored.state : null;
+        if (await replaceIn(redis, { target, kind: 'hash', place: message }, raw, withoutPerson(raw)))
+          return stored.state;
       }
     };
     const found: Intent = { cancelling: [], erasing: [], rows: 0 };
-    for await (const some of store.all()) {
-      for (const [message, raw] of some) {
-        const stored = unpackMessage(raw);
-        if (stored.kind === 'waiting' && isOf(stored.number)) found.cancelling.push(message);
-        else if ('ended' in stored && isOf(stored.ended?.number)) found.erasing.push(message);
-      }
-    }
+    for await (const some of store.all())
+      for (const [message, stored] of some)
+        if (isOf(stored)) (stored.state === 'planned' ? found.cancelling : found.erasing).push(message);
     const progress = progressOf(`outbox ${id} ${name}`);
     const { cancelling, erasing } = await progress.intend(found);
-    const options = { version: null, now: clock(), retentionMs };
     let [cancelled, erased] = [0, 0];
     for (const message of cancelling.map(String)) {
-      const done = await store.cancel(message, options).catch((error: unknown) => {
+      const done = await store.cancel(message, { version: null }).catch((error: unknown) => {
         if (error instanceof OutboxGoneError) return { outcome: 'unknown' as const, events: [] };
         throw error;
       });
@@ -109,11 +105,15 @@ async function inOutboxes(
       const ended = await blank(message);
       if (ended === 'cancelled') cancelled += 1;
       if (ended !== null) erased += 1;
+      else isLeft ||= done.outcome !== 'unknown';
     }
-    for (const message of erasing.map(String)) if ((await blank(message)) !== null) erased += 1;
+    for (const message of erasing.map(String)) {
+      if ((await blank(message)) !== null) erased += 1;
+      else isLeft = true;
+    }
     if (cancelling.length + erasing.length > 0) await progress.record({ cancelled, erased });
   }
-  return { cancelled: 0, erased: 0 };
+  return { cancelled: 0, erased: 0, isLeft };
 }
 
 /** The rows of stored lists of schedules go, and reasons of occurrences lose the number. */

@@ -53,12 +53,10 @@ export interface ForgetOptions {
   readonly keepSuppressed?: boolean | undefined;
 }
 
-// Outboxes twice: a wave whose outbox gets other settings returns messages to it.
 const STEPS = [
   'inOutboxes',
   'inSchedules',
   'inCampaigns',
-  'inOutboxes',
   'inReports',
   'inReasons',
   'inInbound',

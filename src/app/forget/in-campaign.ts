@@ -5,26 +5,22 @@ import { RECIPIENT_STATE } from '../../campaign/states/recipient.js';
 import {
   metaKey,
   RECORDS_PER_HASH,
-  recipientListKey,
   recordsKey,
   type Series,
   slicesKey,
   statusesKey,
 } from '../../engine/recipients/campaign-keys.js';
-import { packRecipient } from '../../engine/recipients/packed-recipient.js';
-import { packSlice, SLICE, type StoredRecipient } from '../../engine/recipients/slice-blob.js';
-import { countSlices, readSlices, recipientsOf } from '../../engine/recipients/stored-slices.js';
+import { packSlice, SLICE, type StoredRecipient, unpackSlice } from '../../engine/recipients/slice-blob.js';
+import { countSlices, readSlices } from '../../engine/recipients/stored-slices.js';
 import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
-import { readMeta } from '../../engine/store/campaign-meta.js';
-import { hiddenValues } from '../../intake/outbox/waves/wave.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
 import type { Intent } from './elsewhere.js';
 import { changeIn, replaceIn, withoutNumber } from './places.js';
 
 /*
  * A number in one campaign. Planned recipients are cancelled. A recipient that is settled becomes a tombstone at its ordinal: the number 0, no
- * values, and no reference; of a wave, it keeps the id of its message. An open one keeps its number until it is settled: polls and reports need
+ * values, and no reference. An open one keeps its number until it is settled: polls and reports need
  * it. A row that was left out keeps its line and its code.
  */
 
@@ -83,11 +79,9 @@ export async function forgetInCampaign(
   const reader = recipientReader(redis, keys, id, campaign);
   const statesOf = (some: readonly number[]) =>
     Promise.all(some.map(async (one) => (await reader.record(one))?.state));
-  const meta = await readMeta(redis, keys, id, campaign);
-  const hidden = meta === null ? 0 : hiddenValues(meta);
   const blank = ({ values }: StoredRecipient): StoredRecipient => ({
     number: '0',
-    values: values.map((value, at) => (at < values.length - hidden ? '' : value)),
+    values: values.map(() => ''),
     reference: '',
   });
   const isOf = ({ number: own, values }: StoredRecipient): boolean =>
@@ -129,7 +123,7 @@ export async function forgetInCampaign(
   for (const [at, { series, change }] of others.entries())
     await rewrite(of, series, searched[at]?.indices ?? [], change);
   if (ordinals.length + intent.rows > 0) await dropFingerprint(of);
-  const isAgain = !isDone || (only === null && (await isUnsettled(of, meta === null)));
+  const isAgain = !isDone || (only === null && (await isImporting(of)));
   const left = isAgain ? null : open.length > 0 ? open : undefined;
   return {
     cancelled: ordinals.filter((one, at) => now[at] === 'cancelled' && intent.cancelling.includes(one))
@@ -140,13 +134,9 @@ export async function forgetInCampaign(
   };
 }
 
-/** Whether a number may still come into the campaign, or come back: it is being imported, or another process may be packing its list. */
-async function isUnsettled({ redis, keys, lane, campaign }: Of, isMissing: boolean): Promise<boolean> {
-  const [importing, list] = await Promise.all([
-    redis.zscore(keys.lane(lane, 'importing'), campaign),
-    redis.exists(recipientListKey(keys, lane, campaign)),
-  ]);
-  return importing !== null || (list === 1 && !isMissing);
+/** Whether a number may still come into the campaign. */
+async function isImporting({ redis, keys, lane, campaign }: Of): Promise<boolean> {
+  return (await redis.zscore(keys.lane(lane, 'importing'), campaign)) !== null;
 }
 
 type Change = (recipient: StoredRecipient, position: number) => StoredRecipient;
@@ -158,10 +148,10 @@ async function rewrite(of: Of, series: Series, indices: readonly number[], chang
     for (;;) {
       const [slice = null] = await readSlices(of.redis, of.keys, { ...of, series }, [index]);
       if (slice === null) break;
-      const before = recipientsOf(slice);
+      const before = unpackSlice(slice);
       const after = before.map((one, place) => change(one, index * SLICE + place));
       const places = [...before.keys()].filter((place) => before[place] !== after[place]);
-      if (places.length === 0 || (await write(of, series, index, slice, after, places))) break;
+      if (places.length === 0 || (await write(of, series, index, slice, after))) break;
     }
   }
 }
@@ -180,7 +170,7 @@ async function search(of: Of, { series, change }: Rewriting): Promise<{ indices:
     const indices = Array.from({ length: Math.min(SLICES_AT_ONCE, total - first) }, (_, at) => first + at);
     const slices = await readSlices(of.redis, of.keys, { ...of, series }, indices);
     for (const [at, slice] of slices.entries())
-      for (const one of slice === null ? [] : recipientsOf(slice))
+      for (const one of slice === null ? [] : unpackSlice(slice))
         if (change(one, 0) !== one) changed.push(first + at);
   }
   return { indices: [...new Set(changed)], rows: changed.length };
@@ -191,20 +181,9 @@ async function write(
   { redis, keys, lane, campaign }: Of,
   series: Series,
   index: number,
-  before: Buffer | readonly Buffer[],
+  before: Buffer,
   after: readonly StoredRecipient[],
-  places: readonly number[],
 ): Promise<boolean> {
-  if (!Buffer.isBuffer(before)) {
-    const target = recipientListKey(keys, lane, campaign);
-    for (const place of places) {
-      const [own, next] = [before[place], after[place]];
-      if (own === undefined || next === undefined) continue;
-      const at = { target, kind: 'list', place: index * SLICE + place } as const;
-      if (!(await replaceIn(redis, at, own, packRecipient(next)))) return false;
-    }
-    return true;
-  }
   const packed = packSlice(after);
   const target = slicesKey(keys, lane, campaign, series);
   return replaceIn(redis, { target, kind: 'hash', place: String(index) }, before, packed);

@@ -80,6 +80,7 @@ export const OUTBOX_METHODS: Inputs<Outbox> = {
   },
   cancel: [ID, options({ version: optional(z.int().min(0)) })],
   cancelAll: [],
+  resolve: [['', members({ as: z.enum(['resend', 'abandon', 'accepted']), message: maybeText })]],
   message: [ID],
   status: [],
   waiting: [

@@ -59,7 +59,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       import('../../intake/outbox/outboxes.js'),
       import('../../intake/outbox/open-outbox.js'),
     ]);
-    const options = { redis, keys, config, finder, wakers, clock: systemClock, random };
+    const options = { redis, keys, config, finder, wakers, events, clock: systemClock, random };
     return { openOutboxes, options, open: outboxOpener(options) };
   });
 
@@ -251,7 +251,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         return details;
       },
       forget: async (number, options = {}) => (await forgetting()).forget(number, options, by),
-      resolve: (id, resolution) => resolveUnknown(finder, wakers, id, resolution, events, by),
+      resolve: (id, resolution) => resolveUnknown(finder, id, resolution, { wakers, events, by }),
       outboxes: guarded<Outboxes>({
         ...outboxes,
         create: async (input) => outboxes.create(await knowing(input)),

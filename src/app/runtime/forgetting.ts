@@ -35,11 +35,7 @@ export async function removeCampaignOf(
   laneId: LaneId,
   id: string,
 ): Promise<void> {
-  const [{ removeCampaign }, { forgetWave }] = await Promise.all([
-    import('../../engine/recovery/retention.js'),
-    import('../../intake/outbox/waves/wave.js'),
-  ]);
-  await forgetWave(await finder.withId(laneId), id);
+  const { removeCampaign } = await import('../../engine/recovery/retention.js');
   const recipientCount = await removeCampaign(redis, keys, laneId, id);
   const lane = await finder.nameOf(laneId);
   if (recipientCount !== null) events.emit({ type: 'retention.removed', lane, campaign: id, recipientCount });

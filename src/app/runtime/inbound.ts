@@ -14,6 +14,7 @@ import {
 } from '../../engine/inbound/inbound-service.js';
 import type { Lanes } from '../../engine/lane/lane-finder.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
+import { outboxSearch } from '../../intake/outbox/views/outbox-search.js';
 import { lastSentReader } from '../../reporting/last-sent.js';
 import { sentSince } from '../../reporting/sent-since.js';
 import { importDeps, importModules } from './import-deps.js';
@@ -25,7 +26,7 @@ const REPLIES = { kind: 'library', id: null, name: 'replies' } as const;
 
 /** Opens what receives the messages of people. Confirmations are campaigns, made by the modules that import them. */
 export function openInbound(instance: Instance): InboundService {
-  const { redis, keys, config, finder, suppression, events, trail, outboxes, apiKeysFor } = instance;
+  const { redis, keys, config, finder, suppression, events, trail, apiKeysFor } = instance;
   const { replies, retentionMs } = config;
   const { stopReply: message } = replies;
   // The sender of a stop word is no actor that could be named: the record of each operation names the message instead.
@@ -69,6 +70,7 @@ export function openInbound(instance: Instance): InboundService {
       return null;
     }
   };
+  const outboxes = outboxSearch(redis, keys);
   return inboundService({
     redis,
     keys,
@@ -80,7 +82,7 @@ export function openInbound(instance: Instance): InboundService {
     replies,
     by,
     lastSent: lastSentReader({ redis, keys, outboxes }),
-    sentSince: (lane, number, times) => sentSince(redis, keys, lane, number, times),
+    sentSince: (lane, number, times) => sentSince({ redis, keys, outboxes }, lane, number, times),
     confirm: message === undefined ? undefined : confirm,
   });
 }

@@ -9,7 +9,7 @@ import type { Instance } from './instance.js';
 
 /** Returns the operations that change nothing: they are the same for every actor. */
 export function readOperations(instance: Instance): VolleyReader {
-  const { redis, keys, config, loaded, finder, heartbeats, outboxes } = instance;
+  const { redis, keys, config, loaded, finder, heartbeats } = instance;
   return {
     events: instance.events,
     ...instance.statuses,
@@ -37,6 +37,8 @@ export function readOperations(instance: Instance): VolleyReader {
     reportVersion: (id) => reportVersion(redis, keys, id),
     async *find(number, options = {}) {
       const lanes = options.lanes && (await Promise.all(options.lanes.map(finder.idOf)));
+      const { outboxSearch } = await import('../../intake/outbox/views/outbox-search.js');
+      const outboxes = outboxSearch(redis, keys);
       yield* findRecipients({ redis, keys, config, outboxes }, number, { ...options, lanes });
     },
     workers: () => heartbeats.alive(),

@@ -41,8 +41,9 @@ export function workStarter(
   const { connectMore, seal, apiKeysFor } = instance;
   const running = new Set<Workers>();
   // Loads the modules that only a working process needs.
-  const tendModule = () => import('../../intake/outbox/waves/tend-lane.js');
-  const tending = { random, clock: systemClock, retentionMs: config.retentionMs };
+  const tendModule = () => import('../../intake/outbox/tending/tend-lane.js');
+  const openForMs = config.maxCampaignAgeMs + config.followUpPastMaxAgeMs;
+  const tending = { clock: systemClock, retentionMs: config.retentionMs, openForMs };
   const sweep = {
     redis,
     keys,
@@ -57,14 +58,14 @@ export function workStarter(
       events.emit({ type: 'import.discarded', lane, campaign: id, reason });
     },
     async tendOutboxes(laneId: LaneId) {
-      const { tendDue } = await tendModule();
-      return (await tendDue(await finder.withId(laneId), tending)).events;
+      const { tendOutboxes } = await tendModule();
+      await tendOutboxes(await finder.withId(laneId), tending);
     },
     tendInbound: (laneId: LaneId) => inbound.tend(laneId),
     async lapseOutboxes(laneId: LaneId) {
       const lane = await finder.withId(laneId);
       const { lapseDue } = await tendModule();
-      const { next, events: found } = await lapseDue(lane, tending);
+      const { next, events: found } = await lapseDue(lane);
       lane.emit(found);
       return next;
     },
@@ -164,10 +165,6 @@ export function workStarter(
               const requestedBy = runBy ?? undefined;
               return importCampaign({ ...deps, digestOf: occurrenceDigest, paidBy, requestedBy }, input);
             },
-          },
-          async planDue(lane) {
-            const { tendDue } = await tendModule();
-            lane.emit((await tendDue(lane, tending)).events);
           },
           suppressionOf: (lane) => ({
             areSuppressed: (numbers) => suppression.areSuppressed(lane, numbers),

@@ -24,7 +24,7 @@ export type LaneName = string & { readonly lane?: 'name' };
  *   committed meanwhile; K is the digest of the text and its sender (intake/import/sent-before.ts)
  * - `failures`, hash, only while turns of the lane fail: stage → since when, and the last error (engine/jobs/turn-failures.ts)
  * - `windows`, hash: rule of a window → when it was used and computed, and its next openings
- * - `unpolled`, `polled`, sorted sets: `campaign:ordinal` of an accepted request → when its first, or next, poll is due
+ * - `unpolled`, `polled`, sorted sets: `campaign:ordinal`, or `outbox:NAME:number:id`, of an accepted request → when its first, or next, poll is due
  * - `requests:K`, hash, with notifications: digest of a request id → its batch
  * - `unnamed`, sorted set, with notifications: batches whose request id is not known
  * - `results`, hash: the log of the lane's results, in chunks of 4,080 entries of 12 bytes, with the ids of campaigns and of lists of
@@ -38,15 +38,10 @@ export type LaneName = string & { readonly lane?: 'name' };
  * - `keyBytes`, hash: what each API key has stored on the lane, in bytes, what each campaign takes, and from which key, the
  *   numbers by which messages name keys (engine/recipients/key-bytes.lua), and what is stored today (daily.lua)
  * - `campaign:ID`, `campaign:ID:…`: see engine/recipients/campaign-keys.ts
- * - `outboxes`, sorted set: outbox → when it next has something to do
- * - `outbox:NAME`, hash: settings, state, and counts of an outbox; `writer:KIND:ID`: who has stored messages in it; `log:S`: the number
- *   of the list `ended:S` in the log of results
- * - `outbox:NAME:messages`, hash: id → message, a waiting one whole, a planned one as its place in its wave
- *   (intake/outbox/definition/stored-message.ts)
- * - `outbox:NAME:due`, sorted set: id → when the message is sent, s; or, as a negative number, when a cancelled or lapsed one is
- *   forgotten
- * - `outbox:NAME:ended:S`, list: ids of messages that ended while they waited, and are forgotten in the second S, for the log of results
- * - `outbox:NAME:waves`, sorted set: campaigns that got its messages → when they began
+ * - `outboxes`, sorted set: outbox → when it next has messages that are due or lapse; `tending`: when it forgets old ones
+ * - `outbox:NAME`, hash: settings of an outbox, the earlier ones as `edition:R`; `writer:KIND:ID`: who has stored messages in it; `log:D`:
+ *   the number of the list `results:D` in the log of results; `accepted:D`: for how many ids that filter is made. Its state is in `states`
+ * - `outbox:NAME:messages`, `outbox:NAME:due`, `outbox:NAME:results:D`, `outbox:NAME:accepted:D`: see engine/recipients/outbox.lua
  */
 export function keyNames(prefix: string) {
   return {

@@ -7,6 +7,9 @@ const TRANSIENT =
 /** How Redis 6.2 reports the error of a command in a script; later versions begin with the error itself. */
 const IN_SCRIPT = /^ERR Error running script \(call to \w+\): (?:@\S+ \d+: )*-/;
 
+/** A script used a key that is not on this node, because a slot is moving; see lane_load in engine/store/record.lua. */
+const KEY_ELSEWHERE = /script attempted to access a non local key in a cluster node/i;
+
 /** Messages of ioredis and `untilAnswered` when no server answered. */
 const NO_ANSWER =
   /^(Connection is closed|Redis did not answer|Stream isn't writeable|Too many Cluster redirections)/;
@@ -31,7 +34,7 @@ const replyOf = (message: string): string => message.replace(IN_SCRIPT, '');
 
 /** Whether a server's reply means that it may run the command later. */
 export function isTransient({ name, message }: Error): boolean {
-  return name === 'ReplyError' && TRANSIENT.test(replyOf(message));
+  return name === 'ReplyError' && (TRANSIENT.test(replyOf(message)) || KEY_ELSEWHERE.test(message));
 }
 
 /** Whether a command failed because Redis is full. */
@@ -49,7 +52,7 @@ const SLOT_MOVING =
 
 /** Whether a command failed because a cluster is moving the slot of its keys to another node. */
 export function isSlotMoving(error: unknown): boolean {
-  return error instanceof Error && SLOT_MOVING.test(error.message);
+  return error instanceof Error && (SLOT_MOVING.test(error.message) || KEY_ELSEWHERE.test(error.message));
 }
 
 /** Whether an error means that Redis is unavailable, rather than that a command failed. */

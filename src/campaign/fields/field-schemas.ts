@@ -135,7 +135,7 @@ export const storedFields = Object.fromEntries(
   STORED_NAMES.map((name) => [storedAs(name), storedSchemaOf(name)]),
 ) as { readonly [Name in StoredName as StoredAs<Name>]: IfGiven<Name> };
 
-/** What an outbox stores of the fields of its waves. */
+/** What an outbox stores of the fields of its messages. */
 export const outboxFields = Object.fromEntries(OUTBOX_NAMES.map((name) => [name, storedSchemaOf(name)])) as {
   readonly [Name in OutboxName]: IfGiven<Name>;
 };

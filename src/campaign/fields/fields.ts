@@ -14,7 +14,7 @@ import { type ResultsOf, resultsOfProblem } from './results-of.js';
  *   HTTP API           operations/schemas/campaign-members.ts     schemas, and how their values are read
  *   command line       surfaces/cli/flags/campaign-flags.ts   flags, and how their values are read
  *   schedules          intake/schedules/stored-schedule.ts   what is stored for each campaign
- *   outboxes           intake/outbox/definition/settings.ts  what is stored for its waves, and compared
+ *   outboxes           intake/outbox/definition/settings.ts  what is stored for its messages, and compared
  *   storage            field-schemas.ts
  *   lists              list-filters.ts                        by which fields they are filtered
  *   repeated requests  intake/import/idempotency.ts          which fields are compared

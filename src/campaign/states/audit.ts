@@ -18,6 +18,7 @@ export const AUDIT_ACTIONS = [
   'outbox.set',
   'outbox.pause',
   'outbox.resume',
+  'outbox.resolve',
   'outbox.close',
   'outbox.delete',
   'outbox.cancel',

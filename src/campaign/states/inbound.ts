@@ -42,7 +42,8 @@ const effect = z
   .readonly();
 /** The last message that a number got from one of our numbers. */
 export interface LastSent {
-  readonly campaign: string;
+  /** Null for a message of an outbox. */
+  readonly campaign: string | null;
   /** That of the number in the campaign; null if it has none. */
   readonly reference: string | null;
   /** The outbox that the message came from; null if it came from none. */
@@ -54,7 +55,7 @@ export interface LastSent {
 /** See {@link LastSent}. */
 export const lastSent = z
   .object({
-    campaign: z.string(),
+    campaign: z.string().nullable().describe('Null for a message of an outbox'),
     reference: z.string().nullable().describe('The reference of the number in it; null if it has none'),
     outbox: z
       .string()

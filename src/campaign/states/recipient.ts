@@ -50,9 +50,6 @@ export const RECIPIENT_STATE = {
   unconfirmed: { letter: 'C', open: false, next: SETTLED_BY_SERVICE },
 } as const satisfies Record<string, RecipientStateRules>;
 
-/** The letter of a message that was planned, and has returned to its outbox: it is no recipient of the wave any more (store/wave.lua). */
-export const RETURNED_LETTER = 'W';
-
 /** A state of a recipient; see {@link RECIPIENT_STATE}. */
 export type RecipientState = keyof typeof RECIPIENT_STATE;
 

@@ -120,7 +120,7 @@ export const attention = z
     text: z.string(),
     lane: textOrNull,
     campaign: textOrNull,
-    name: textOrNull.describe('Of the campaign, schedule, or webhook'),
+    name: textOrNull.describe('Of the campaign, outbox, schedule, or webhook'),
     remedy: remedy.nullable(),
   })
   .readonly()

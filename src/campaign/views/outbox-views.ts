@@ -63,7 +63,7 @@ export const outboxStatus = z
     ...returnedOutboxFields,
     createdAt: time,
     counts: z
-      .object({ total: count, waiting: count.describe('Stored, or planned, and not sent yet'), ...states })
+      .object({ total: count, waiting: count.describe('Stored, and not sent yet'), ...states })
       .readonly()
       .describe('The number of messages in total and in each state. The states add up to the total'),
     nextDue: time.nullable().describe('When the next waiting message is sent; null if none is waiting'),
@@ -134,18 +134,16 @@ export type MessageState = (typeof MESSAGE_STATES)[number];
 export interface OutboxMessageStatus {
   readonly id: string;
   readonly state: MessageState;
-  /** When it is, or was, due; null if it was cancelled or has lapsed before that. */
+  /** When it is, or was, due; null for an id that was cancelled before it was put. */
   readonly sendAt: string | null;
   readonly version: number | null;
   /** In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put. */
   readonly to: string | null;
   readonly reference: string | null;
-  /** The values that are stored, by their names; null if it was cancelled or has lapsed while it waited. */
+  /** The values that are stored, by their names; null once the state is final. */
   readonly values: Readonly<Record<string, string>> | null;
   /** The text with these values; null without them. */
   readonly text: string | null;
-  /** Id of the wave, the campaign that sends it; null if it is not planned. */
-  readonly campaign: string | null;
   readonly sentAt: string | null;
   /** The service's id of the request, or our reference if the outcome of the request is unknown. */
   readonly requestId: string | null;
@@ -164,7 +162,7 @@ export const outboxMessage = z
     state: z.enum(MESSAGE_STATES),
     sendAt: time
       .nullable()
-      .describe('When it is, or was, due; null if it was cancelled or has lapsed before that'),
+      .describe('When it is, or was, due; null for an id that was cancelled before it was put'),
     version: count.nullable(),
     to: textOrNull.describe(
       'In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put',
@@ -174,11 +172,8 @@ export const outboxMessage = z
       .record(z.string(), z.string())
       .readonly()
       .nullable()
-      .describe(
-        'The values that are stored, by their names; null if it was cancelled or has lapsed while it waited',
-      ),
+      .describe('The values that are stored, by their names; null once the state is final'),
     text: textOrNull.describe('The text with these values; null without them'),
-    campaign: textOrNull.describe('Id of the wave, the campaign that sends it; null if it is not planned'),
     sentAt: time.nullable(),
     requestId: textOrNull.describe(
       "The service's id of the request, or our reference if the outcome of the request is unknown",

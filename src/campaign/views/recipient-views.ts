@@ -124,7 +124,7 @@ export const recipientPage = z
   .meta({ id: 'RecipientPage' });
 /** A recipient that has become settled or unknown, or a message of an outbox that has. */
 export interface RecipientResult extends ReportedRecipient {
-  /** That of its wave for a message of an outbox; null if that was cancelled or lapsed before it was planned. */
+  /** Id of the campaign; null for a message of an outbox. */
   readonly campaign: string | null;
   readonly lane: string;
   /** Name of the outbox, which is unique on its lane; null for a campaign. */
@@ -136,9 +136,7 @@ export interface RecipientResult extends ReportedRecipient {
 /** See {@link RecipientResult}. */
 export const recipientResult = z
   .object({
-    campaign: textOrNull.describe(
-      'Id of the campaign. A message of an outbox has that of its wave; null if it was cancelled or lapsed before it was planned',
-    ),
+    campaign: textOrNull.describe('Id of the campaign; null for a message of an outbox'),
     lane: z.string(),
     outbox: textOrNull.describe('Name of the outbox, which is unique on its lane; null for a campaign'),
     message: textOrNull.describe('Your id of the message in its outbox'),
@@ -186,10 +184,11 @@ export const resultPage = z
   .meta({ id: 'ResultPage' });
 /** A recipient found by number. */
 export interface FoundRecipient extends ReportedRecipient, ReturnedFields {
-  readonly campaign: string;
-  /** Of the campaign. */
-  readonly name: string;
-  /** Name of the outbox whose message it was; null if it was none. */
+  /** Id of the campaign; null for a message of an outbox. */
+  readonly campaign: string | null;
+  /** Of the campaign; null for a message of an outbox. */
+  readonly name: string | null;
+  /** Name of the outbox; null for a campaign. */
   readonly outbox: string | null;
   /** Your id of the message in its outbox. */
   readonly message: string | null;
@@ -199,9 +198,9 @@ export interface FoundRecipient extends ReportedRecipient, ReturnedFields {
 export const foundRecipient = z
   .object({
     ...reported,
-    campaign: z.string(),
-    name: z.string().describe('Name of the campaign'),
-    outbox: textOrNull.describe('Name of the outbox whose message it was; null if it was none'),
+    campaign: textOrNull.describe('Id of the campaign; null for a message of an outbox'),
+    name: textOrNull.describe('Name of the campaign; null for a message of an outbox'),
+    outbox: textOrNull.describe('Name of the outbox; null for a campaign'),
     message: textOrNull.describe('Your id of the message in its outbox'),
     ...returnedFields,
   })

@@ -11,6 +11,8 @@ export const claimShape = z.object({
   campaign: z.string(),
   first: z.number(),
   count: z.number().default(1),
+  message: z.string().optional(),
+  edition: z.number().optional(),
   at: z.number(),
   again: z.enum(['underCorrelator', 'byOperator']).optional(),
   firstAt: z.number().optional(),

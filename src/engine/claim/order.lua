@@ -15,17 +15,12 @@ local ORDER = {
   -- How many campaigns one call looks at to find some that it may take from.
   LOOK_AT = 1000,
   LOOK_AT_FOR_PLACEHOLDERS = 10000,
-  -- How soon the caller asks again while messages of an outbox are due: it plans them before each call.
-  PLAN_AGAIN_MS = 500,
 }
 
--- Puts the campaigns that are due in the order. Returns when the next one is due, nil if none is, and whether messages of an outbox are
--- due that are not planned yet.
+-- Puts the campaigns that are due in the order, and the outboxes with messages that are. Returns when the next one is due, nil if none is.
 function ORDER.begin(keys, lane, now, events)
-  local nextAt = campaigns_launch(keys, lane, now, events)
-  local dueAt = tonumber(redis.call('ZRANGE', keys.outboxes, 0, 0, 'WITHSCORES')[2])
-  if dueAt then nextAt = math.min(nextAt or math.huge, math.max(dueAt, now + ORDER.PLAN_AGAIN_MS)) end
-  return nextAt, dueAt ~= nil and dueAt <= now
+  local campaignAt, outboxAt = campaigns_launch(keys, lane, now, events), OUTBOX.look(keys, lane, now)
+  return campaignAt and outboxAt and math.min(campaignAt, outboxAt) or campaignAt or outboxAt
 end
 
 -- Placeholder claims for a campaign that takes no part in their order (WORKERS.may_have_waited): once, and none if nothing of it can be lost.
@@ -39,7 +34,10 @@ end
 -- Adds a running campaign to the candidates if it is ready.
 local function order_consider(order, id, virtual, c)
   local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
-  if why == 'window' then
+  if why == 'window' and c.outbox then
+    OUTBOX.earlier(c, from)
+    order.opensAt, order.exhausted[#order.exhausted + 1] = math.min(order.opensAt or from, from), id
+  elseif why == 'window' then
     WINDOW.close(order.keys, order.lane, id, c, from, order.now)
     order.opensAt = math.min(order.opensAt or from, from)
     order.touched[id], order.exhausted[#order.exhausted + 1] = c, id
@@ -86,7 +84,7 @@ local function campaign_resume(keys, lane, id, c, now)
   c.pauseReason, c.pausedAt, c.requests.refused = '', 0, nil
   -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
   c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
-  if c.launchAt > now then
+  if c.launchAt > now and not c.outbox then
     campaign_enter(c, 'scheduled')
     redis.call('ZADD', keys.scheduled, c.launchAt, id)
     return
@@ -94,7 +92,11 @@ local function campaign_resume(keys, lane, id, c, now)
   campaign_enter(c, 'running')
   campaign_continues(lane, c, now)
   CLOSED.await_worker(lane)
-  WINDOW.queue(keys.running, keys.scheduled, keys.windows, lane.virtualTime, id, c, now)
+  if c.outbox then
+    OUTBOX.earlier(c, math.max(now, c.notBefore or 0))
+  else
+    WINDOW.queue(keys.running, keys.scheduled, keys.windows, lane.virtualTime, id, c, now)
+  end
 end
 
 local function order_next(order)
@@ -128,9 +130,9 @@ local function order_leave(order, id, c)
     if order.touched[id] then redis.call('ZADD', order.keys.running, string.format('%.17g', c.finish), id) end
     return
   end
+  -- Messages may have lapsed instead of being taken.
+  if c.outbox then order.touched[id] = c end
   order.exhausted[#order.exhausted + 1] = id
-  -- What was released too late lapses when the messages of its outbox are planned next.
-  if c.outbox and #c.released > 0 then redis.call('ZADD', order.keys.outboxes, string.format('%.0f', order.now), c.outbox) end
 end
 
 -- Takes the next batch of the campaign whose turn it is, which moves to `sending`. Returns the campaign, its state, and the range; or

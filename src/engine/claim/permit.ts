@@ -41,16 +41,17 @@ const CONFIRM_AFTER_MS = 2_000;
  * Returns the permit if its claim still holds, otherwise undefined. A claim is overdue a timeout and a margin after it was made.
  * One that is older than 2 s, or than the margin, is confirmed, so that its request ends before the claim is overdue. The
  * process may be suspended during the confirmation too, so this repeats until a confirmation is recent enough. A claim that
- * cannot be confirmed does not hold.
+ * cannot be confirmed does not hold. `isAlwaysConfirmed`: it is confirmed once in any case.
  */
 export async function confirmPermit(
   { rules, startStopwatch }: { readonly rules: PermitTiming; startStopwatch(): Stopwatch },
   permit: GrantedPermit,
   stillHolds: () => Promise<boolean>,
+  isAlwaysConfirmed = false,
 ): Promise<Permit | undefined> {
   const recentMs = Math.min(CONFIRM_AFTER_MS, rules.margin);
   let sinceHeld = permit.age;
-  while (sinceHeld() > recentMs) {
+  for (let mustConfirm = isAlwaysConfirmed; mustConfirm || sinceHeld() > recentMs; mustConfirm = false) {
     sinceHeld = startStopwatch();
     if (!(await stillHolds().catch(() => false))) return undefined;
   }

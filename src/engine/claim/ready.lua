@@ -4,7 +4,6 @@
 ]]
 -- @include ../quota/gate.lua
 -- @include ../store/window.lua
--- @include ../store/wave.lua
 local READY = {}
 
 -- When the closed window of a lane opens, nil if it is open or there is none. The lane notes it.
@@ -38,7 +37,6 @@ function READY.campaign(keys, lane, c, now, isForPlaceholders)
   if not isForPlaceholders then
     local _, opensAt = WINDOW.at(keys.windows, c.window, now, true)
     if opensAt then return 'window', opensAt end
-    from = math.max(from, WAVE.not_before(c, lane, now) or 0)
   end
   if from > now then return 'joining', from end
 end

@@ -14,6 +14,7 @@
 ---@field campaign string
 ---@field first number
 ---@field count? number
+---@field message? string
 ---@field result string
 ---@field letters string
 ---@field words? table
@@ -38,7 +39,7 @@ end
 -- Whether a settlement is of this claim, and not of another with its number: after a loss of data, Redis may assign one twice, even
 -- for the same batch.
 local function settlement_is_of(settlement, claim)
-  return claim.turn == settlement.turn and claim.campaign == settlement.campaign and claim.first == settlement.first
+  return claim.turn == settlement.turn and claim.campaign == settlement.campaign and claim.first == settlement.first and claim.message == settlement.message
     and (not claim.count or claim.count == settlement.count)
 end
 

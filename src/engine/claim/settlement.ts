@@ -18,6 +18,7 @@ export interface Settlement {
     readonly campaign: string;
     readonly first: number;
     readonly count?: number;
+    readonly message?: string | undefined;
   };
   readonly result: string;
   /** With `accepted`, `unknown`, `unclear`, `partlySuppressed`, `refused`, and `infos`: one letter per recipient. */

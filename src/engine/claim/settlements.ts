@@ -54,6 +54,7 @@ function settlementEntry(settlement: Settlement, notify: boolean): object {
     campaign: claim.campaign,
     first: claim.first,
     count: claim.count,
+    message: claim.message,
     result,
     letters: letters ?? '-'.repeat(claim.count ?? 0),
     words: settlement.words,

@@ -201,15 +201,22 @@ function WORKERS.is_newcomer(lane, c)
   return math.max(c.launchAt, c.notBefore or 0) > lane.lostAt + lane.lostMs
 end
 
--- Whether a campaign may have been too new in a part of the lost time, while others were claimed from as if it were not there. In the order
--- of the placeholder claims, it would take a share of what may be lost; so it gets as many as may be lost of its own. The server had lost
--- nothing when it last began to limit a burst.
+-- Whether a campaign may have been too new in a part of the lost time, or a message of an outbox not due yet, while others were claimed from
+-- as if it were not there. In the order of the placeholder claims, it would take a share of what may be lost; so it gets as many as may be
+-- lost of its own. The server had lost nothing when it last began to limit a burst.
 function WORKERS.may_have_waited(lane, c)
-  return math.max(c.launchAt, c.notBefore or 0) > math.max(lane.burstAt, lane.lostAt - lane.lostMs - WORKERS.NOTICED_MS)
+  local from = math.max(lane.burstAt, lane.lostAt - lane.lostMs - WORKERS.NOTICED_MS)
+  return math.max(c.launchAt, c.notBefore or 0) > from or c.outbox ~= nil and OUTBOX.count_doubtful(c, lane, from) > 0
 end
 
 -- The requests that may be made for so many recipients: the service may refuse a batch, and its halves, until each recipient is alone.
 local function requests_for(recipients) return 2 * recipients end
+
+-- How many recipients of a campaign, or messages of an outbox, the lost server may have claimed.
+local function to_send(lane, c)
+  if c.outbox then return c.state == 'running' and OUTBOX.count_doubtful(c, lane) or 0 end
+  return c.counts.planned or 0
+end
 
 -- Counts the sends that lost workers may have made, whatever becomes of their batches: as many as may be lost, but not more than the window
 -- had room for, nor than the lane had to send. Without this bound, a process that dies would stop every lane of a small quota, also an
@@ -224,11 +231,17 @@ local function count_sends(keys, lane, rules, now)
   end
   local function add_planned(ids)
     for _, c in pairs(campaigns_load(keys.states, ids)) do
-      if c.remainder == 'planned' and not WORKERS.is_newcomer(lane, c) then sends = sends + requests_for(c.counts.planned or 0) end
+      if c.remainder == 'planned' and not WORKERS.is_newcomer(lane, c) then sends = sends + requests_for(to_send(lane, c)) end
     end
   end
-  -- The lost server may have launched what is due.
+  -- The lost server may have launched what is due, and claimed from outboxes that are not in the order here.
   add_planned(redis.call('ZRANGEBYSCORE', keys.scheduled, '-inf', now))
+  local outboxes = {}
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', keys.outboxes, '-inf', now)) do
+    local id = 'outbox:' .. name
+    if not redis.call('ZSCORE', keys.running, id) then outboxes[#outboxes + 1] = id end
+  end
+  add_planned(outboxes)
   local from, ids = 0, nil
   repeat
     ids = redis.call('ZRANGE', keys.running, from, from + WORKERS.CAMPAIGNS_AT_ONCE - 1)
@@ -313,14 +326,14 @@ local function placeholder_claim(lane, campaign, range, now)
   return {
     campaign = campaign, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
     placeholder = 'barrier', loss = lane.losses, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter,
+    message = range.message, edition = range.edition,
   }
 end
 
 -- Adds a batch to a placeholder claim if it continues it; returns whether it does. One that was to be sent again keeps a claim of its own,
--- and so does one of a wave that must be sent before another time.
+-- and so does a message of an outbox.
 local function placeholder_extend(claim, range)
-  if not claim or claim.again or range.again or claim.first + claim.count ~= range.first then return false end
-  if claim.notAfter ~= range.notAfter then return false end
+  if not claim or claim.again or range.again or range.message or claim.first + claim.count ~= range.first then return false end
   claim.count = claim.count + range.count
   return true
 end

@@ -9,6 +9,7 @@
         running    sorted set: campaign with something to send -> virtual start
         scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         states     hash: campaign -> its state, JSON
+        outboxes   sorted set: outbox -> when it next has something to do, ms
         unpolled   sorted set: request never polled -> when it is due, ms
         polled     sorted set: request polled before -> when it is due, ms
         windows    hash: rule of a window -> its openings, JSON (window.lua)
@@ -24,6 +25,7 @@
 ]]
 -- @include ../claim/claim.lua
 -- @include ../claim/ready.lua
+-- @include ../recipients/outbox.lua
 local context, refused = claim_begin({
   kind = 'poll', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
   turn = turn, number = call, seen = seen, kept = kept, time = time,
@@ -66,10 +68,10 @@ for _, key in ipairs({ unpolledKey, polledKey }) do
   local members = #claims < take and redis.call('ZRANGEBYSCORE', key, '-inf', now, 'LIMIT', 0, take - #claims) or {}
   local pushed = {}
   for _, member in ipairs(members) do
-    local campaign, first = string.match(member, '^(.*):(%d+)$')
+    local campaign, first, message = OUTBOX.parse(member)
     local number = lane_next_number(lane)
     claim_add(fields, claims, number, {
-      campaign = campaign, first = tonumber(first), at = now, turn = turn, call = call, epoch = lane.epoch,
+      campaign = campaign, first = first, message = message, at = now, turn = turn, call = call, epoch = lane.epoch,
       timeout = rules.timeout, margin = rules.margin,
     })
     pushed[#pushed + 1] = invisibleUntil

@@ -9,7 +9,15 @@ import { settlePolls } from './settlements.js';
 const claimPoll = laneScript(
   import.meta.url,
   './claim-poll.lua',
-  claimReply(({ number, turn, campaign, first }): PollClaim => ({ number, turn, campaign, first })),
+  claimReply(
+    ({ number, turn, campaign, first, message }): PollClaim => ({
+      number,
+      turn,
+      campaign,
+      first,
+      ...(message === undefined ? {} : { message }),
+    }),
+  ),
   { comparesClock: true },
 );
 

@@ -2,6 +2,7 @@ import type { Events } from '../../base/events/events.js';
 import { requestReference } from '../../campaign/states/campaign.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import type { MatchStore } from '../notifications/match-store.js';
+import { sourceOf } from '../scripts/announced-events.js';
 import type { ScriptEvent } from '../scripts/script-events.js';
 import type { SendClaims } from '../sending/send-claim.js';
 import type { PollClaim } from './poll-claim.js';
@@ -31,7 +32,7 @@ interface MatchContext {
  */
 export async function settleMatch(
   { lane, events, matches, sends }: MatchContext,
-  { campaign, first }: PollClaim,
+  { campaign, first, message }: PollClaim,
   request: FollowedRequest,
   { number, turn, sent }: MatchedBatch,
   outcome: PollOutcome,
@@ -40,7 +41,7 @@ export async function settleMatch(
   const isOthers = async () => (await lane.retry(() => matches.everAccepted([requestId]))).has(requestId);
   if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
     const letters = lettersOf(request, outcome.statuses).replaceAll('-', 'S');
-    const claim = { number, turn, campaign, first, count: sent.length };
+    const claim = { number, turn, campaign, first, count: sent.length, message };
     const reason = 'found by a notification';
     const settlement = {
       claim,
@@ -56,7 +57,14 @@ export async function settleMatch(
     if (settled === 0) return;
     const reference = requestReference(campaign, number);
     const recipientCount = sent.length;
-    events.emit({ type: 'request.confirmed', lane: lane.name, campaign, request: reference, recipientCount });
+    const source = sourceOf({ campaign, message });
+    events.emit({
+      type: 'request.confirmed',
+      lane: lane.name,
+      ...source,
+      request: reference,
+      recipientCount,
+    });
     return;
   }
   if (outcome.kind === 'infos' || outcome.kind === 'missing') {

@@ -2,7 +2,7 @@ import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
 import type { Settlement, SettleResult } from '../claim/settlement.js';
 import type { PollResult } from './effects.js';
 
-/** A request that may be polled: that of the batch that begins at `first`. */
+/** A request that may be polled: that of the batch that begins at `first`, or of a message. */
 export interface PollClaim {
   /** Identifies the claim. Numbers only increase. */
   readonly number: number;
@@ -10,6 +10,8 @@ export interface PollClaim {
   readonly turn: string;
   readonly campaign: string;
   readonly first: number;
+  /** Of an outbox: the id of the message whose number is `first`. */
+  readonly message?: string | undefined;
 }
 
 /** How a claimed poll ended. */

@@ -2,6 +2,7 @@ import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/states/recipi
 import type { PollOutcome } from '../../service/client/outcome.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
 import { DamagedError } from '../recipients/damaged.js';
+import { readBatchMessage } from '../recipients/outbox-messages.js';
 import { readRecord } from '../recipients/request-records.js';
 import { placedWords, storedWord } from '../recipients/status-words.js';
 import type { LaneStore } from '../scripts/lane-script.js';
@@ -44,7 +45,8 @@ export function openRequests(lane: LaneStore, content: CampaignContent): Followe
     const unknown = (await listUnknown(lane)).find((batch) => batch.campaign === id && batch.first === first);
     if (unknown === undefined || unknown.matchedRequestId === null) return undefined;
     const end = first + unknown.count - 1;
-    const letters = await redis.getrange(statusesKey(keys, laneId, id), first, end);
+    const letters =
+      unknown.message === undefined ? await redis.getrange(statusesKey(keys, laneId, id), first, end) : 'U';
     const sent = Array.from({ length: unknown.count }, (_, at) => letters[at] === 'U');
     return {
       requestId: unknown.matchedRequestId,
@@ -52,14 +54,22 @@ export function openRequests(lane: LaneStore, content: CampaignContent): Followe
     };
   };
 
-  const find = async ({ campaign: id, first }: PollClaim): Promise<FollowedRequest | undefined> => {
-    const record = await readRecord(redis, keys, laneId, id, first);
+  const recordOf = async (claim: PollClaim) => {
+    if (claim.message === undefined) return readRecord(redis, keys, laneId, claim.campaign, claim.first);
+    const message = await readBatchMessage(redis, keys, laneId, claim);
+    return message && { count: 1, requestId: message.requestId, edition: message.edition };
+  };
+
+  const find = async (claim: PollClaim): Promise<FollowedRequest | undefined> => {
+    const { campaign: id, first } = claim;
+    const record = await recordOf(claim);
     if (record === null) return undefined;
     const match = record.requestId === '' ? await matched(id, first) : undefined;
     const requestId = match?.requestId ?? record.requestId;
     if (requestId === '') return undefined;
-    const { meta } = await content.text(id);
-    const recipients = await content.recipients(id, first, record.count);
+    const edition = 'edition' in record ? record.edition : undefined;
+    const { meta } = await content.text({ ...claim, edition });
+    const recipients = await content.recipients(claim, record.count);
     return {
       sender: meta.sender,
       requestId,

@@ -17,7 +17,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue, digest },
+        settlements  JSON: [{ number, turn, campaign, first, message, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue, digest },
                   …]; a letter `-` means no news; words: the service's own, pairs of place from 0 and word; requestId: of the polled request; digest: of it, with notifications
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
@@ -77,17 +77,17 @@ function REQUESTS.report(poll, settlement)
   if poll.count then
     local letters = settlement.result == 'infos' and isOfBatch and settlement.letters or ''
     local hasWords = letters ~= ''
-      and words_report(poll.c, claim.first, poll.count, letters, settlement.words, poll.statusesKey, poll.recordsKey)
+      and words_report(poll.c, claim.first, poll.count, letters, settlement.words, poll.statuses, poll.records)
     isOpen, changed, isAwaited =
-      statuses_report(poll.c, claim.campaign, claim.first, poll.count, letters, poll.statusesKey, isLast, events)
+      statuses_report(poll.c, claim.campaign, claim.first, poll.count, letters, poll.statuses, isLast, events)
     if settlement.contradicted and letters ~= '' then
-      statuses_report(poll.c, claim.campaign, claim.first, poll.count, settlement.contradicted, poll.statusesKey, false, events)
+      statuses_report(poll.c, claim.campaign, claim.first, poll.count, settlement.contradicted, poll.statuses, false, events)
     end
     if changed or hasWords then
       local missing = 'not known to the service' .. (settlement.reason ~= '' and ': ' .. settlement.reason or '')
       local ended = settlement.result == 'missing' and missing or 'no final report by the deadline'
       local reason = isLast and ended or poll.reason
-      record_write(poll.recordsKey, claim.first, poll.count, poll.sentAt, now, reason, poll.requestId)
+      record_write(poll.records, claim.first, poll.count, poll.sentAt, now, reason, poll.requestId)
     end
   end
   if rules.notify and settlement.digest and isOfBatch and not isAwaited then redis.call('HDEL', poll.indexKey, settlement.digest) end
@@ -112,10 +112,11 @@ end
 
 local function poll_of(claim, c, place)
   local poll = {
-    claim = claim, c = c, member = request_member(claim.campaign, claim.first),
-    statusesKey = entry_key(place + 1), recordsKey = entry_key(place + 2), indexKey = rules.notify and entry_key(place + 3),
+    claim = claim, c = c, member = request_member(claim.campaign, claim.first, claim.message),
+    statuses = OUTBOX.place(c, claim, entry_key(place + 1)), records = OUTBOX.place(c, claim, entry_key(place + 2)),
+    indexKey = rules.notify and entry_key(place + 3),
   }
-  poll.count, poll.sentAt, poll.reason, poll.requestId = record_read(poll.recordsKey, claim.first)
+  if poll.records then poll.count, poll.sentAt, poll.reason, poll.requestId = record_read(poll.records, claim.first) end
   poll.age = poll.sentAt and now - poll.sentAt or 0
   local wait = isHeard and math.max(rules.patience, poll.age) or math.max(rules.pollAgain, poll.age / 2)
   poll.dueAgainAt = now + math.ceil(wait)
@@ -159,7 +160,7 @@ for i, settlement in ipairs(settlements) do
       LEDGER.spend(windowKey, lane, rules, 'poll', 1, now)
     end
     GATE.unused(lane, claim)
-    REQUESTS.forget({ member = request_member(claim.campaign, claim.first) })
+    REQUESTS.forget({ member = request_member(claim.campaign, claim.first, claim.message) })
   end
 end
 

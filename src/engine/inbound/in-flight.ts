@@ -5,7 +5,12 @@ import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { ordinalNumbers, SLICE } from '../recipients/slices.js';
 
-const sendClaim = z.object({ campaign: z.string(), first: z.number(), count: z.number() });
+const sendClaim = z.object({
+  campaign: z.string(),
+  first: z.number(),
+  count: z.number(),
+  message: z.string().optional(),
+});
 
 /** Finds the messages to the subscriber of a number, E.164, whose requests workers are sending on these lanes. Each has an entry that identifies it. */
 export type InFlight = (lanes: readonly LaneId[], number: string) => Promise<ReadonlySet<string>>;
@@ -18,10 +23,11 @@ export const messageEntry = (lane: LaneId, campaign: string, ordinal: number): s
 export function inFlightMessages(redis: Redis, keys: Keys): InFlight {
   const numbers = ordinalNumbers(redis, keys);
   /** The numbers of a claim. That of a lost worker may cover many batches, and numbers are read by the slice. */
-  async function* numbersOf(lane: LaneId, { campaign, first, count }: z.output<typeof sendClaim>) {
+  async function* numbersOf(lane: LaneId, claim: z.output<typeof sendClaim>) {
+    const { campaign, first, count, message } = claim;
     for (let from = first; from < first + count; ) {
       const some = Math.min(first + count, (Math.floor(from / SLICE) + 1) * SLICE) - from;
-      yield { from, found: await numbers(lane, campaign, from, some) };
+      yield { from, found: await numbers(lane, { campaign, first: from, count: some, message }) };
       from += some;
     }
   }

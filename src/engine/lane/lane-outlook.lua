@@ -74,7 +74,16 @@ end
 local function campaigns(key, atMost)
   local members, ids = redis.call('ZRANGE', key, 0, atMost - 1, 'WITHSCORES'), {}
   for i = 1, #members, 2 do ids[#ids + 1] = members[i] end
-  return members, #ids > 0 and redis.call('HMGET', statesKey, unpack(ids)) or {}, #ids
+  return members, #ids > 0 and redis.call('HMGET', statesKey, unpack(ids)) or {}, ids
+end
+
+-- How many messages are due, by the ids of outboxes.
+local function due_messages(ids)
+  local counts = {}
+  for _, id in ipairs(ids) do
+    if OUTBOX.name(id) then counts[id] = redis.call('ZCOUNT', (string.gsub(statesKey, 'states$', function() return id .. ':due' end)), 0, now) end
+  end
+  return counts
 end
 
 local running, runningStates, listed = campaigns(runningKey, RUNNING_AT_MOST)
@@ -97,6 +106,6 @@ local view = cjson.encode({
     CLOSED.until_at(lane, 'throttled'), CLOSED.until_at(lane, 'unreachable'), CLOSED.until_at(lane, 'noToken'),
     CLOSED.until_at(lane, 'recovering'), lane.mayHaveLost == 1 and lane.barrierUntil or 0
   ),
-  unlisted = listed == RUNNING_AT_MOST and redis.call('ZCARD', runningKey) - listed or 0,
+  unlisted = #listed == RUNNING_AT_MOST and redis.call('ZCARD', runningKey) - #listed or 0, outboxes = due_messages(listed),
 })
 return { view, running, runningStates, scheduled, scheduledStates }

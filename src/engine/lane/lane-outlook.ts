@@ -51,7 +51,13 @@ const OBSTACLES = {
 const UNBOUNDED_CAUSES = Object.keys(OBSTACLES) as (keyof typeof OBSTACLES)[];
 
 const numbers = luaList(z.number());
-const facts = laneFacts.extend({ returning: numbers, due: numbers, closed: closedList });
+const facts = laneFacts.extend({
+  returning: numbers,
+  due: numbers,
+  closed: closedList,
+  /** By the ids of outboxes: how many of their messages are due, each of which is a request. */
+  outboxes: z.record(z.string(), z.number()),
+});
 const states = z.array(z.string().nullable());
 const reply = z.tuple([z.string(), z.array(z.string()), states, z.array(z.string()), states]);
 const outlookScript = laneScript(import.meta.url, './lane-outlook.lua', (raw) => reply.parse(raw));
@@ -62,12 +68,12 @@ export async function readLaneOutlook(store: LaneStore, now?: number): Promise<L
     time: now,
   });
   const most = store.rules.maxRecipients;
-  const { closed, ...outlook } = facts.parse(JSON.parse(json));
+  const { closed, outboxes, ...outlook } = facts.parse(JSON.parse(json));
   const first = firstClosed({ closed }, UNBOUNDED_CAUSES);
   return {
     ...outlook,
     obstacle: first === undefined ? null : OBSTACLES[first.cause],
-    campaigns: openCampaigns(running, runningStates, most),
+    campaigns: openCampaigns(running, runningStates, most, outboxes),
     scheduled: openCampaigns(scheduled, scheduledStates, most),
   };
 }
@@ -77,14 +83,15 @@ function openCampaigns(
   members: readonly string[],
   texts: readonly (string | null)[],
   most: number,
+  outboxes: Readonly<Record<string, number>> = {},
 ): OutlookCampaign[] {
   const open: OutlookCampaign[] = [];
   for (const [at, text] of texts.entries()) {
     const state = text === null ? null : parseStored(text);
     if (state?.remainder !== 'planned') continue;
     const { lapseAt, weight, notBefore, window } = state;
-    const requests = requestsLeft({ ...state, batch: Math.min(most, state.batch) });
     const [id = '', score] = members.slice(2 * at, 2 * at + 2);
+    const requests = outboxes[id] ?? requestsLeft({ ...state, batch: Math.min(most, state.batch) });
     open.push({ id, score: Number(score), requests, lapseAt, weight, notBefore, window });
   }
   return open;

@@ -50,8 +50,8 @@ const allows = (state: CampaignState, command: CampaignCommand): boolean => {
 };
 
 /** Whether everything of a campaign was sent and has an outcome. The script checks it again. */
-const isSent = ({ counts, open }: Pick<StoredState, 'counts' | 'open'>): boolean =>
-  open !== true && (counts['planned'] ?? 0) + (counts['sending'] ?? 0) + (counts['unknown'] ?? 0) === 0;
+const isSent = ({ counts }: Pick<StoredState, 'counts'>): boolean =>
+  (counts['planned'] ?? 0) + (counts['sending'] ?? 0) + (counts['unknown'] ?? 0) === 0;
 
 /** Whether a campaign is already as the command would leave it. */
 function changesNothing(

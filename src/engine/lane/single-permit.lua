@@ -10,6 +10,7 @@
         running   sorted set: campaign -> virtual start
         scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
         states    hash: campaign -> its state, JSON
+        outboxes  sorted set: outbox -> when it next has something to do, ms
   ARGV  rules     JSON: the lane's rules
         action    take or refused
         kind      send or poll

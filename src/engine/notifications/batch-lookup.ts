@@ -17,8 +17,8 @@ export function batchNumbers(
   numbers: OrdinalNumbers,
   signal: AbortSignal,
 ): BatchNumbers {
-  return async ({ campaign, first, count }) => {
-    const read = () => numbers(lane.id, campaign, first, count);
+  return async (located) => {
+    const read = () => numbers(lane.id, located);
     try {
       // Nearly always in the cache, so the retries of `answered` are set up only when a read fails.
       const ofBatch = await read().catch((error: unknown) => {
@@ -37,6 +37,14 @@ export function batchNumbers(
 export function batchOfCorrelator(correlator: string | null): Located | null {
   const [, campaign, first, count] = /^([0-9a-z]+)-(\d{1,9})-(\d{1,4})$/.exec(correlator ?? '') ?? [];
   return campaign === undefined ? null : { campaign, first: Number(first), count: Number(count) };
+}
+
+/** Reads what any correlator of ours names: the campaign, or the id of the outbox, and the first ordinal, or the number of the message. */
+export function namedByCorrelator(
+  correlator: string | null,
+): { readonly owner: string; readonly first: number } | null {
+  const [, owner, first] = /^([0-9a-z]+)-(\d{1,15})(?:-\d{1,4})?$/.exec(correlator ?? '') ?? [];
+  return owner === undefined ? null : { owner, first: Number(first) };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { DeliveryReport } from '../../service/client/notification.js';
 import type { OrdinalNumbers } from '../recipients/slices.js';
 import { batchNumbers, type RecentlySettled } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
-import { notificationMatching } from './matching.js';
+import { notificationMatching, type Sender } from './matching.js';
 import type { NotificationStore } from './notification-store.js';
 import type { NotifiedLane } from './notified-lane.js';
 import { REPORTS_PER_CALL, reportSettler } from './settle-reports.js';
@@ -42,7 +42,7 @@ interface InboxOptions {
   readonly events: Events;
   readonly numbers: OrdinalNumbers;
   /** The sender of a campaign, as it goes on the wire; null if the campaign has been removed. */
-  senderOf(lane: LaneId, campaign: string): Promise<string | null>;
+  senderOf(lane: LaneId, campaign: string): Promise<Sender | null>;
   readonly alarm: Alarm;
   readonly monotonic: () => number;
   /** Reports that the process still has room for; shared by all lanes. */

@@ -23,6 +23,7 @@ const sendClaim = z.object({
   campaign: z.string(),
   first: z.number(),
   count: z.number(),
+  message: z.string().optional(),
 });
 
 /** A batch of another lane. */
@@ -89,7 +90,14 @@ export function matchStore(lane: LaneStore, others: () => Promise<readonly LaneI
             ...sends,
             ...unknown.map((batch) => ({ ...batch, claimedAt: batch.isRestored ? 0 : batch.claimedAt })),
             ...unnamed.map((batch) => ({ ...batch, claimedAt: 0 })),
-          ].map(({ campaign, first, count, claimedAt }) => ({ lane: of, campaign, first, count, claimedAt }));
+          ].map(({ campaign, first, count, message, claimedAt }) => ({
+            lane: of,
+            campaign,
+            first,
+            count,
+            message,
+            claimedAt,
+          }));
         }),
       );
       return perLane.flat();

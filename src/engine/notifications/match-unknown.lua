@@ -11,7 +11,7 @@
   ARGV  action     match or clear
         claim      number of the batch's claim
         campaign   its campaign
-        first      number: ordinal of its first recipient
+        first      number: ordinal of its first recipient, or the number of a message
         requestId  the service's id of the request
         digest     the id's field in the index
         time       ms, or '' for the server's
@@ -34,7 +34,7 @@ else
   if batch.matched or redis.call('HEXISTS', entry_key(1), digest) == 1 then return 0 end
   local _, now = lane_load(laneKey, time)
   batch.matched = requestId
-  redis.call('ZADD', unpolledKey, now, request_member(campaign, first))
+  redis.call('ZADD', unpolledKey, now, request_member(campaign, first, batch.message))
 end
 redis.call('HSET', unknownKey, claim, cjson.encode(batch))
 return 1

@@ -4,8 +4,9 @@ import { requestReference } from '../../campaign/states/campaign.js';
 import { plainSender } from '../../service/client/notification.js';
 import { activate, bySweep } from '../jobs/wake.js';
 import type { Located } from '../recipients/request-index.js';
+import { sourceOf } from '../scripts/announced-events.js';
 import { listUnknown } from '../sending/unknown.js';
-import { type BatchNumbers, batchOfCorrelator } from './batch-lookup.js';
+import { type BatchNumbers, namedByCorrelator } from './batch-lookup.js';
 import type { MatchStore } from './match-store.js';
 import type { WaitingReports } from './notification-store.js';
 import type { NotifiedLane } from './notified-lane.js';
@@ -29,8 +30,12 @@ export interface CandidateBatch {
   /** Its claim. */
   readonly number: number;
   readonly campaign: string;
-  /** Ordinal of its first recipient. */
+  /** Ordinal of its first recipient, or the number of its message. */
   readonly first: number;
+  /** Of an outbox: the id of its message. */
+  readonly message?: string | undefined;
+  /** What its correlator begins with. */
+  readonly owner: string;
   /** Without `tel:`. */
   readonly sender: string;
   /** Digits, in the order of the batch. */
@@ -53,7 +58,14 @@ interface UnknownRequest {
   /** When its first report came, in ms of Redis time. */
   readonly receivedAt: number;
   /** The batch that our correlator names, if the notification repeats it. */
-  readonly correlated?: { readonly campaign: string; readonly first: number } | null;
+  readonly correlated?: { readonly owner: string; readonly first: number } | null;
+}
+
+/** See {@link MatchingOptions}. */
+export interface Sender {
+  readonly sender: string;
+  /** What its correlators begin with. */
+  readonly id: string;
 }
 
 /** What {@link notificationMatching} works with. */
@@ -64,8 +76,8 @@ interface MatchingOptions {
   readonly numbersOf: BatchNumbers;
   /** The numbers of a batch of another lane. */
   numbersOfLane(lane: LaneId): BatchNumbers;
-  /** The sender of a campaign, as it goes on the wire; null if the campaign has been removed. */
-  senderOf(lane: LaneId, campaign: string): Promise<string | null>;
+  /** The sender of a campaign or an outbox, as it goes on the wire, and what its correlators begin with; null if it has been removed. */
+  senderOf(lane: LaneId, campaign: string): Promise<Sender | null>;
   /** Ends the wait for a Redis that does not respond. */
   readonly signal: AbortSignal;
 }
@@ -83,12 +95,20 @@ export function notificationMatching(
     outcome: Pick<CandidateBatch, 'number' | 'claimedAt' | 'matchedRequestId' | 'isSettled'>,
     of: LaneId = lane.id,
   ): Promise<CandidateBatch | null> => {
-    const { campaign, first } = located;
-    const sender = await senderOf(of, campaign);
+    const { campaign, first, message } = located;
+    const found = await senderOf(of, campaign);
     const numbers = of === lane.id ? numbersOf : numbersOfLane(of);
-    const recipients = sender === null ? null : await numbers(located);
-    if (sender === null || recipients === null) return null;
-    return { campaign, first, sender: plainSender(sender), recipients, ...outcome };
+    const recipients = found === null ? null : await numbers(located);
+    if (found === null || recipients === null) return null;
+    return {
+      campaign,
+      first,
+      message,
+      owner: found.id,
+      sender: plainSender(found.sender),
+      recipients,
+      ...outcome,
+    };
   };
 
   const candidates = async (): Promise<CandidateBatch[]> => {
@@ -130,7 +150,7 @@ export function notificationMatching(
       sender,
       numbers: Object.keys(letters),
       receivedAt,
-      correlated: batchOfCorrelator(correlator),
+      correlated: namedByCorrelator(correlator),
     }));
     // Most looks find no match, and so need not read other lanes.
     if (uniqueMatches(batches, requests).length === 0) return;
@@ -140,14 +160,15 @@ export function notificationMatching(
     // A late or repeated report of a request that is settled has an id of ours that the index does not hold any more.
     const ours = await retry(() => matches.everAccepted(pairs.map(({ requestId }) => requestId)));
     for (const { batch, requestId } of pairs) {
-      const { number, campaign, first } = batch;
+      const { number, campaign, first, message } = batch;
       if (ours.has(requestId)) continue;
       const match = () => matches.match({ number, campaign, first, requestId });
       // The poll is due now, but the lane may have nothing else to do.
       const isMatched = await retry(() => activate(lane, match, (done) => (done ? bySweep() : null)));
       if (!isMatched) continue;
       const request = requestReference(campaign, number);
-      events.emit({ type: 'request.matched', lane: lane.name, campaign, request, requestId });
+      const source = sourceOf({ campaign, message });
+      events.emit({ type: 'request.matched', lane: lane.name, ...source, request, requestId });
     }
   };
 }
@@ -172,7 +193,7 @@ export function uniqueMatches(
   const fits = ({ sender, numbers, receivedAt, correlated = null }: UnknownRequest, batch: CandidateBatch) =>
     (sender === null || batch.sender === sender) &&
     batch.claimedAt <= receivedAt &&
-    (correlated === null || (correlated.campaign === batch.campaign && correlated.first === batch.first)) &&
+    (correlated === null || (correlated.owner === batch.owner && correlated.first === batch.first)) &&
     numbers.every((number) => byNumber.get(number)?.has(batch) === true);
 
   // By batch, the one request that fits it; null once there are several, or if that request fits other batches as well.

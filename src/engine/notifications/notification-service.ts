@@ -15,11 +15,13 @@ import type { TokenSource } from '../jobs/token-source.js';
 import { type Lane, laneNamed } from '../lane/lane.js';
 import type { LaneFinder, LiveLanes } from '../lane/lane-finder.js';
 import { orNull } from '../recipients/damaged.js';
+import { outboxName, readEdition } from '../recipients/outbox-messages.js';
 import { createReadCache, ordinalNumbers } from '../recipients/slices.js';
 import { readMeta } from '../store/campaign-meta.js';
 import { recentlySettled } from './batch-lookup.js';
 import { createInbox, type Inbox } from './inbox.js';
 import { matchStore } from './match-store.js';
+import type { Sender } from './matching.js';
 import { notificationStore } from './notification-store.js';
 import { openReceiver, type Receiver } from './receiver.js';
 import { reportRouter } from './route-reports.js';
@@ -84,12 +86,13 @@ export function notificationService(options: NotificationServiceOptions): Notifi
 } {
   const { redis, keys, config, finder, events } = options;
   const { callback } = config;
-  const senders = createReadCache<string | null>(MAX_SENDERS);
-  const senderOf = (lane: LaneId, campaign: string): Promise<string | null> =>
-    senders(
-      `${lane} ${campaign}`,
-      async () => (await orNull(readMeta(redis, keys, lane, campaign)))?.sender ?? null,
-    );
+  const senders = createReadCache<Sender | null>(MAX_SENDERS);
+  const senderOf = (lane: LaneId, campaign: string): Promise<Sender | null> =>
+    senders(`${lane} ${campaign}`, async () => {
+      const outbox = outboxName(campaign);
+      if (outbox !== null) return orNull(readEdition(redis, keys, lane, outbox));
+      return orNull(readMeta(redis, keys, lane, campaign));
+    });
   const statusOf = (lane: Lane, of?: SubscriptionKind) => subscriptionStatusStore(redis, keys, lane.id, of);
   const open = ({ id, name, settings }: Lane, of: SubscriptionKind): OpenSubscription =>
     subscriptionService({

@@ -102,10 +102,10 @@ export function notificationStore(lane: LaneStore) {
       const entries: object[] = [];
       const entryKeys: string[] = [];
       for (const { requestId, located, letters, words, stored } of known) {
-        const { campaign, first } = located;
+        const { campaign, first, message } = located;
         const digest = digestOf(requestId);
         const field = requestId === '' ? undefined : digest.field;
-        entries.push({ requestId, digest: field, campaign, first, letters, words, stored });
+        entries.push({ requestId, digest: field, campaign, first, message, letters, words, stored });
         entryKeys.push(
           indexKey(keys, id, digest),
           statusesKey(keys, id, campaign),

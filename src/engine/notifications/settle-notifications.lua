@@ -18,7 +18,7 @@
         latestResults  string: its latest entries
   KEYS+ entries   per entry: the index that may hold its request, its campaign's statuses, its request's records
   ARGV  rules     JSON: the lane's rules
-        entries   JSON: for a known request { requestId, digest, campaign, first, letters, words, stored }: a letter per recipient;
+        entries   JSON: for a known request { requestId, digest, campaign, first, message, letters, words, stored }: a letter per recipient;
                   words: the service's own, pairs of place from 0 and word; stored: the text of the waiting reports that these are. For an unknown request { requestId, digest, sender,
                   correlator, letters, words }: letters and words by the digits of the number
         time      ms, or '' for the server's
@@ -63,7 +63,9 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     if entry.digest then redis.call('HDEL', indexKey, entry.digest) end
     return
   end
-  local count, sentAt, reason, requestId = record_read(recordsKey, first)
+  local statuses, records = OUTBOX.place(campaign, entry, statusesKey), OUTBOX.place(campaign, entry, recordsKey)
+  local count, sentAt, reason, requestId
+  if records then count, sentAt, reason, requestId = record_read(records, first) end
   -- The index holds digests; only the record holds the whole id. A batch without one was found by our own correlator.
   local isRecorded = entry.requestId == '' or entry.requestId == requestId
   if count ~= #letters or not isRecorded then
@@ -71,17 +73,17 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     return
   end
   local contradictions = campaign.contradictions
-  local hasWords = words_report(campaign, first, count, letters, entry.words, statusesKey, recordsKey)
+  local hasWords = words_report(campaign, first, count, letters, entry.words, statuses, records)
   local isOpen, isChanged, isAwaited =
-    statuses_report(campaign, id, first, count, letters, statusesKey, false, events)
+    statuses_report(campaign, id, first, count, letters, statuses, false, events)
   isChanged = isChanged or hasWords
   if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
   if isChanged then
     changed = changed + 1
-    record_write(recordsKey, first, count, sentAt, now, reason, requestId)
+    record_write(records, first, count, sentAt, now, reason, requestId)
   end
   if not isOpen then
-    local member = request_member(id, first)
+    local member = request_member(id, first, entry.message)
     if redis.call('ZREM', unpolledKey, member) == 0 then redis.call('ZREM', polledKey, member) end
   end
   if not isAwaited and entry.digest then redis.call('HDEL', indexKey, entry.digest) end

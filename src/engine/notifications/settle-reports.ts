@@ -3,7 +3,12 @@ import type { DeliveryReport } from '../../service/client/notification.js';
 import { activate, bySweep } from '../jobs/wake.js';
 import type { Located } from '../recipients/request-index.js';
 import { type PlacedWord, placedWords, storedWord } from '../recipients/status-words.js';
-import { type BatchNumbers, batchOfCorrelator, type RecentlySettled } from './batch-lookup.js';
+import {
+  type BatchNumbers,
+  batchOfCorrelator,
+  namedByCorrelator,
+  type RecentlySettled,
+} from './batch-lookup.js';
 import type {
   EarlyReports,
   NotificationStore,
@@ -208,7 +213,7 @@ export function reportSettler(options: SettlerOptions) {
 function earlyReports({ requestId, sender, correlator, letters, words }: MergedReports): EarlyReports {
   const byDigits = Object.fromEntries([...letters].map(([number, letter]) => [number.slice(1), letter]));
   const ownWords = Object.fromEntries([...words].map(([number, word]) => [number.slice(1), word]));
-  const reference = correlator !== null && batchOfCorrelator(correlator) !== null ? { correlator } : {};
+  const reference = correlator !== null && namedByCorrelator(correlator) !== null ? { correlator } : {};
   return {
     requestId,
     sender,

@@ -29,11 +29,6 @@ export function slicesKey(keys: Keys, lane: LaneId, campaign: string, series: Se
   return keys.lane(lane, `campaign:${campaign}:${series}`);
 }
 
-/** List: the recipients of a wave that may still grow, by their ordinals; see packed-recipient.ts. */
-export function recipientListKey(keys: Keys, lane: LaneId, campaign: string): string {
-  return keys.lane(lane, `campaign:${campaign}:recipients`);
-}
-
 /** String: a state letter per ordinal, or 0: `sending` if a claim holds it, otherwise the campaign's `remainder`. */
 export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:statuses`);

@@ -7,7 +7,6 @@ import {
   metaKey,
   progressKey,
   RECORDS_PER_HASH,
-  recipientListKey,
   recordsKey,
   SERIES,
   slicesKey,
@@ -56,7 +55,6 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
   const left = [
     statusesKey(keys, lane, campaign),
     ...SERIES.map((series) => slicesKey(keys, lane, campaign, series)),
-    recipientListKey(keys, lane, campaign),
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
     costsKey(keys, lane, campaign),

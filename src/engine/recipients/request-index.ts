@@ -4,6 +4,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { acceptedKey, RECORDS_PER_HASH, recordsKey } from './campaign-keys.js';
 import { readOrNull } from './damaged.js';
+import { outboxKeys, outboxName } from './outbox-messages.js';
 import { parseRecords } from './request-records.js';
 
 /** A digest of the service's id of a request, as request-index.lua stores it. */
@@ -21,6 +22,8 @@ export interface Located {
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
+  /** Of an outbox: the id of the message whose number is `first`. */
+  readonly message?: string | undefined;
 }
 
 /**
@@ -44,8 +47,10 @@ export function indexKey(keys: Keys, lane: LaneId, { bucket }: RequestDigest): s
   return keys.lane(lane, `requests:${bucket}`);
 }
 
-/** Parses `campaign:first` or `campaign:first:count`; null for anything else. */
+/** Parses `campaign:first`, `campaign:first:count`, or `outbox:NAME:number:id`; null for anything else. */
 export function parseLocated(text: string | null): Located | null {
+  const [, outbox, number, message] = /^(outbox:[^:]+):(\d+):(.*)$/s.exec(text ?? '') ?? [];
+  if (outbox !== undefined) return { campaign: outbox, first: Number(number), count: 1, message };
   const [, campaign, first, count = '1'] = /^([^:]+):(\d+)(?::(\d+))?$/.exec(text ?? '') ?? [];
   return campaign === undefined ? null : { campaign, first: Number(first), count: Number(count) };
 }
@@ -79,8 +84,6 @@ const READ_AT_ONCE = 100;
 /** Of a campaign's state: its ordinals, and of its requests those that were accepted, and how many of these are in its filter. */
 const campaignState = z.object({
   ordinals: z.number(),
-  /** Of a wave, which grows: for how many ordinals its filter is made. */
-  capacity: z.number().optional(),
   requests: z.object({ accepted: z.number().default(0), remembered: z.number().default(0) }).prefault({}),
 });
 
@@ -97,21 +100,34 @@ export async function everAccepted(
 ): Promise<ReadonlySet<string>> {
   const states = await redis.hgetall(keys.lane(lane, 'states'));
   const matches = new Set<string>();
-  for (const [campaign, json] of Object.entries(states)) {
-    const state = readOrNull(() => campaignState.parse(JSON.parse(json)));
-    if (state === null) continue;
-    const { ordinals, capacity = ordinals, requests } = state;
-    const bits = 64 + 24 * capacity;
+  /** Adds the ids that a filter, which is made for so many, knows. */
+  const addMatches = async (filter: string, size: number): Promise<void> => {
+    const bits = 64 + 24 * size;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
       const places = Array.from({ length: BLOOM_HASHES }, (_, at) => (start + at * step) % bits);
       return places.flatMap((place) => ['GET', 'u1', place]);
     });
-    const reply = await redis.call('BITFIELD_RO', acceptedKey(keys, lane, campaign), ...reads);
-    const set = z.array(z.number()).parse(reply);
+    const set = z.array(z.number()).parse(await redis.call('BITFIELD_RO', filter, ...reads));
     for (const [at, id] of requestIds.entries()) {
       if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) matches.add(id);
     }
+  };
+  for (const [campaign, json] of Object.entries(states)) {
+    const state = readOrNull(() => campaignState.parse(JSON.parse(json)));
+    if (state === null) continue;
+    const { ordinals, requests } = state;
+    const outbox = outboxName(campaign);
+    if (outbox !== null) {
+      const boxKeys = outboxKeys(keys, lane, outbox);
+      const fields = Object.entries(await redis.hgetall(boxKeys.fixed.outbox));
+      for (const [field, size] of fields) {
+        const [, day] = /^accepted:(\d+)$/.exec(field) ?? [];
+        if (day !== undefined) await addMatches(boxKeys.accepted(day), Number(size));
+      }
+      continue;
+    }
+    await addMatches(acceptedKey(keys, lane, campaign), ordinals);
     if (requests.accepted <= requests.remembered) continue;
     for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
       if (requestIds.includes(id)) matches.add(id);

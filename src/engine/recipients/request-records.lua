@@ -1,30 +1,49 @@
 --[[
   request-records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id.
   Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>: `code,word`, only where they say more than the letter (client/status-word.ts). `hasWords`: the campaign has had some.
+  A message of an outbox has its record itself: then `records`, otherwise a key, is the message (OUTBOX.place).
 ]]
-local function record_write(recordsKey, first, count, sentAt, now, reason, requestId)
+-- @include ./outbox.lua
+local function record_write(records, first, count, sentAt, now, reason, requestId)
   -- The server's clock may have been set back since it was sent.
   local at = math.min(sentAt, now)
+  if type(records) == 'table' then
+    records.at, records.took, records.reason, records.requestId = at, now - at, reason, requestId
+    return OUTBOX.change(records.source, records)
+  end
   local text = string.format('%d,%.0f,%.0f,', count, at, now - at) .. string.gsub(reason, ',', ';') .. ',' .. requestId
-  redis.call('HSET', recordsKey, string.format('%.0f', first), text)
+  redis.call('HSET', records, string.format('%.0f', first), text)
 end
 
-local function record_delete(recordsKey, first) redis.call('HDEL', recordsKey, string.format('%.0f', first)) end
+local function record_delete(records, first)
+  if type(records) == 'table' then return record_write(records, first, 1, 0, 0, '', '') end
+  redis.call('HDEL', records, string.format('%.0f', first))
+end
 
 -- The record's count, time of sending, reason, and request id; nil if there is none.
-local function record_read(recordsKey, first)
-  local raw = redis.call('HGET', recordsKey, string.format('%.0f', first))
+local function record_read(records, first)
+  if type(records) == 'table' then
+    if records.at == 0 then return nil end
+    return 1, records.at, records.reason, records.requestId
+  end
+  local raw = redis.call('HGET', records, string.format('%.0f', first))
   if not raw then return nil end
   local count, sentAt, _, reason, requestId = string.match(raw, '^(%d+),(%d+),(%d+),([^,]*),(.*)$')
   return tonumber(count), tonumber(sentAt), reason, requestId
 end
 
 -- Stores the service's own words for the status of a recipient; nil removes earlier ones. Returns whether anything has changed.
-local function word_write(c, recordsKey, ordinal, word)
+local function word_write(c, records, ordinal, word)
+  if type(records) == 'table' then
+    if records.word == (word or '') then return false end
+    records.word, c.hasWords = word or '', true
+    OUTBOX.change(c, records)
+    return true
+  end
   local field = string.format('w%.0f', ordinal)
-  if not word then return (c.hasWords and redis.call('HDEL', recordsKey, field) or 0) > 0 end
-  if redis.call('HGET', recordsKey, field) == word then return false end
-  redis.call('HSET', recordsKey, field, word)
+  if not word then return (c.hasWords and redis.call('HDEL', records, field) or 0) > 0 end
+  if redis.call('HGET', records, field) == word then return false end
+  redis.call('HSET', records, field, word)
   c.hasWords = true
   return true
 end
@@ -37,4 +56,4 @@ local function words_by_place(words)
 end
 
 -- Names a request in the sorted sets of due polls, by the batch that it sent.
-local function request_member(campaign, first) return string.format('%s:%.0f', campaign, first) end
+local function request_member(campaign, first, message) return OUTBOX.member(campaign, first, message) end

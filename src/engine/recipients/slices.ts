@@ -3,17 +3,15 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { slicesKey } from './campaign-keys.js';
 import { DamagedError } from './damaged.js';
-import { packSlice, SLICE, type StoredRecipient } from './slice-blob.js';
-import { numbersOf, readSlices, recipientsOf, type StoredSlice } from './stored-slices.js';
+import { readBatchMessage } from './outbox-messages.js';
+import type { Located } from './request-index.js';
+import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
+import { readSlices } from './stored-slices.js';
 
 export { SLICE, type StoredRecipient } from './slice-blob.js';
 
-interface ReadCache<Value> {
-  /** Returns the value of a key, from the cache or by `read`. */
-  (key: string, read: () => Promise<Value>): Promise<Value>;
-  /** Reads the value of a key again. */
-  again(key: string, read: () => Promise<Value>): Promise<Value>;
-}
+/** Returns the value of a key, from the cache or by `read`. */
+type ReadCache<Value> = (key: string, read: () => Promise<Value>) => Promise<Value>;
 
 /**
  * Makes a cache of the `max` values used most recently, for values that change only when a number is forgotten. Calls for a key that is
@@ -22,17 +20,15 @@ interface ReadCache<Value> {
 export function createReadCache<Value>(max: number, keptMs = 60_000): ReadCache<Value> {
   // Made on first use: the cache allocates room for all its values, and most lanes of a large fleet are idle.
   let cache: LRUCache<string, Promise<Value>> | undefined;
-  const again = (key: string, read: () => Promise<Value>): Promise<Value> => {
+  return (key, read) => {
+    const known = cache?.get(key);
+    if (known !== undefined) return known;
     cache ??= new LRUCache({ max, ttl: keptMs, ttlAutopurge: true });
     const reading = read();
     cache.set(key, reading);
     reading.catch(() => cache?.delete(key));
     return reading;
   };
-  return Object.assign(
-    (key: string, read: () => Promise<Value>): Promise<Value> => cache?.get(key) ?? again(key, read),
-    { again },
-  );
 }
 
 /** A lane sends a few campaigns in turn, and its polls go through the same lists behind the sends. */
@@ -42,7 +38,7 @@ const CACHED_SLICES = 16;
 export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
   const cached = createReadCache<readonly StoredRecipient[]>(CACHED_SLICES);
   const slice = (campaign: string, number: number): Promise<readonly StoredRecipient[]> =>
-    cached(`${campaign} ${number}`, () => readSlice(redis, keys, { lane, campaign }, number, recipientsOf));
+    cached(`${campaign} ${number}`, () => readSlice(redis, keys, { lane, campaign }, number, unpackSlice));
 
   return {
     /** Reads `count` recipients from the ordinal `from` on. Throws a {@link DamagedError} if any of them is missing. */
@@ -51,13 +47,7 @@ export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
       const last = Math.floor((from + count - 1) / SLICE);
       const within = from - first * SLICE;
       if (first === last) {
-        const known = (await slice(campaign, first)).slice(within, within + count);
-        if (known.length === count) return known;
-        // The last slice of a wave has grown since it was read.
-        const now = await cached.again(`${campaign} ${first}`, () =>
-          readSlice(redis, keys, { lane, campaign }, first, recipientsOf),
-        );
-        return exactly(count, now.slice(within, within + count));
+        return exactly(count, (await slice(campaign, first)).slice(within, within + count));
       }
       const numbers = Array.from({ length: last - first + 1 }, (_, at) => first + at);
       const slices = await Promise.all(numbers.map((number) => slice(campaign, number)));
@@ -70,20 +60,23 @@ export function sliceReader(redis: Redis, keys: Keys, lane: LaneId) {
 const CACHED_NUMBER_SLICES = 4_096;
 
 /**
- * Reads phone numbers by ordinals, on any lane: the digits of `count` recipients from the ordinal `from` on, which must lie
+ * Reads the phone numbers of batches, on any lane: the digits of its recipients, which must lie
  * in one slice. Throws a {@link DamagedError} if any of them is missing.
  */
 export function ordinalNumbers(redis: Redis, keys: Keys) {
   const cached = createReadCache<readonly number[]>(CACHED_NUMBER_SLICES);
-  return async (lane: LaneId, campaign: string, from: number, count: number): Promise<readonly number[]> => {
+  return async (lane: LaneId, batch: Located): Promise<readonly number[]> => {
+    const { campaign, first: from, count } = batch;
+    if (batch.message !== undefined) {
+      const message = await readBatchMessage(redis, keys, lane, batch);
+      if (message === null) throw new DamagedError(`${campaign} has no message ${batch.message} any more`);
+      return [Number(message.to)];
+    }
     const slice = Math.floor(from / SLICE);
     const within = from - slice * SLICE;
-    const read = () => readSlice(redis, keys, { lane, campaign }, slice, numbersOf);
+    const read = () => readSlice(redis, keys, { lane, campaign }, slice, unpackNumbers);
     const key = `${lane} ${campaign} ${slice}`;
-    const known = (await cached(key, read)).slice(within, within + count);
-    if (known.length === count) return known;
-    // The last slice of a wave has grown since it was read.
-    return exactly(count, (await cached.again(key, read)).slice(within, within + count));
+    return exactly(count, (await cached(key, read)).slice(within, within + count));
   };
 }
 
@@ -101,7 +94,7 @@ async function readSlice<Slice>(
   keys: Keys,
   { lane, campaign }: { readonly lane: LaneId; readonly campaign: string },
   number: number,
-  unpack: (slice: StoredSlice) => Slice,
+  unpack: (slice: Buffer) => Slice,
 ): Promise<Slice> {
   const key = slicesKey(keys, lane, campaign, 'slices');
   const [slice = null] = await readSlices(redis, keys, { lane, campaign, series: 'slices' }, [number]);

@@ -3,8 +3,8 @@ import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { metaKey } from '../recipients/campaign-keys.js';
 import { orNull } from '../recipients/damaged.js';
-import { SLICE } from '../recipients/slice-blob.js';
-import { countSlices, numbersOf, readSlices } from '../recipients/stored-slices.js';
+import { SLICE, unpackNumbers } from '../recipients/slice-blob.js';
+import { countSlices, readSlices } from '../recipients/stored-slices.js';
 import { readableMeta, readMeta, storedMeta } from '../store/campaign-meta.js';
 import { readableState, readState } from '../store/campaigns.js';
 
@@ -41,7 +41,7 @@ export async function makeReadable(
   const of = { lane, campaign, series: 'slices' } as const;
   const slices = await countSlices(redis, keys, of);
   const [last] = slices === 0 ? [] : await readSlices(redis, keys, of, [slices - 1]);
-  const ordinals = slices === 0 ? 0 : (slices - 1) * SLICE + (last ? numbersOf(last).length : 0);
+  const ordinals = slices === 0 ? 0 : (slices - 1) * SLICE + (last ? unpackNumbers(last).length : 0);
   const [sending, unknown] = await Promise.all([
     countIn(redis, keys.lane(lane, 'claims'), campaign),
     countIn(redis, keys.lane(lane, 'unknown'), campaign),

@@ -9,7 +9,7 @@ import { parseState, type StoredState } from '../store/campaigns.js';
 /** Campaigns of a lane that are followed; those that are served first. */
 const AT_MOST = 100;
 
-/** A campaign of one recipient, and a wave of an outbox, have no course that a chart could show. */
+/** A campaign of one recipient, and an outbox, have no course that a chart could show. */
 const isFollowed = ({ total, outbox }: StoredState): boolean => total > 1 && outbox === undefined;
 
 /**

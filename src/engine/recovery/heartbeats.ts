@@ -11,7 +11,7 @@ export { ROLES, type Role } from './roles.js';
  * The format of the data that this version stores. Increase it if an earlier version cannot read what this one writes, or this one what an
  * earlier version has written (data-format.ts).
  */
-export const DATA_FORMAT = 17;
+export const DATA_FORMAT = 18;
 
 /** A worker process with a recent heartbeat. */
 export interface WorkerProcess {

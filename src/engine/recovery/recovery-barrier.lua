@@ -50,11 +50,11 @@ local function return_placeholders()
       redis.call('HDEL', claimsKey, claim.number)
       if c then
         campaign_release(c, 'sending', {
-          first = claim.first, count = claim.count, again = claim.again, firstAt = claim.firstAt, notAfter = claim.notAfter,
-        })
+          first = claim.first, count = claim.count, again = claim.again, firstAt = claim.firstAt, message = claim.message,
+        }, now)
       end
     end
-    if c and campaign_is_sendable(c) then
+    if c and not c.outbox and campaign_is_sendable(c) then
       redis.call('ZADD', runningKey, 'NX', campaign_virtual_start(lane.virtualTime), claim.campaign)
     end
     if c then campaign_end(endedKey, lapsingKey, claim.campaign, c, now, events) end

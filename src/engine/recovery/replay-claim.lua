@@ -11,8 +11,10 @@
   ARGV  number         the claim
         turn           the turn that made it
         id             its campaign
-        first          number: its first ordinal
+        first          number: its first ordinal; of an outbox, the number of its message
         count          number: its recipients
+        message        the id of the message of an outbox, or ''
+        edition        number: the revision of the settings with which it is sent
         again          how it goes again, if an earlier request may have been accepted (campaign.lua), or ''
         firstAt        number: time of the first request that may have been accepted, ms
         time           ms, or '' for the server's
@@ -36,30 +38,29 @@ if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number
 local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9)
   or SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
 
-local notAfter
-
 -- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder does not count as in flight.
 local function put(claimNumber, claim)
   claim.campaign, claim.at, claim.call, claim.epoch = id, now, 0, -1
   redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))
 end
 
--- `before`: the time after which messages of a wave must not be sent; `rest`: the claim of which this is a part, and `kind`: its mark.
-local function put_placeholder(from, length, before, rest, kind)
+-- `rest`: the claim of which this is a part, and `kind`: its mark.
+local function put_placeholder(from, length, rest, kind)
   if length <= 0 then return end
   lane.sendInherited = lane.sendInherited + 1
   put(lane_next_number(lane), {
     first = from, count = length, turn = 'placeholder', placeholder = kind or true, loss = kind and rest.loss,
-    again = rest and rest.again and 'byOperator' or nil, firstAt = rest and rest.firstAt, notAfter = before,
+    again = rest and rest.again and 'byOperator' or nil, firstAt = rest and rest.firstAt,
   })
 end
 
 -- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
-local function put_replayed()
+local function put_replayed(notAfter)
   local free = isTaken and lane_next_number(lane) or tonumber(number)
   put(free, {
     first = first, count = count, turn = turn, timeout = rules.timeout, margin = rules.margin,
-    again = again ~= '' and again or nil, firstAt = firstAt, notAfter = notAfter,
+    again = again ~= '' and again or nil, firstAt = firstAt, notAfter = notAfter, message = message ~= '' and message or nil,
+    edition = message ~= '' and edition or nil,
   })
 end
 
@@ -69,7 +70,6 @@ local function take_released()
     local from, length = range.first, range.count
     if from <= first and first + count <= from + length then
       table.remove(c.released, at)
-      notAfter = range.notAfter
       local function put_back(begin, stop)
         if begin >= stop then return end
         local part = range_part(range, begin, stop - begin)
@@ -94,29 +94,39 @@ local function take_claimed()
     local isOlder = hasLost and tonumber(all[i]) < tonumber(number)
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
-      notAfter = claim.notAfter
-      put_placeholder(claim.first, first - claim.first, notAfter, claim)
-      put_placeholder(first + count, claim.first + claim.count - first - count, notAfter, claim, claim.placeholder)
+      put_placeholder(claim.first, first - claim.first, claim)
+      put_placeholder(first + count, claim.first + claim.count - first - count, claim, claim.placeholder)
       return true
     end
   end
   return false
 end
 
-local answer = 'restored'
-if c.outbox and first + count > c.ordinals then
-  answer = 'missing'
-elseif c.outbox and WAVE.skips(c, first) then
-  answer = 'settled'
-elseif first >= c.cursor and c.remainder == 'planned' and c.outbox then
-  for _, run in ipairs(WAVE.runs(c, first + count)) do
-    campaign_move(c, 'planned', 'sending', run.count)
-    put_placeholder(run.first, math.min(run.count, first - run.first), run.notAfter)
-    notAfter = run.notAfter
+-- A message that waits, although it was claimed, was sent by this claim. One that Redis has lost with its put is stored as sent.
+local function replay_message()
+  local m = OUTBOX.find(c, message)
+  if not m then
+    m = OUTBOX.read('[]')
+    m.id, m.number, m.edition, m.state = message, first, edition, OUTBOX.SENDING
+    c.total, c.counts.sending = c.total + 1, (c.counts.sending or 0) + 1
+    OUTBOX.change(c, m)
+  elseif m.number ~= first then
+    return 'settled'
+  elseif m.state == OUTBOX.WAITING and hasLost then
+    redis.call('ZREM', OUTBOX.key(c, ':due'), message)
+    campaign_move(c, 'planned', 'sending', 1)
+    m.state, m.edition = OUTBOX.SENDING, edition
+    OUTBOX.change(c, m)
+  elseif not take_claimed() then
+    return 'settled'
   end
-  c.cursor = first + count
-  WAVE.advance(c)
-  put_replayed()
+  put_replayed(OUTBOX.due_at(m) + c.lateMs)
+  return 'restored'
+end
+
+local answer = 'restored'
+if c.outbox then
+  answer = replay_message()
 elseif first >= c.cursor and c.remainder == 'planned' then
   put_placeholder(c.cursor, first - c.cursor)
   campaign_move(c, 'planned', 'sending', first + count - c.cursor)

@@ -82,7 +82,7 @@ const replayScript = laneScript(
 /** Restores a claim if Redis has lost it. Safe to repeat. `now` is for tests and simulations. */
 export const replayClaim = (
   store: LaneStore,
-  { number, turn, campaign, first, count, again, firstAt }: SendClaim,
+  { number, turn, campaign, first, count, message = '', edition = 0, again, firstAt }: SendClaim,
   now?: number,
 ): Promise<ReplayResult> =>
   replayScript(store, {
@@ -91,6 +91,8 @@ export const replayClaim = (
     id: campaign,
     first,
     count,
+    message,
+    edition,
     again: again ?? '',
     firstAt: firstAt ?? 0,
     time: now,

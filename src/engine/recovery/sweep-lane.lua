@@ -16,6 +16,7 @@
         results    hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
         outboxes   sorted set: outbox -> when it next has something to do, ms
+        tending    sorted set: outbox -> when it is tended, ms
         windows    hash: rule of a window -> its openings, JSON (window.lua)
         inboundPending  hash: message of a person -> what has arrived of it, JSON, until it is logged
         inbound    stream: the log of these messages, by time
@@ -25,7 +26,7 @@
         longest    number: their longest quota window, ms; 0: unknown
         time       ms, or '' for the server's
   Returns  JSON { overdueSends, overduePolls, resolvable: claims with their numbers; deadImports, expired: ids; outboxes: names of
-           those with something to do; windows: rules whose openings run out, and unusedWindows: those that can be removed; inbound: whether
+           those to tend; windows: rules whose openings run out, and unusedWindows: those that can be removed; inbound: whether
            messages of people are not logged yet, or too old; now: the time, ms;
            dueAt: when the lane is due for the next sweep, apart from its turns }, events
 ]]
@@ -59,7 +60,8 @@ if lane.unsureUntil then
 end
 lane.closed.unattended = nil
 campaigns_launch(keys, lane, now, events)
-if redis.call('ZCARD', runningKey) == 0 then WORKERS.end_idle_barrier(keys, lane, rules, now) end
+local outboxAt = OUTBOX.look(keys, lane, now)
+if redis.call('ZCARD', runningKey) == 0 and not (outboxAt and outboxAt <= now) then WORKERS.end_idle_barrier(keys, lane, rules, now) end
 WORKERS.prune(lane, alive)
 if longest > 0 then lane.windowMs = longest end
 
@@ -114,13 +116,14 @@ local swept = {
   resolvable = rules.resolveAfter > 0 and claims_due(unknownKey, resolvable_at) or {},
   deadImports = redis.call('ZRANGEBYSCORE', importingKey, '-inf', now, 'LIMIT', 0, 20),
   expired = redis.call('ZRANGEBYSCORE', endedKey, '-inf', now - retention, 'LIMIT', 0, 500),
-  outboxes = redis.call('ZRANGEBYSCORE', outboxesKey, '-inf', now, 'LIMIT', 0, 1000),
+  outboxes = redis.call('ZRANGEBYSCORE', tendingKey, '-inf', now, 'LIMIT', 0, 1000),
   now = now,
 }
 due_at(first_of(scheduledKey))
 due_at(first_of(lapsingKey))
 due_at(first_of(importingKey))
 due_at(first_of(outboxesKey))
+due_at(first_of(tendingKey))
 local isInboundPending = redis.call('HLEN', inboundPendingKey) > 0
 local oldestInbound = redis.call('XRANGE', inboundKey, '-', '+', 'COUNT', 1)[1]
 local inboundUntil = oldestInbound and tonumber(string.match(oldestInbound[1], '^%d+')) + retention

@@ -65,8 +65,8 @@ export interface SweepOptions {
   alive(): Promise<readonly WorkerProcess[]>;
   /** Discards an import whose process died, and its idempotency key. */
   discardImport(lane: LaneId, id: string): Promise<void>;
-  /** Does what the outboxes of a lane have to do now, and returns their events; by default there are none. */
-  tendOutboxes?(lane: LaneId): Promise<readonly ScriptEvent[]>;
+  /** Has the outboxes of a lane forget what is old, and complete a change of their settings; by default there are none. */
+  tendOutboxes?(lane: LaneId): Promise<void>;
   /**
    * Lets messages lapse in the outboxes of a lane that no process serves. Returns when to do so again, ms by the clock of Redis; null if
    * there is nothing to lapse. By default there are no outboxes.
@@ -361,7 +361,7 @@ export async function sweepLane(
       lane.emit(events);
     }
   }
-  if (swept.outboxes.length > 0) lane.emit((await options.tendOutboxes?.(lane.id)) ?? []);
+  if (swept.outboxes.length > 0) await options.tendOutboxes?.(lane.id);
   if (swept.inbound) await options.tendInbound?.(lane.id);
   for (const id of swept.deadImports) await orNull(options.discardImport(lane.id, id));
   const limit = pLimit(REMOVALS_AT_ONCE);

@@ -1,7 +1,20 @@
 import { exactDuration } from '../../base/duration.js';
 import type { VolleyEvent } from '../../base/events/events.js';
 import { requestReference } from '../../campaign/states/campaign.js';
+import { outboxName } from '../recipients/outbox-messages.js';
 import type { ScriptEvent } from './script-events.js';
+
+/** Whose request an event is about: a campaign's, or that of a message of an outbox. */
+export function sourceOf({ campaign, message }: { campaign: string; message?: string | undefined }) {
+  const outbox = outboxName(campaign);
+  return outbox === null
+    ? { campaign, outbox: null, message: null }
+    : { campaign: null, outbox, message: message ?? null };
+}
+
+/** The place of a recipient in its list. */
+const positionOf = ({ campaign, ordinal }: { campaign: string; ordinal: number }): number | null =>
+  outboxName(campaign) === null ? ordinal + 1 : null;
 
 /** The events of the catalogue for an event of a script. Pure. */
 export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] {
@@ -17,13 +30,17 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     }
     case 'refusals': {
       const { campaign } = scriptEvent;
+      const outbox = outboxName(campaign);
+      if (outbox !== null) return [{ type: 'outbox.paused', lane, outbox }];
       return [{ type: 'campaign.paused', lane, campaign, by: 'refusals', actor: null, inFlight: 0 }];
     }
-    case 'refused':
-      return [{ ...scriptEvent, type: 'request.refused', lane }];
+    case 'refused': {
+      const { recipientCount, reason } = scriptEvent;
+      return [{ type: 'request.refused', lane, ...sourceOf(scriptEvent), recipientCount, reason }];
+    }
     case 'rejected': {
-      const { campaign, ordinal, reason } = scriptEvent;
-      return [{ type: 'recipient.rejected', lane, campaign, position: ordinal + 1, reason }];
+      const [position, { reason }] = [positionOf(scriptEvent), scriptEvent];
+      return [{ type: 'recipient.rejected', lane, ...sourceOf(scriptEvent), position, reason }];
     }
     case 'split': {
       const { campaign, first, recipientCount } = scriptEvent;
@@ -34,28 +51,19 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
     case 'unknown': {
       const { campaign, number, recipientCount, reason, overdue, ageMs } = scriptEvent;
       const request = requestReference(campaign, number);
-      const unknown: VolleyEvent = {
-        type: 'request.unknown',
-        lane,
-        campaign,
-        request,
-        recipientCount,
-        reason,
-      };
-      if (!overdue) return [unknown];
-      return [
-        { type: 'claim.overdue', lane, campaign, request, recipientCount, age: exactDuration(ageMs) },
-        unknown,
-      ];
+      const batch = { lane, ...sourceOf(scriptEvent), request, recipientCount };
+      const unknown: VolleyEvent = { type: 'request.unknown', ...batch, reason };
+      return overdue ? [{ type: 'claim.overdue', ...batch, age: exactDuration(ageMs) }, unknown] : [unknown];
     }
     case 'unfollowable': {
       const { campaign, number, recipientCount } = scriptEvent;
       const request = requestReference(campaign, number);
-      return [{ type: 'request.unfollowable', lane, campaign, request, recipientCount }];
+      return [{ type: 'request.unfollowable', lane, ...sourceOf(scriptEvent), request, recipientCount }];
     }
     case 'contradicted': {
-      const { campaign, ordinal, kept, ignored } = scriptEvent;
-      return [{ type: 'recipient.contradicted', lane, campaign, position: ordinal + 1, kept, ignored }];
+      const { kept, ignored } = scriptEvent;
+      const position = positionOf(scriptEvent);
+      return [{ type: 'recipient.contradicted', lane, ...sourceOf(scriptEvent), position, kept, ignored }];
     }
     case 'throttled': {
       const { kind, retryAfterMs, reason } = scriptEvent;

@@ -138,7 +138,13 @@ local campaigns = campaigns_load(statesKey, redis.call('HKEYS', statesKey))
 for id, c in pairs(campaigns) do
   if c.state == 'running' then c.launchAt = math.min(c.launchAt, now) end
   if c.notBefore then c.notBefore = math.min(c.notBefore + delayMs, now + lane.mayLoseMs) end
-  for _, range in ipairs(c.ranges or {}) do range[3] = past(range[3]) end
+  -- A put can be lost for no longer than before.
+  if c.outbox and delayMs == 0 then
+    local later = redis.call('ZRANGEBYSCORE', OUTBOX.key(c, ':due'), string.format('(%.0f', now), string.format('%.0f', was + lane.mayLoseMs))
+    for at, m in pairs(OUTBOX.find_all(c, later)) do
+      redis.call('ZADD', OUTBOX.key(c, ':due'), string.format('%.0f', math.max(OUTBOX.due_at(m), now + lane.mayLoseMs)), later[at])
+    end
+  end
   for _, range in ipairs(c.released) do
     if range.firstAt then range.firstAt = older(range.firstAt) end
   end

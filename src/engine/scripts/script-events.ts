@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
 const campaign = z.string();
+/** Of an outbox: the id of its message. */
+const message = z.string().optional();
 const kind = z.enum(['send', 'poll']);
 const reason = z.string();
 const requestId = z.string();
@@ -17,22 +19,24 @@ const scriptEvent = z.discriminatedUnion('type', [
     tookMs: integer,
   }),
   z.object({ type: z.literal('refusals'), campaign }),
-  z.object({ type: z.literal('refused'), campaign, recipientCount: integer, reason }),
-  z.object({ type: z.literal('rejected'), campaign, ordinal: integer, reason }),
+  z.object({ type: z.literal('refused'), campaign, message, recipientCount: integer, reason }),
+  z.object({ type: z.literal('rejected'), campaign, message, ordinal: integer, reason }),
   z.object({ type: z.literal('split'), campaign, first: integer, recipientCount: integer }),
   z.object({
     type: z.literal('unknown'),
     campaign,
+    message,
     number: integer,
     recipientCount: integer,
     reason,
     overdue: z.boolean(),
     ageMs: integer,
   }),
-  z.object({ type: z.literal('unfollowable'), campaign, number: integer, recipientCount: integer }),
+  z.object({ type: z.literal('unfollowable'), campaign, message, number: integer, recipientCount: integer }),
   z.object({
     type: z.literal('contradicted'),
     campaign,
+    message,
     ordinal: integer,
     kept: z.string(),
     ignored: z.string(),

@@ -1,22 +1,31 @@
 import { compileTemplate, type Template } from '../../campaign/text/template.js';
 import { DamagedError } from '../recipients/damaged.js';
-import { createReadCache, sliceReader } from '../recipients/slices.js';
+import { outboxId, outboxName, readBatchMessage, readEdition } from '../recipients/outbox-messages.js';
+import { createReadCache, type StoredRecipient, sliceReader } from '../recipients/slices.js';
 import type { LaneStore } from '../scripts/lane-script.js';
 import { type CampaignMeta, readMeta } from '../store/campaign-meta.js';
 
-/** A campaign's text, which never changes, and its compiled template. */
-interface CampaignText {
-  readonly meta: CampaignMeta;
+/** The text of a batch, which never changes, and its compiled template. */
+export interface BatchText {
+  readonly meta: Pick<CampaignMeta, 'id' | 'sender' | 'senderName' | 'bypasses'>;
   readonly template: Template;
+}
+
+/** A batch of a campaign, or a message of an outbox. `edition`: the revision of its settings. */
+export interface NamedBatch {
+  readonly campaign: string;
+  readonly first: number;
+  readonly message?: string | undefined;
+  readonly edition?: number | undefined;
 }
 
 const CACHED_CAMPAIGNS = 200;
 
-/** Reads the texts and recipients of a lane's campaigns. Caches both, because a lane reads them in order. */
+/** Reads the texts and recipients of a lane's campaigns, and its messages. Caches texts and lists, because a lane reads them in order. */
 export function campaignContent({ redis, keys, id: lane }: Pick<LaneStore, 'redis' | 'keys' | 'id'>) {
   const slices = sliceReader(redis, keys, lane);
-  const cached = createReadCache<CampaignText>(CACHED_CAMPAIGNS);
-  const text = (id: string): Promise<CampaignText> =>
+  const cached = createReadCache<BatchText>(CACHED_CAMPAIGNS);
+  const text = (id: string): Promise<BatchText> =>
     cached(id, async () => {
       const meta = await readMeta(redis, keys, lane, id);
       if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
@@ -24,11 +33,28 @@ export function campaignContent({ redis, keys, id: lane }: Pick<LaneStore, 'redi
       if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);
       return { meta, template: compiled.template };
     });
+  const editionText = (name: string, revision: number | undefined): Promise<BatchText> =>
+    cached(`${outboxId(name)} ${revision}`, async () => {
+      const settings = await readEdition(redis, keys, lane, name, revision);
+      if (settings === null) throw new DamagedError(`outbox ${name} has no settings of revision ${revision}`);
+      const compiled = compileTemplate(settings.message, settings.columns);
+      if (!compiled.ok) throw new DamagedError(`outbox ${name}: ${compiled.reason}`);
+      return { meta: settings, template: compiled.template };
+    });
   return {
     /** Rejects with a {@link DamagedError} if the stored text is missing or cannot be compiled. */
-    text,
+    text({ campaign, edition }: NamedBatch): Promise<BatchText> {
+      const outbox = outboxName(campaign);
+      return outbox === null ? text(campaign) : editionText(outbox, edition);
+    },
     /** Rejects with a {@link DamagedError} if a slice is missing or cannot be read. */
-    recipients: slices.recipients,
+    async recipients(batch: NamedBatch, count: number): Promise<readonly StoredRecipient[]> {
+      const { campaign, first, message } = batch;
+      if (outboxName(campaign) === null) return slices.recipients(campaign, first, count);
+      const stored = await readBatchMessage(redis, keys, lane, batch);
+      if (stored === null) throw new DamagedError(`${campaign} has no message ${message} any more`);
+      return [{ number: stored.to, values: stored.values, reference: stored.reference }];
+    },
   };
 }
 

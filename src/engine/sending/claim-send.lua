@@ -78,14 +78,16 @@ local function batches_to_send()
   return take, more
 end
 
-local nextAt, isMoreDue = ORDER.begin(keys, lane, now, events)
-if redis.call('ZCARD', runningKey) == 0 then
-  local isForPlaceholders = lane.placeholders > 0
+local nextAt = ORDER.begin(keys, lane, now, events)
+if redis.call('ZCARD', runningKey) == 0 and not (nextAt and nextAt <= now) then
   lane.placeholders = 0
-  -- What is due, and not planned yet, waits until the lane may send. The checks below say when.
-  if isForPlaceholders or not isMoreDue then return claim_end(context, 'nothing', nextAt, {}) end
+  return claim_end(context, 'nothing', nextAt, {})
 end
-if lane.placeholders > 0 then return make_placeholders() end
+if lane.placeholders > 0 then
+  -- An outbox that is due and not in the order yet would get none.
+  if nextAt and nextAt <= now then return claim_end(context, 'more', now, {}) end
+  return make_placeholders()
+end
 local take, more, ended = batches_to_send()
 if ended then return ended end
 
@@ -94,7 +96,7 @@ local taken = ORDER.take(order, take, function(id, c, range)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
     campaign = id, first = range.first, count = range.count, again = range.again, firstAt = range.firstAt, accused = range.accused,
-    notAfter = range.notAfter, closesAt = READY.closes_at(keys, c, rules, now), at = now, turn = turn, call = call,
+    message = range.message, edition = range.edition, notAfter = range.notAfter, closesAt = READY.closes_at(keys, c, rules, now), at = now, turn = turn, call = call,
     epoch = lane.epoch, timeout = rules.timeout, margin = rules.margin,
   })
   GATE.probe(lane, number, now + rules.timeout + rules.margin)

@@ -13,12 +13,25 @@ const claimSend = laneScript(
   import.meta.url,
   './claim-send.lua',
   claimReply(
-    ({ number, turn, campaign, first, count, at, again, firstAt, closesAt }): StoredClaim => ({
+    ({
       number,
       turn,
       campaign,
       first,
       count,
+      message,
+      edition,
+      at,
+      again,
+      firstAt,
+      closesAt,
+    }): StoredClaim => ({
+      number,
+      turn,
+      campaign,
+      first,
+      count,
+      ...(message === undefined ? {} : { message, edition }),
       ...(again === undefined ? { firstAt: at } : { again, firstAt: firstAt ?? 0 }),
       ...(closesAt === undefined ? {} : { closesAt }),
     }),

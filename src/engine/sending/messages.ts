@@ -1,8 +1,7 @@
 import type { LaneSettings } from '../../base/config/index.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { DamagedError } from '../recipients/damaged.js';
-import type { CampaignMeta } from '../store/campaign-meta.js';
-import { type CampaignContent, orDamaged } from './campaign-content.js';
+import { type BatchText, type CampaignContent, orDamaged } from './campaign-content.js';
 import type { Messages } from './message.js';
 import type { SendClaim } from './send-claim.js';
 
@@ -26,7 +25,7 @@ export function openMessages(
 ): Messages {
   /** Which numbers of each batch get no message: those that are suppressed; of a campaign that confirms an operation, those that are not by it alone. */
   const suppressedIn = async (
-    batches: readonly { readonly meta: CampaignMeta; readonly numbers: readonly string[] }[],
+    batches: readonly { readonly meta: BatchText['meta']; readonly numbers: readonly string[] }[],
   ): Promise<boolean[][]> => {
     const all = batches.flatMap(({ numbers }) => numbers);
     const found = all.length === 0 ? [] : await suppression.areSuppressed(all);
@@ -41,17 +40,17 @@ export function openMessages(
   };
 
   return {
-    async isAllowed({ campaign }, { recipients }) {
-      const { meta } = await content.text(campaign);
+    async isAllowed(claim, { recipients }) {
+      const { meta } = await content.text(claim);
       const [suppressed = []] = await suppressedIn([{ meta, numbers: recipients }]);
       return !suppressed.includes(true);
     },
     async render(claims) {
       const batches = await Promise.all(
-        claims.map(({ campaign: id, first, count }) =>
+        claims.map((claim) =>
           orDamaged(async () => {
-            const { meta, template } = await content.text(id);
-            const recipients = await content.recipients(id, first, count);
+            const { meta, template } = await content.text(claim);
+            const recipients = await content.recipients(claim, claim.count);
             return { meta, template, recipients };
           }),
         ),
@@ -73,8 +72,10 @@ export function openMessages(
           ...(meta.senderName === undefined ? {} : { senderName: meta.senderName }),
           recipients: recipients.filter((_, place) => !omitted[place]).map(({ number }) => number),
           text: template.render(recipients[0]?.values ?? []),
-          ...(settings.clientCorrelator === 'off' ? {} : { clientCorrelator: referenceOf(claim) }),
-          ...(PROFILES[settings.profile].request.callbackData ? { callbackData: referenceOf(claim) } : {}),
+          ...(settings.clientCorrelator === 'off' ? {} : { clientCorrelator: referenceOf(claim, meta) }),
+          ...(PROFILES[settings.profile].request.callbackData
+            ? { callbackData: referenceOf(claim, meta) }
+            : {}),
           suppressed: omitted,
           ...(isRepeat(claim) && (claim.firstAt ?? 0) < removedAt + CLOCKS_DIFFER_MS && removedAt > 0
             ? { firstMayDiffer: true }
@@ -88,7 +89,10 @@ export function openMessages(
 /** Whether the batch goes again under the correlator of an earlier request. */
 const isRepeat = ({ again }: SendClaim): boolean => again === 'underCorrelator';
 
-/** The reference of a batch, at the service. It does not depend on the claim, so that it is the same if Redis has lost the claim. */
-function referenceOf({ campaign, first, count }: SendClaim): string {
-  return `${campaign}-${first}-${count}`;
+/**
+ * The reference of a batch, at the service. It does not depend on the claim, so that it is the same if Redis has lost the claim. A message
+ * has the id of its outbox and its number.
+ */
+function referenceOf({ first, count, message }: SendClaim, { id }: BatchText['meta']): string {
+  return message === undefined ? `${id}-${first}-${count}` : `${id}-${first}`;
 }

@@ -32,33 +32,33 @@ local settled, recipients, early, safeAt = 0, 0, 0, 0
 local UNKNOWN = RECIPIENT_LETTER.unknown
 
 -- Sends the unknown recipients of a batch again. Suppressed recipients between them are not unknown.
-local function resend(c, batch, statusesKey, recordsKey)
-  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
+local function resend(c, batch, statuses, records)
+  for _, run in ipairs(statuses_unknown_runs(statuses, batch.first, batch.count)) do
     campaign_release(c, 'unknown', {
-      first = run.first, count = run.count, again = 'byOperator', firstAt = batch_first_at(batch), notAfter = batch.notAfter,
-    })
+      first = run.first, count = run.count, again = 'byOperator', firstAt = batch_first_at(batch), message = batch.message,
+    }, now)
   end
-  record_delete(recordsKey, batch.first)
+  record_delete(records, batch.first)
   return '\0'
 end
 
 -- Gives the unknown recipients of a batch another state for good.
-local function settle(c, batch, state, statusesKey, recordsKey, why)
-  for _, run in ipairs(statuses_unknown_runs(statusesKey, batch.first, batch.count)) do
+local function settle(c, batch, state, statuses, records, why)
+  for _, run in ipairs(statuses_unknown_runs(statuses, batch.first, batch.count)) do
     campaign_move(c, 'unknown', state, run.count, run.first)
   end
-  record_write(recordsKey, batch.first, batch.count, batch.at, now, why, '')
+  record_write(records, batch.first, batch.count, batch.at, now, why, '')
   return RECIPIENT_LETTER[state]
 end
 
-local function resolve(c, batch, statusesKey, recordsKey)
-  if as == 'abandon' then return settle(c, batch, 'abandoned', statusesKey, recordsKey, reason) end
-  if as == 'accepted' then return settle(c, batch, 'unconfirmed', statusesKey, recordsKey, reason) end
+local function resolve(c, batch, statuses, records)
+  if as == 'abandon' then return settle(c, batch, 'abandoned', statuses, records, reason) end
+  if as == 'accepted' then return settle(c, batch, 'unconfirmed', statuses, records, reason) end
   local isTooLate = batch.notAfter and batch.notAfter <= now
-  if c.remainder == 'planned' and not isTooLate then return resend(c, batch, statusesKey, recordsKey) end
+  if c.remainder == 'planned' and not isTooLate then return resend(c, batch, statuses, records) end
   -- The campaign sends no more, but the batch may have been accepted: it is neither cancelled nor lapsed.
   local why = (isTooLate or c.remainder == 'lapsed') and 'it has lapsed' or 'its campaign was cancelled'
-  return settle(c, batch, 'abandoned', statusesKey, recordsKey, 'not sent again: ' .. why)
+  return settle(c, batch, 'abandoned', statuses, records, 'not sent again: ' .. why)
 end
 
 -- Whether the process that claimed a batch may still send it, and until when. No process may have noticed yet that the clock was set
@@ -79,16 +79,19 @@ for i, named in ipairs(batches) do
   if tooEarlyUntil then
     early, safeAt = early + 1, math.max(safeAt, tooEarlyUntil)
   elseif batch then
-    local id, statusesKey, recordsKey = batch.campaign, entry_key(2 * i - 1), entry_key(2 * i)
+    local id = batch.campaign
     -- Its request, if there was one, has an id that Volley never learns: a later notification of it must not settle another batch.
-    if rules.notify then request_without_id(unnamedKey, rules, id, batch.first, batch.count, now) end
-    if batch.matched then redis.call('ZREM', unpolledKey, request_member(id, batch.first)) end
+    if rules.notify then request_without_id(unnamedKey, rules, batch, now) end
+    if batch.matched then redis.call('ZREM', unpolledKey, request_member(id, batch.first, batch.message)) end
     campaigns[id] = campaigns[id] or campaigns_load(statesKey, { id })[id]
     local c = campaigns[id]
-    local letters = statuses_read(statusesKey, batch.first, batch.count)
+    local statuses, records = OUTBOX.place(c, batch, entry_key(2 * i - 1)), OUTBOX.place(c, batch, entry_key(2 * i))
+    local letters = statuses and statuses_read(statuses, batch.first, batch.count) or ''
     local _, count = string.gsub(letters, UNKNOWN, '')
-    local letter = resolve(c, batch, statusesKey, recordsKey)
-    statuses_write(statusesKey, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
+    if count > 0 then
+      local letter = resolve(c, batch, statuses, records)
+      statuses_write(statuses, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
+    end
     settled, recipients = settled + 1, recipients + count
     resolved[#resolved + 1] = number
   end

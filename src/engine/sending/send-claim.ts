@@ -2,15 +2,20 @@ import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
 import type { Settlement, SettleResult } from '../claim/settlement.js';
 import type { SendResult } from './effects.js';
 
-/** A batch that may be sent: recipients `first` to `first + count - 1` of a campaign. */
+/** A batch that may be sent: recipients `first` to `first + count - 1` of a campaign, or one message of an outbox. */
 export interface SendClaim {
   /** Identifies the claim. Numbers only increase. */
   readonly number: number;
   /** The turn that made it. After a loss of data, Redis may give its number to another turn. */
   readonly turn: string;
+  /** Of a message: `outbox:` and the name of its outbox. */
   readonly campaign: string;
+  /** Of a message: its number. */
   readonly first: number;
   readonly count: number;
+  /** The id of a message, and the revision of the settings with which it is sent. */
+  readonly message?: string | undefined;
+  readonly edition?: number | undefined;
   /**
    * Set if an earlier request may have been accepted: the batch goes again whole and unchanged, under the correlator of that request, or
    * by an operator's command.

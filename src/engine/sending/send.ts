@@ -43,14 +43,9 @@ export interface Sending {
   readonly messages: Messages;
   readonly recent: Pick<RecentClaims, 'self' | 'claimed' | 'settled' | 'replayed' | 'replayAfterLoss'>;
   readonly claims: SendClaims;
-  /** Plans the messages of the lane's outboxes that are due; by default there are none. */
-  planDue?(): Promise<void>;
   /** Reports an error that keeps a campaign from being sent. */
   failed(lane: string, error: Error): void;
 }
-
-/** How often a turn looks for messages of outboxes that are due. */
-const PLAN_EVERY_MS = 100;
 
 /** Why a batch is not repeated. */
 const FIRST_MAY_DIFFER =
@@ -62,7 +57,6 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
   const { signal } = options;
   const turn = lane.nonce();
   const credentials = await turnCredentials(lane, tokens);
-  let planAt = 0;
 
   const send = async (
     claim: SendClaim,
@@ -83,6 +77,8 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
       lane,
       limited,
       async () => (await claims.confirm(claim)) && (await messages.isAllowed(claim, message)),
+      // The settings of an outbox may have changed since: once that is confirmed, no request starts with the earlier ones.
+      claim.message !== undefined,
     );
     const token = credentials.current();
     if (permit === undefined || permit.isExpired() || token === undefined)
@@ -108,10 +104,6 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
         const closed = await credentials.closed();
         if (closed !== undefined) return closed;
         await recent.replayed;
-        if (sending.planDue !== undefined && lane.monotonic() >= planAt) {
-          await lane.retry(() => sending.planDue?.() ?? Promise.resolve(), signal);
-          planAt = lane.monotonic() + PLAN_EVERY_MS;
-        }
         const age = lane.startStopwatch();
         const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);
         recent.claimed(reply.claims);

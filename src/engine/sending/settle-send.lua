@@ -19,7 +19,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, count, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue,
+        settlements  JSON: [{ number, turn, campaign, first, count, message, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue,
                   isFinal, isText, isKnown, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
                   0 and word; overdue: its worker never settled it; isFinal: a repeat would get the
                   same response; isText: the service refuses the text; isKnown: it knows the correlator; digest, hashes: of the request id
@@ -67,9 +67,9 @@ local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now
 
 -- Recipients move to the states of their letters, and keep the service's own words for them. Late evidence changes only those that are
 -- still unknown.
-local function apply(c, claim, letters, statusesKey, recordsKey, words)
+local function apply(c, claim, letters, statuses, records, words)
   local byPlace = words and words_by_place(words)
-  local applied, current, isOpen = {}, claim.isLate and statuses_read(statusesKey, claim.first, claim.count), false
+  local applied, current, isOpen = {}, claim.isLate and statuses_read(statuses, claim.first, claim.count), false
   for at = 1, claim.count do
     local letter = string.sub(letters, at, at)
     local old = current and string.sub(current, at, at)
@@ -77,43 +77,43 @@ local function apply(c, claim, letters, statusesKey, recordsKey, words)
       letter = old
     else
       campaign_move(c, old and 'unknown' or 'sending', RECIPIENT_STATE[letter], 1, claim.first + at - 1)
-      if byPlace and byPlace[at] then word_write(c, recordsKey, claim.first + at - 1, byPlace[at]) end
+      if byPlace and byPlace[at] then word_write(c, records, claim.first + at - 1, byPlace[at]) end
     end
     if letter == RECIPIENT_LETTER.deliveredToNetwork then isOpen = true end
     applied[at] = letter
   end
-  statuses_write(statusesKey, claim.first, table.concat(applied))
+  statuses_write(statuses, claim.first, table.concat(applied))
   return isOpen
 end
 
 -- Releases a range of the batch; of one that was unknown, only the recipients that still are.
-local function release_range(c, claim, statusesKey, range)
-  range.firstAt, range.notAfter = batch_first_at(claim), claim.notAfter
-  if not claim.isLate then return campaign_release(c, 'sending', range) end
-  for _, run in ipairs(statuses_unknown_runs(statusesKey, range.first, range.count)) do
-    statuses_write(statusesKey, run.first, string.rep('\0', run.count))
+local function release_range(c, claim, statuses, range)
+  range.firstAt, range.message = batch_first_at(claim), claim.message
+  if not claim.isLate then return campaign_release(c, 'sending', range, now) end
+  for _, run in ipairs(statuses_unknown_runs(statuses, range.first, range.count)) do
+    statuses_write(statuses, run.first, string.rep('\0', run.count))
     local part = range
     if run.count < range.count then part = range_part(range, run.first, run.count) end
-    campaign_release(c, 'unknown', part)
+    campaign_release(c, 'unknown', part, now)
   end
 end
 
-local function remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
-  apply(c, claim, string.gsub(settlement.letters, '-', RECIPIENT_LETTER.unknown), statusesKey)
+local function remain_unknown(id, c, claim, settlement, statuses, records)
+  apply(c, claim, string.gsub(settlement.letters, '-', RECIPIENT_LETTER.unknown), statuses)
   -- A placeholder claim for a campaign that sends no more carries its own reason: no worker is lost.
   local ownReason = not claim.isLate and claim.reason or nil
   local reason = ownReason or settlement.reason
-  record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+  record_write(records, claim.first, claim.count, claim.at, now, reason, '')
   local timeout, margin = claim_timing(claim, rules)
   local safeAt = settlement.overdue and claim.at + 2 * timeout + margin or now
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
     turn = claim.turn, campaign = id, first = claim.first, count = claim.count, at = claim.at, epoch = claim.epoch,
     again = claim.again, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, notAgain = settlement.notAgain,
-    notAfter = claim.notAfter,
+    notAfter = claim.notAfter, message = claim.message, edition = claim.edition,
   })
   events[#events + 1] = {
-    type = 'unknown', campaign = id, number = claim.number, recipientCount = claim.count, reason = reason,
+    type = 'unknown', campaign = id, message = claim.message, number = claim.number, recipientCount = claim.count, reason = reason,
     overdue = (settlement.overdue or false) and not ownReason, ageMs = now - claim.at,
   }
 end
@@ -124,57 +124,64 @@ end
 
 -- The service did not accept a repeat. This says nothing about the first request, which it may have accepted: some services refuse a
 -- correlator that they know. So the batch is not sent again in any form, and stays unknown with what the service answered.
-local function remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey, notAgain)
+local function remain_unknown_after_repeat(id, c, claim, settlement, statuses, records, notAgain)
   local answer = settlement.reason
   if settlement.result == 'throttled' then
     answer = 'the service answered 429' .. (answer ~= '' and ': ' .. answer or '')
   end
   local reason = 'an earlier request may have been accepted, and its repeat was not: ' .. answer
-  remain_unknown(id, c, claim, all_unknown(claim, reason, notAgain), statusesKey, recordsKey)
+  remain_unknown(id, c, claim, all_unknown(claim, reason, notAgain), statuses, records)
 end
 
 -- What each result does to the recipients of a batch.
 local RECIPIENTS = {}
 
-function RECIPIENTS.accept(id, c, claim, settlement, statusesKey, recordsKey, indexKey, filterKey)
+function RECIPIENTS.accept(id, c, claim, settlement, statuses, records, indexKey, filterKey)
   campaign_note_request(c, 'accepted')
-  local isOpen = apply(c, claim, settlement.letters, statusesKey, recordsKey, settlement.words)
+  local isOpen = apply(c, claim, settlement.letters, statuses, records, settlement.words)
   if settlement.contradicted then
-    statuses_report(c, id, claim.first, claim.count, settlement.contradicted, statusesKey, false, events)
+    statuses_report(c, id, claim.first, claim.count, settlement.contradicted, statuses, false, events)
   end
-  record_write(recordsKey, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
+  record_write(records, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
   if isOpen then
     local wait = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)
-    redis.call('ZADD', unpolledKey, now + math.ceil(wait), request_member(id, claim.first))
+    redis.call('ZADD', unpolledKey, now + math.ceil(wait), request_member(id, claim.first, claim.message))
   end
   if settlement.requestId == '' then
-    events[#events + 1] = { type = 'unfollowable', campaign = id, number = claim.number, recipientCount = claim.count }
+    events[#events + 1] = {
+      type = 'unfollowable', campaign = id, message = claim.message, number = claim.number, recipientCount = claim.count,
+    }
   end
   if not rules.notify then return end
   if settlement.digest then
-    request_remember(filterKey, c.capacity or c.ordinals, settlement.hashes)
-    if isOpen and not rules.byReference then request_index(indexKey, settlement.digest, id, claim.first, claim.count) end
+    if c.outbox then
+      request_remember_today(c, now, settlement.hashes)
+    else
+      request_remember(filterKey, c.ordinals, settlement.hashes)
+    end
+    -- The reference of a message does not say its id.
+    if isOpen and (c.outbox or not rules.byReference) then request_index(indexKey, settlement.digest, claim) end
   else
-    request_without_id(unnamedKey, rules, id, claim.first, claim.count, now)
+    request_without_id(unnamedKey, rules, claim, now)
   end
   -- Fewer than `accepted`: some were accepted while there were no notifications, and only their records name their ids.
   campaign_note_request(c, 'remembered')
 end
 
 -- If an earlier request may have been accepted, and the batch is not sent again, its outcome is unknown.
-function RECIPIENTS.putBack(id, c, claim, _, statusesKey, recordsKey)
+function RECIPIENTS.putBack(id, c, claim, _, statuses, records)
   if not claim.again or c.remainder == 'planned' then
     local range = { first = claim.first, count = claim.count, again = claim.again }
-    return release_range(c, claim, statusesKey, range)
+    return release_range(c, claim, statuses, range)
   end
-  remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statusesKey, recordsKey)
+  remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statuses, records)
 end
 
-function RECIPIENTS.release(id, c, claim, settlement, statusesKey, recordsKey)
+function RECIPIENTS.release(id, c, claim, settlement, statuses, records)
   if claim.again == 'underCorrelator' then
-    return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey)
+    return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records)
   end
-  RECIPIENTS.putBack(id, c, claim, settlement, statusesKey, recordsKey)
+  RECIPIENTS.putBack(id, c, claim, settlement, statuses, records)
 end
 
 -- Pauses a campaign that the service refuses.
@@ -185,20 +192,20 @@ local function refusals_pause(id, c, reason)
 end
 
 -- The service names the recipients that it refuses. The others are sent again without them.
-local function reject_named(id, c, claim, settlement, statusesKey, recordsKey)
+local function reject_named(id, c, claim, settlement, statuses, records)
   local letters, rejected, from = settlement.letters, RECIPIENT_LETTER.rejected, 1
   for at = 2, claim.count + 1 do
     if string.sub(letters, at, at) ~= string.sub(letters, from, from) then
       local first, count = claim.first + from - 1, at - from
       if string.sub(letters, from, from) == rejected then
         campaign_move(c, 'sending', 'rejected', count, first)
-        statuses_write(statusesKey, first, string.rep(rejected, count))
-        record_write(recordsKey, first, count, claim.at, now, settlement.reason, '')
+        statuses_write(statuses, first, string.rep(rejected, count))
+        record_write(records, first, count, claim.at, now, settlement.reason, '')
         for ordinal = first, first + count - 1 do
           events[#events + 1] = { type = 'rejected', campaign = id, ordinal = ordinal, reason = settlement.reason }
         end
       else
-        release_range(c, claim, statusesKey, { first = first, count = count })
+        release_range(c, claim, statuses, { first = first, count = count })
       end
       from = at
     end
@@ -207,31 +214,35 @@ end
 
 -- What an operator or the lane's policy sends again may be halved, but a recipient that is refused then may have the first message. The
 -- policy does not send it once more.
-function RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey)
+function RECIPIENTS.refuse(id, c, claim, settlement, statuses, records)
   if claim.again == 'underCorrelator' or (claim.again and claim.count == 1) then
     local notAgain = claim.again == 'byOperator' and 'refused when it was sent again' or nil
-    return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey, notAgain)
+    return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records, notAgain)
   end
   campaign_note_request(c, 'refused')
   local isPart = string.find(settlement.letters, RECIPIENT_LETTER.rejected, 1, true) and not claim.again and not claim.isLate
   -- Batches of a campaign have one text. If the service has accepted none, halves would be refused, too.
   local isAllText = settlement.isText and claim.count > 1 and (c.requests.accepted or 0) == 0 and not claim.again and not lane_is_recovering(lane)
   if isAllText then
-    release_range(c, claim, statusesKey, { first = claim.first, count = claim.count })
+    release_range(c, claim, statuses, { first = claim.first, count = claim.count })
     if c.state == 'running' then refusals_pause(id, c, 'the service refuses the text: ' .. settlement.reason) end
   elseif isPart then
-    reject_named(id, c, claim, settlement, statusesKey, recordsKey)
+    reject_named(id, c, claim, settlement, statuses, records)
   elseif claim.count > 1 then
     local half = math.floor(claim.count / 2)
-    release_range(c, claim, statusesKey, { first = claim.first, count = half, again = claim.again })
-    release_range(c, claim, statusesKey, { first = claim.first + half, count = claim.count - half, again = claim.again })
+    release_range(c, claim, statuses, { first = claim.first, count = half, again = claim.again })
+    release_range(c, claim, statuses, { first = claim.first + half, count = claim.count - half, again = claim.again })
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipientCount = claim.count }
   else
-    apply(c, claim, RECIPIENT_LETTER.rejected, statusesKey)
-    record_write(recordsKey, claim.first, 1, claim.at, now, settlement.reason, '')
-    events[#events + 1] = { type = 'rejected', campaign = id, ordinal = claim.first, reason = settlement.reason }
+    apply(c, claim, RECIPIENT_LETTER.rejected, statuses)
+    record_write(records, claim.first, 1, claim.at, now, settlement.reason, '')
+    events[#events + 1] = {
+      type = 'rejected', campaign = id, message = claim.message, ordinal = claim.first, reason = settlement.reason,
+    }
   end
-  events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
+  events[#events + 1] = {
+    type = 'refused', campaign = id, message = claim.message, recipientCount = claim.count, reason = settlement.reason,
+  }
   -- Not while placeholder claims may have to be made for it.
   local isRefused = (c.requests.accepted or 0) == 0 and c.requests.refused >= POLICY.REFUSALS_TO_PAUSE
   if isRefused and c.state == 'running' and not lane_is_recovering(lane) then
@@ -241,57 +252,59 @@ end
 
 -- The service blames the account. Others are sent first: if they get the same, the lane stops (GATE.accused). If they are accepted, the cause
 -- is in this batch.
-function RECIPIENTS.accuse(id, c, claim, settlement, statusesKey, recordsKey)
+function RECIPIENTS.accuse(id, c, claim, settlement, statuses, records)
   if claim.again or claim.isLate or GATE.is_accused(lane, claim) then
-    return RECIPIENTS.release(id, c, claim, settlement, statusesKey, recordsKey)
+    return RECIPIENTS.release(id, c, claim, settlement, statuses, records)
   end
-  if claim.accused then return RECIPIENTS.refuse(id, c, claim, settlement, statusesKey, recordsKey) end
-  release_range(c, claim, statusesKey, { first = claim.first, count = claim.count, accused = true })
-  events[#events + 1] = { type = 'refused', campaign = id, recipientCount = claim.count, reason = settlement.reason }
+  if claim.accused then return RECIPIENTS.refuse(id, c, claim, settlement, statuses, records) end
+  release_range(c, claim, statuses, { first = claim.first, count = claim.count, accused = true })
+  events[#events + 1] = {
+    type = 'refused', campaign = id, message = claim.message, recipientCount = claim.count, reason = settlement.reason,
+  }
 end
 
 -- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
 -- out, if the service may have forgotten the correlator or never got it, or if it would repeat the response. How a lost worker divided what
--- a placeholder claim holds is not known. What is too late for a wave would be set aside, and come here again.
-function RECIPIENTS.unknown(id, c, claim, settlement, statusesKey, recordsKey)
+-- a placeholder claim holds is not known. What is too late would be set aside, and come here again.
+function RECIPIENTS.unknown(id, c, claim, settlement, statuses, records)
   if settlement.result == 'unclear' and claim.again == 'underCorrelator' and not settlement.isKnown then
-    return remain_unknown_after_repeat(id, c, claim, settlement, statusesKey, recordsKey)
+    return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records)
   end
   local isWhole = not settlement.isFinal and not string.find(settlement.letters, RECIPIENT_LETTER.suppressed, 1, true)
     and not claim.placeholder and not (claim.notAfter and claim.notAfter <= now)
   if settlement.isKnown then settlement.notAgain = 'the service knows its correlator' end
   local isRepeatable = isWhole and batch_is_repeatable(lane, rules, batch_first_at(claim), now)
   if isRepeatable and c.remainder == 'planned' then
-    return release_range(c, claim, statusesKey, {
+    return release_range(c, claim, statuses, {
       first = claim.first, count = claim.count, again = 'underCorrelator',
     })
   end
-  remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
+  remain_unknown(id, c, claim, settlement, statuses, records)
 end
 
-function RECIPIENTS.suppress(id, c, claim, _, statusesKey, recordsKey)
+function RECIPIENTS.suppress(id, c, claim, _, statuses, records)
   local reason = 'suppressed before it was sent'
   if claim.again then
     local settlement = all_unknown(claim, reason .. ' again; an earlier request may have been accepted', reason .. ' again')
-    return remain_unknown(id, c, claim, settlement, statusesKey, recordsKey)
+    return remain_unknown(id, c, claim, settlement, statuses, records)
   end
-  apply(c, claim, string.rep(RECIPIENT_LETTER.suppressed, claim.count), statusesKey)
-  record_write(recordsKey, claim.first, claim.count, claim.at, now, reason, '')
+  apply(c, claim, string.rep(RECIPIENT_LETTER.suppressed, claim.count), statuses)
+  record_write(records, claim.first, claim.count, claim.at, now, reason, '')
 end
 
 -- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again
 -- without them, each part as a range of its own. Under its correlator, it is sent again unchanged or not at all; it would not be
 -- unchanged either if the earlier request may have left out a recipient that is not suppressed any more.
-function RECIPIENTS.divide(id, c, claim, settlement, statusesKey, recordsKey)
+function RECIPIENTS.divide(id, c, claim, settlement, statuses, records)
   if claim.again == 'underCorrelator' or claim.isLate or c.remainder ~= 'planned' then
     local known = settlement.reason ~= '' and settlement.reason
     local reason = known or 'some recipients are suppressed by now; an earlier request may have been accepted'
-    return remain_unknown(id, c, claim, all_unknown(claim, reason), statusesKey, recordsKey)
+    return remain_unknown(id, c, claim, all_unknown(claim, reason), statuses, records)
   end
   local from = 1
   for at = 2, claim.count + 1 do
     if string.sub(settlement.letters, at, at) ~= string.sub(settlement.letters, from, from) then
-      release_range(c, claim, statusesKey, { first = claim.first + from - 1, count = at - from, again = claim.again })
+      release_range(c, claim, statuses, { first = claim.first + from - 1, count = at - from, again = claim.again })
       from = at
     end
   end
@@ -306,11 +319,15 @@ for i, settlement in ipairs(settlements) do
     if not claim.isLate then inFlight = inFlight - 1 end
     count = count + 1
     -- A matched notification may have made the batch due for a poll. The result decides whether it stays due.
-    if claim.matched then redis.call('ZREM', unpolledKey, request_member(id, claim.first)) end
-    RECIPIENTS[effect.recipients](
-      id, c, claim, settlement, entry_key(place + 1), entry_key(place + 2), rules.notify and entry_key(place + 3),
-      rules.notify and entry_key(place + 4)
-    )
+    if claim.matched then redis.call('ZREM', unpolledKey, request_member(id, claim.first, claim.message)) end
+    local statuses = OUTBOX.place(c, claim, entry_key(place + 1))
+    -- Without one, the message is gone: Redis has lost it.
+    if statuses then
+      RECIPIENTS[effect.recipients](
+        id, c, claim, settlement, statuses, OUTBOX.place(c, claim, entry_key(place + 2)), rules.notify and entry_key(place + 3),
+        rules.notify and entry_key(place + 4)
+      )
+    end
     -- A notification does not say how the request itself went.
     if not settlement.byNotification then settle_gate(context, effect, claim, settlement, inFlight) end
     if settlement.result == 'throttled' then
@@ -322,7 +339,7 @@ for i, settlement in ipairs(settlements) do
       events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
     end
     local unsent = (c.counts.planned or 0) + (c.counts.sending or 0)
-    if not claim.isLate and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
+    if not claim.isLate and not c.outbox and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
       c.activeMs = campaign_active_for(lane, c, now)
     end
     if effect.ledger ~= 'none' and not claim.isLate then

@@ -8,6 +8,8 @@ import { requestReference } from '../../campaign/states/campaign.js';
 import { activate, type Wakers, wakeLane } from '../jobs/wake.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
 import { recordsKey, statusesKey } from '../recipients/campaign-keys.js';
+import { outboxId } from '../recipients/outbox-messages.js';
+import { sourceOf } from '../scripts/announced-events.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
 import { readState } from '../store/campaigns.js';
@@ -49,6 +51,8 @@ export interface UnknownBatch {
   readonly campaign: string;
   readonly first: number;
   readonly count: number;
+  /** Of an outbox: the id of the message whose number is `first`. */
+  readonly message?: string | undefined;
   readonly claimedAt: number;
   readonly since: number;
   readonly reason: string;
@@ -75,6 +79,7 @@ const unknownBatch = z.object({
   campaign: z.string(),
   first: z.number(),
   count: z.number(),
+  message: z.string().optional(),
   at: z.number(),
   since: z.number(),
   reason: z.string(),
@@ -153,17 +158,27 @@ const REASONS = {
   accepted: 'counted as sent by the operator, without a delivery report',
 };
 
+type FoundLane = LaneStore &
+  Parameters<typeof wakeLane>[0] & { readonly name: string; emit(list: readonly ScriptEvent[]): void };
+
+/** What resolving needs besides the lane. */
+interface Resolving {
+  readonly wakers: Wakers;
+  readonly events: Pick<Events, 'emit'>;
+  readonly by: Operator;
+  /** The time of Redis in ms, for tests. */
+  readonly now?: number | undefined;
+}
+
 /**
- * Settles requests with an unknown outcome, by an operator's command. Rejects with an InputError if the campaign is cancelled or
- * has lapsed and the command is `resend`.
+ * Settles requests of a campaign with an unknown outcome, by an operator's command. Rejects with a StateError if the campaign is cancelled
+ * or has lapsed and the command is `resend`.
  */
 export async function resolveUnknown(
   finder: LaneFinder,
-  wakers: Wakers,
   id: string,
   { as, request }: Resolution,
-  events: Events,
-  by: Operator,
+  resolving: Resolving,
 ): Promise<ResolveOutcome> {
   const lane = await finder.of(id);
   const ofCampaign = (await listUnknown(lane)).filter(({ campaign }) => campaign === id);
@@ -184,24 +199,65 @@ export async function resolveUnknown(
       `campaign ${id} ${state}, so it sends nothing again; abandon its unknown outcomes or count them as accepted`,
     );
   }
-  if (named.length === 0) return { requests: 0, recipientCount: 0, tooEarly: null };
   const details = { as, ...(request === undefined ? {} : { request }), requests: named.length };
-  const result = await by.audited({ action: 'campaign.resolve', lane: lane.id, campaign: id, details }, () =>
+  const entry = { action: 'campaign.resolve', lane: lane.id, campaign: id, details } as const;
+  return settle(lane, as, named, entry, sourceOf({ campaign: id }), resolving);
+}
+
+/** How to settle messages of an outbox with an unknown outcome. */
+export interface MessageResolution extends Pick<Resolution, 'as'> {
+  /** The id of one message. Default: all messages with an unknown outcome. */
+  readonly message?: string | undefined;
+}
+
+/** Settles messages of an outbox with an unknown outcome, by an operator's command. Each message is a request of its own. */
+export async function resolveMessages(
+  lane: FoundLane,
+  outbox: string,
+  { as, message }: MessageResolution,
+  resolving: Resolving,
+): Promise<ResolveOutcome> {
+  const ofOutbox = (await listUnknown(lane)).filter(({ campaign }) => campaign === outboxId(outbox));
+  const named = message === undefined ? ofOutbox : ofOutbox.filter((batch) => batch.message === message);
+  if (message !== undefined && named.length === 0)
+    throw new NotFoundError(`outbox ${outbox} has no message ${message} with an unknown outcome`);
+  const details = { outbox, as, messages: named.length };
+  const entry = { action: 'outbox.resolve', lane: lane.id, details } as const;
+  return settle(lane, as, named, entry, sourceOf({ campaign: outboxId(outbox), message }), resolving);
+}
+
+async function settle(
+  lane: FoundLane,
+  as: Resolution['as'],
+  batches: readonly UnknownBatch[],
+  entry: Parameters<Operator['audited']>[0],
+  source: ReturnType<typeof sourceOf>,
+  { wakers, events, by, now }: Resolving,
+): Promise<ResolveOutcome> {
+  if (batches.length === 0) return { requests: 0, recipientCount: 0, tooEarly: null };
+  const result = await by.audited(entry, () =>
     activate(
       lane,
-      () => resolveBatches(lane, as, REASONS[as], named),
+      () => resolveBatches(lane, as, REASONS[as], batches, now),
       () => wakeLane(lane, wakers),
     ),
   );
   lane.emit(result.events);
-  const { batches, recipients: recipientCount, tooEarly, safeAt } = result;
-  if (batches > 0) {
+  const { batches: requests, recipients: recipientCount, tooEarly, safeAt } = result;
+  if (requests > 0) {
     const actor = describeActor(by.actor);
-    const settled = { lane: lane.name, campaign: id, as, requests: batches, recipientCount, actor };
-    events.emit({ type: 'request.resolved', ...settled });
+    events.emit({
+      type: 'request.resolved',
+      lane: lane.name,
+      ...source,
+      as,
+      requests,
+      recipientCount,
+      actor,
+    });
   }
   return {
-    requests: batches,
+    requests,
     recipientCount,
     tooEarly: tooEarly === 0 ? null : { requests: tooEarly, until: new Date(safeAt).toISOString() },
   };

@@ -3,7 +3,8 @@
   `counts` holds the number of recipients in each state; they add up to `total` before and after every script. Only campaign_move
   changes them, and notes in the log what has a result. `released` holds ranges that were claimed and are to be sent (again); the
   cursor passes over everything else once. `remainder` is the state of every ordinal that was certainly never accepted: planned, cancelled, or
-  lapsed; in a wave, one that is cancelled or has lapsed has a letter. `number` names the campaign in the lane's log of results.
+  lapsed. `number` names the campaign in the lane's log of results. An outbox has such a state as well, with messages as its recipients
+  (outbox.lua): there is always more to come, so it is never completed.
   `window`: the rule of its window, if it has one (window.lua); while that is closed, the campaign waits in `scheduled`, and `opensAt` says
   until when; `results` exists only while a script runs.
 ]]
@@ -11,10 +12,9 @@
 -- @include ./record.lua
 -- @include ./results.lua
 -- @include ./campaign-text.lua
--- @include ./wave.lua
 -- @include ./window.lua
 
--- The state of a campaign. The members of a wave are explained in wave.lua.
+-- The state of a campaign, or of an outbox.
 ---@class Campaign
 ---@field state string
 ---@field total number recipients, with those that were suppressed at the import
@@ -43,13 +43,15 @@
 ---@field window? string the rule of its window
 ---@field opensAt? number while that is closed: when it opens, ms
 ---@field results? table not stored: what its recipients have become, for the log
----@field outbox? string
----@field open? boolean
----@field capacity? number
----@field replaced? boolean
----@field ranges? table
----@field skip? table
----@field finish? number
+---@field outbox? string of an outbox: its name. Then `ordinals` is the number of its latest message
+---@field lateMs? number how late a message may be
+---@field revision? number of its settings
+---@field since? number messages of earlier revisions are checked again before they are claimed
+---@field losses? number of the lane when it last numbered a message
+---@field finish? number its virtual time when it was last served, so that it has one share however often it joins the order
+---@field messages? table not stored: the messages that a script has read, by their ids (outbox.lua)
+---@field numbered? table the same, by their numbers
+---@field changed? table those that it has changed
 
 -- Recipients that were claimed, and are to be sent (again).
 ---@class Range
@@ -58,13 +60,16 @@
 ---@field again? string set if an earlier request may have been accepted: `underCorrelator`, the batch goes again whole and unchanged, under the correlator of that request; `byOperator`, it goes again by an operator's command
 ---@field firstAt? number with `again`: when the first such request was claimed, ms; the service remembers its correlator for a limited time
 ---@field accused? boolean the service blamed the account for it: it goes behind all others
----@field notAfter? number of a wave: when it lapses, ms
+---@field message? string of an outbox: the id of the message
+---@field edition? number the revision of the settings with which it is sent
+---@field notAfter? number when it lapses, ms
 
 -- Lua unpacks at most some thousand values at once.
 local UNPACK_AT_ONCE = 1000
 
 local function campaigns_load(statesKey, ids)
   local campaigns = {}
+  OUTBOX.base = string.match(statesKey, '^(.*:)')
   for from = 1, #ids, UNPACK_AT_ONCE do
     local some = { unpack(ids, from, math.min(#ids, from + UNPACK_AT_ONCE - 1)) }
     for i, raw in ipairs(redis.call('HMGET', statesKey, unpack(some))) do
@@ -81,6 +86,7 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
   for id, c in pairs(campaigns) do
     if c.results then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
     c.changes = c.changes + 1
+    if c.outbox then OUTBOX.store(c) end
     fields[#fields + 1] = id
     fields[#fields + 1] = campaign_text(c)
   end
@@ -90,7 +96,7 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
 end
 
 -- Moves a campaign to another state, if its state machine allows it. The log of results has the change, unless the client that creates the
--- campaign learns it from the answer, or it is a wave of an outbox, which clients do not see.
+-- campaign learns it from the answer, or it is an outbox.
 local function campaign_enter(c, state)
   if c.state == state then return end
   if not CAMPAIGN_MOVES[c.state][state] then error('campaign: no move from ' .. c.state .. ' to ' .. state) end
@@ -110,11 +116,6 @@ local function campaign_move(c, from, to, count, first)
   if RESULT_STATES[to] then
     results.note(c, results.LIST_OF_STATE[to] or results.LIST.recipients, first, count)
   end
-end
-
--- Takes a planned recipient of a wave out of it, because its message returns to the outbox.
-local function campaign_return_message(c)
-  c.counts.planned, c.total = c.counts.planned - 1, c.total - 1
 end
 
 -- Counts a request of a kind; see Campaign.
@@ -182,21 +183,19 @@ function WINDOW.queue(runningKey, scheduledKey, windowsKey, virtualTime, id, c, 
   if opensAt then
     redis.call('ZADD', scheduledKey, string.format('%.0f', opensAt), id)
   else
-    campaign_queue(runningKey, math.max(virtualTime, c.outbox and (c.finish or 0) + POLICY.HEAD_START or 0), id)
+    campaign_queue(runningKey, virtualTime, id)
   end
   return opensAt
 end
 
 -- Whether everything of the campaign was sent and has an outcome, so that a cancellation would change nothing.
 local function campaign_is_sent(c)
-  return not c.open and (c.counts.planned or 0) + (c.counts.sending or 0) + (c.counts.unknown or 0) == 0
+  return (c.counts.planned or 0) + (c.counts.sending or 0) + (c.counts.unknown or 0) == 0
 end
 
--- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state if it kept anything from being sent, and a wave
--- waits until it is sealed.
+-- Ends the campaign if none of its recipients is open. A cancelled campaign keeps its state if it kept anything from being sent.
 local function campaign_end(endedKey, lapsingKey, id, c, now, events)
-  if c.endedAt > 0 or c.state == 'importing' or campaign_is_open(c) then return end
-  if c.open and c.remainder == 'planned' then return end
+  if c.endedAt > 0 or c.outbox or c.state == 'importing' or campaign_is_open(c) then return end
   local isKept = c.state == 'cancelled' and (c.counts.cancelled or 0) + (c.counts.abandoned or 0) > 0
   if not isKept then campaign_enter(c, 'completed') end
   c.endedAt = now
@@ -227,7 +226,7 @@ local function campaign_set_aside(claimsKey, lane, id, c, range, why, now)
   lane.sendInherited = lane.sendInherited + 1
   local claim = {
     campaign = id, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
-    firstAt = range.firstAt, notAfter = range.notAfter, reason = 'an earlier request may have been accepted; ' .. why,
+    firstAt = range.firstAt, notAfter = range.notAfter, message = range.message, edition = range.edition, reason = 'an earlier request may have been accepted; ' .. why,
   }
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
   campaign_move(c, 'planned', 'sending', range.count)
@@ -246,66 +245,56 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
       campaign_move(c, 'planned', remainder, range.count, range.first)
     end
   end
-  local rest = c.outbox and WAVE.runs(c, c.ordinals) or { { first = c.cursor, count = c.ordinals - c.cursor } }
-  for _, run in ipairs(rest) do campaign_move(c, 'planned', remainder, run.count, run.first) end
+  campaign_move(c, 'planned', remainder, c.ordinals - c.cursor, c.cursor)
   c.remainder, c.released, c.remainderAt = remainder, {}, now
 end
 
 -- A part of a range, which goes again as the whole would.
 local function range_part(range, first, count)
-  return { first = first, count = count, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter }
+  return { first = first, count = count, again = range.again, firstAt = range.firstAt }
 end
 
 -- Returns a range that was claimed, or unknown, and was not accepted.
-local function campaign_release(c, from, range)
+local function campaign_release(c, from, range, now)
   campaign_move(c, from, c.remainder, range.count, range.first)
   if c.remainder ~= 'planned' then return end
+  if c.outbox then return OUTBOX.release(c, range, now) end
   if not range.again then range.firstAt = nil end
   c.released[#c.released + 1] = range
 end
 
--- Where the released range is that goes next. Of a wave whose outbox has other settings now, only what may have been accepted goes again.
--- What is accused goes when nothing else can.
-local function campaign_released_at(c, lane, now)
-  local isReplaced, accusedAt = now and c.replaced, nil
+-- Where the released range is that goes next. What is accused goes when nothing else can.
+local function campaign_released_at(c)
   for at, range in ipairs(c.released) do
-    if range.accused then
-      accusedAt = accusedAt or at
-    elseif range.again or not isReplaced then
-      return at
-    end
+    if not range.accused then return at end
   end
-  if accusedAt and not isReplaced then
-    if c.outbox then WAVE.advance(c) end
-    if c.cursor >= c.ordinals or (c.outbox and not WAVE.may_claim(c, lane, now)) then return accusedAt end
-  end
-  return #c.released + 1
+  return c.cursor >= c.ordinals and 1 or #c.released + 1
 end
 
 -- Takes the next range of at most `most` recipients; nil if there is none. It stays within one slice. `now`: nil for placeholder
--- claims. What is too late for a wave is left for lapse-wave.
+-- claims.
 local function campaign_next(c, most, lane, now)
-  local at = campaign_released_at(c, lane, now)
+  if c.outbox then return OUTBOX.take(c, lane, now) end
+  local at = campaign_released_at(c)
   local range = c.released[at]
   if range then
-    if now and range.notAfter and range.notAfter <= now then return nil end
     local count = campaign_cut(c, range.first, most)
     if range.again == 'underCorrelator' or range.count <= count then return table.remove(c.released, at) end
     c.released[at] = range_part(range, range.first + count, range.count - count)
     return range_part(range, range.first, count)
   end
-  if c.outbox then WAVE.advance(c) end
-  if c.cursor >= c.ordinals or (c.outbox and not WAVE.may_claim(c, lane, now)) then return nil end
+  if c.cursor >= c.ordinals then return nil end
   local first = c.cursor
   local count = math.min(c.ordinals - first, campaign_cut(c, first, most))
   c.cursor = first + count
-  return { first = first, count = count, notAfter = c.outbox and c.ranges[1][2] or nil }
+  return { first = first, count = count }
 end
 
 -- Returns a campaign to the order when a released range gives it something to send again, behind the turn it has had. With a head
 -- start, a campaign whose only request is released again and again would always be served first.
 local function campaign_return(runningKey, lane, id, c)
-  if not campaign_is_sendable(c) then return end
+  -- An outbox joins the order when a script looks at it.
+  if c.outbox or not campaign_is_sendable(c) then return end
   redis.call('ZADD', runningKey, 'NX', string.format('%.17g', lane.virtualTime + 1 / c.weight), id)
 end
 
@@ -344,3 +333,4 @@ local function campaigns_launch(keys, lane, now, events)
   first = redis.call('ZRANGE', scheduledKey, 0, 0, 'WITHSCORES')[2]
   return first and tonumber(first)
 end
+-- @include ./due-messages.lua

@@ -5,6 +5,7 @@ import { luaList } from '../../base/redis/script.js';
 import { CAMPAIGN_STATES, PRIORITY_WEIGHT } from '../../campaign/states/campaign.js';
 import { RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import { readableMembers, readRecord } from '../recipients/damaged.js';
+import { outboxName } from '../recipients/outbox-messages.js';
 import { SLICE } from '../recipients/slice-blob.js';
 
 /** The state of a campaign that begins, without its recipients. A member that has this value is not stored (campaign-text.lua). */
@@ -34,7 +35,6 @@ export const RELEASED = luaList(
     again: z.string().optional(),
     firstAt: count.optional(),
     accused: z.boolean().optional(),
-    notAfter: count.optional(),
   }),
 );
 /** Requests of a campaign, as far as there were any of a kind; see campaign.lua. */
@@ -79,10 +79,8 @@ const state = z.object({
   remainderAt: count.optional(),
   /** Its number in the lane's log of results; undefined while it has none there. */
   number: count.optional(),
-  /** Of a wave (wave.lua): the name of its outbox, whether it is not sealed yet, and how many messages it may get. */
+  /** Of an outbox: its name (outbox.lua). */
   outbox: z.string().optional(),
-  open: z.boolean().optional(),
-  capacity: count.optional(),
   /** The rule of its window; while that is closed, `opensAt` says when it opens. */
   window: z.string().optional(),
   opensAt: count.optional(),
@@ -176,11 +174,12 @@ export const stateMembers = (json: string): object => ({
   ...JSON.parse(json),
 });
 
+const nameOf = (id: string | undefined): string =>
+  id === undefined ? 'a campaign' : outboxName(id) === null ? `campaign ${id}` : id.replace(':', ' ');
+
 /** Parses a state as the scripts store it. Throws a DamagedError if it cannot be read. */
 export function parseState(json: string, campaign?: string): StoredState {
-  return readRecord(campaign === undefined ? 'a campaign' : `campaign ${campaign}`, () =>
-    state.parse(stateMembers(json)),
-  );
+  return readRecord(nameOf(campaign), () => state.parse(stateMembers(json)));
 }
 
 /**

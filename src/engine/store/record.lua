@@ -23,7 +23,9 @@
 ---@field again? string see Range (campaign.lua)
 ---@field firstAt? number when the first request that may have been accepted was claimed, ms
 ---@field accused? boolean see Range (campaign.lua)
----@field notAfter? number of a message of a wave: when it lapses, ms
+---@field message? string of an outbox: the id of the message, whose number is `first`
+---@field edition? number the revision of the settings of its outbox with which it is sent
+---@field notAfter? number of a message: when it lapses, ms
 ---@field closesAt? number when its window closes, ms
 ---@field at number when it was made, ms
 ---@field turn string the turn that made it, or `placeholder`
@@ -44,6 +46,8 @@
 ---@field count number
 ---@field again? string
 ---@field firstAt? number
+---@field message? string
+---@field edition? number
 ---@field notAfter? number
 ---@field at number when it was claimed, ms
 ---@field turn string
@@ -114,9 +118,14 @@ local function lane_agree(lane, now, since)
   end
 end
 
+-- A node of a cluster that gets or gives away the slot of these keys runs no command with a key that it does not have. Scripts also use keys
+-- that their callers did not name, those of outboxes, and would stop half-way. So they ask for a key that never exists, and stop at once.
+local function stop_while_slot_moves(key) redis.call('EXISTS', key, key .. ':none') end
+
 -- Reads the lane. `time`: see clock.lua. `unsureUntil` is set while the process cannot tell whether the clock was changed. A process
 -- that has not compared the clock yet, such as a command, leaves the correction to the others.
 local function lane_load(laneKey, time)
+  stop_while_slot_moves(laneKey)
   local lane, now = lane_read(laneKey), clock(time)
   if time ~= '' and lane.time - now > POLICY.CLOCK_STEP_MS then lane_refuse_clock() end
   local ahead, unseen, since = lane_ahead(lane, time, now)
@@ -147,7 +156,7 @@ local function lane_save(laneKey, lane)
 end
 
 -- Whether the lane recovers from a loss of data, or cannot tell yet whether its clock was changed. Until then it does not know what was
--- claimed: nothing lapses, is cancelled, or is appended, and no campaign is paused for its refusals.
+-- claimed: nothing that may have been claimed lapses, is cancelled, or is changed, and no campaign is paused for its refusals.
 local function lane_is_recovering(lane)
   return lane.barrierUntil > 0 or lane.placeholders > 0 or CLOSED.until_at(lane, 'recovering') > lane.time or lane.unsureUntil ~= nil
 end

@@ -14,11 +14,13 @@
                is removed leaves an empty id
     w<number>  chunks that are kept at least as long as that campaign: those whose last kept campaign it is
     <number>   a chunk
-  A list of messages that ended while they waited in an outbox is numbered like a campaign (outbox/messages/ended.lua).
+  To the log, the results that the messages of an outbox get on a day are a campaign as well, with the id outbox:NAME:DAY: an entry names
+  its place in the list of that day, which has the number and the id of the message (outbox.lua).
   Another server may lack the last entries, which a reader may have seen: chunks of another server begin at a number that none before
   it can have used.
 ]]
 -- @include ../../base/redis/server.lua
+-- @include ../recipients/outbox.lua
 
 local results = {
   ENTRY_BYTES = 12,
@@ -45,7 +47,7 @@ function results.field(chunk) return string.format('%.0f', chunk) end
 function results.note(c, list, first, count)
   c.results = c.results or {}
   local last = c.results[#c.results]
-  if last and last[1] == list and last[2] + last[3] == first then
+  if last and not c.outbox and last[1] == list and last[2] + last[3] == first then
     last[3] = last[3] + count
   else
     c.results[#c.results + 1] = { list, first, count }
@@ -197,12 +199,15 @@ function results.append(resultsKey, latestResultsKey, campaigns)
   for id, c in pairs(campaigns) do
     if c.results then
       chunk = chunk or begin(resultsKey, latestResultsKey)
-      if not c.number then
-        c.number = redis.call('HINCRBY', resultsKey, 'next', 1)
-        set_id(resultsKey, ids, c.number, id)
+      local list, name = c, id
+      if c.outbox then list, name = OUTBOX.listed(c) end
+      if not list.number then
+        list.number = redis.call('HINCRBY', resultsKey, 'next', 1)
+        set_id(resultsKey, ids, list.number, name)
+        if c.outbox then OUTBOX.keep_day(c, 'log', list.day, list.number) end
       end
-      for _, range in ipairs(c.results) do
-        entries[#entries + 1] = struct.pack('>I4I4I4', c.number, range[2], range[1] * results.LIST_UNIT + range[3])
+      for _, range in ipairs(list.results) do
+        entries[#entries + 1] = struct.pack('>I4I4I4', list.number, range[2], range[1] * results.LIST_UNIT + range[3])
       end
       c.results = nil
     end

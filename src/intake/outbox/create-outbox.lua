@@ -1,9 +1,12 @@
 --[[
   create-outbox: creates an outbox, unless the lane has one of this name.
 
-  KEYS  outbox    hash: settings, state, and counts of the outbox
+  KEYS  states    hash: campaign -> its state, JSON
+        outbox    hash: settings of the outbox
         keyBytes  hash: what the API keys have stored (key-bytes.lua)
-  ARGV  settings  JSON
+  ARGV  id        of the state of the outbox
+        state     JSON: the state with which it begins
+        settings  JSON
         edition   of these settings
         key       the API key that pays for it until it is deleted, or ''
         bytes     number: how many bytes it takes
@@ -13,7 +16,7 @@
 -- @include ../../engine/recipients/key-bytes.lua
 if redis.call('HEXISTS', outboxKey, 'settings') == 1 then return { 0, 0 } end
 if not key_bytes.add(keyBytesKey, key, bytes, limit) then return { -1, key_bytes.used(keyBytesKey, key) } end
+redis.call('HSET', statesKey, id, cjson.encode(state))
 redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition)
 if key ~= '' then redis.call('HSET', outboxKey, 'payer', key, 'paid', bytes) end
-redis.call('HSET', outboxKey, 'state', 'open', 'stored', 0, 'total', 0, 'waiting', 0, 'cancelled', 0, 'lapsed', 0)
 return { 1, 0 }

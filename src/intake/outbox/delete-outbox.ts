@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Operator } from '../../campaign/states/audit.js';
+import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
 import { laneScript } from '../../engine/scripts/lane-script.js';
 import { OutboxNotEmptyError } from './definition/errors.js';
 import { unindexOutbox } from './definition/outbox-index.js';
-import { outboxKeys } from './definition/outbox-keys.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 
 /** Deletes an outbox. */
@@ -34,7 +34,9 @@ export function outboxDeleter(
       const { lane, forget } = await open();
       const { fixed } = outboxKeys(keys, lane.id, name);
       await by.audited({ action: 'outbox.delete', lane: lane.id, details: { outbox: name } }, async () => {
-        const { outcome, waiting, known } = await deleteScript(lane, { name }, [], { ownKeys: fixed });
+        const { outcome, waiting, known } = await deleteScript(lane, { name, id: outboxId(name) }, [], {
+          ownKeys: fixed,
+        });
         if (outcome === 'kept') throw notEmpty(name, waiting, known);
         forget();
         await unindexOutbox(redis, keys, lane.id, name);

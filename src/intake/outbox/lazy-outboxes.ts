@@ -46,6 +46,7 @@ export function lazyOutboxes(load: () => Promise<Opened>): Opened {
         resume: async () => (await opened()).resume(),
         delete: async () => (await opened()).delete(),
         close: async () => (await opened()).close(),
+        resolve: async (resolution) => (await opened()).resolve(resolution),
       };
     },
   };

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock, Random } from '../../base/clock.js';
 import type { LocalConfig } from '../../base/config/index.js';
+import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
@@ -39,6 +40,7 @@ export interface OutboxesOptions {
   readonly config: LocalConfig;
   readonly finder: Pick<LaneFinder, 'withId' | 'named' | 'nameOf' | 'idOf' | 'configured'>;
   readonly wakers: Wakers;
+  readonly events: Pick<Events, 'emit'>;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -98,8 +100,7 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const lane = await finder.withId(laneId);
     const settings = await readOutboxSettings(redis, keys, lane.id, name);
     if (settings === null) throw noSuchOutbox(name);
-    const { lateMs } = settings;
-    const store = outboxStore(lane, name, { edition: editionOf(settings), lateMs, limit: config.keyBytes });
+    const store = outboxStore(lane, name, { edition: editionOf(settings), limit: config.keyBytes });
 
     const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
 
@@ -117,7 +118,7 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       try {
         const { replies, events } = await activate(
           lane,
-          () => store.put(messages, { plans: true }),
+          () => store.put(messages),
           ({ isEarlier }) => (isEarlier ? wake(messages) : null),
         );
         lane.emit(events);

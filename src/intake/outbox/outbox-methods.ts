@@ -60,7 +60,7 @@ export interface Outbox extends OutboxSetter, OutboxCommands, OutboxDeleter {
    */
   cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
   /**
-   * Cancels everything that waits in the outbox, also messages that are planned and not claimed. Once it resolves, they are never sent.
+   * Cancels everything that waits in the outbox. Once it resolves, they are never sent.
    * `inFlight`: requests that are still running. A message that is put meanwhile may be cancelled or not.
    */
   cancelAll(): Promise<CancelledAll>;
@@ -69,6 +69,6 @@ export interface Outbox extends OutboxSetter, OutboxCommands, OutboxDeleter {
   status(): Promise<OutboxStatus>;
   /** The messages that wait, by their time, in pages. The number of a filter is in E.164, or written as in the country of the outbox. */
   waiting(options?: WaitingPageOptions): Promise<WaitingPage>;
-  /** The messages that were planned, wave by wave, and then all others, in no order. */
+  /** All messages, in no order. */
   report(): AsyncIterable<OutboxMessageStatus>;
 }

@@ -1,25 +1,16 @@
-import { z } from 'zod';
 import { exactDuration } from '../../base/duration.js';
-import { loadScript } from '../../base/redis/script.js';
 import { nextCommonOpening, windowNow } from '../../campaign/estimate/window.js';
 import { returnedOfOutbox } from '../../campaign/fields/field-sets.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import type { OutboxStatus } from '../../campaign/views/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { orNull } from '../../engine/recipients/damaged.js';
-import { parseState } from '../../engine/store/campaigns.js';
+import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
+import { readState } from '../../engine/store/campaigns.js';
 import { pageOfOutboxes } from './definition/outbox-index.js';
-import { outboxKeys } from './definition/outbox-keys.js';
 import { type OutboxSettings, readOutboxSettings } from './definition/settings.js';
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-
-const countScript = loadScript(import.meta.url, './count-messages.lua', (reply) => {
-  const [flat, states] = z.tuple([z.array(z.string()), z.array(z.string())]).parse(reply);
-  const fields = new Map<string, string>();
-  for (let at = 0; at + 1 < flat.length; at += 2) fields.set(flat[at] ?? '', flat[at + 1] ?? '');
-  return { fields, states };
-});
 
 /** Reads the status of an outbox; null if there is none with this name on the lane. `unserved`: why nothing is sent on the lane. */
 export async function readOutboxStatus(
@@ -28,33 +19,20 @@ export async function readOutboxStatus(
   unserved: string | null = null,
 ): Promise<OutboxStatus | null> {
   const { redis, keys, id } = lane;
-  const boxKeys = outboxKeys(keys, id, name);
   const settings = await readOutboxSettings(redis, keys, id, name);
   if (settings === null) return null;
-  const { outbox, waves } = boxKeys.fixed;
-  const { fields, states } = await countScript.run(
-    redis,
-    { outbox, waves, states: keys.lane(id, 'states') },
-    {},
-  );
-  const numberIn = (field: string): number => Number(fields.get(field) ?? 0);
-  const counts = perName(RECIPIENT_STATES, (state) => numberIn(`removed:${state}`));
-  let reason: string | null = null;
-  for (const json of states) {
-    const wave = await orNull(Promise.resolve().then(() => parseState(json)));
-    if (wave === null) continue;
-    for (const state of RECIPIENT_STATES) counts[state] += wave.counts[state] ?? 0;
-    if (wave.state === 'paused' && wave.pauseReason.startsWith('the service refuses'))
-      reason = wave.pauseReason;
-  }
-  const { planned, ...rest } = counts;
-  const waiting = numberIn('waiting');
-  const state = fields.get('state');
+  const [state, closed] = await Promise.all([
+    readState(redis, keys, id, outboxId(name)),
+    redis.hget(outboxKeys(keys, id, name).fixed.outbox, 'closed'),
+  ]);
+  const { planned: waiting, ...counts } = perName(RECIPIENT_STATES, (each) => state?.counts[each] ?? 0);
+  const isPaused = state?.state === 'paused';
+  const isRefused = isPaused && state.pauseReason.startsWith('the service refuses');
   return {
     name,
     lane: lane.name,
-    state: state === 'paused' || state === 'closed' ? state : 'open',
-    reason: unserved ?? reason,
+    state: isPaused ? 'paused' : closed === '1' ? 'closed' : 'open',
+    reason: unserved ?? (isRefused ? state.pauseReason : null),
     message: settings.message,
     sender: settings.sender,
     sendRule: settings.sendRule,
@@ -63,13 +41,7 @@ export async function readOutboxStatus(
     window: windowNow(settings.window, lane.clock()),
     ...returnedOfOutbox(settings),
     createdAt: new Date(settings.created).toISOString(),
-    counts: {
-      total: numberIn('total'),
-      waiting: waiting + planned,
-      ...rest,
-      cancelled: rest.cancelled + numberIn('cancelled'),
-      lapsed: rest.lapsed + numberIn('lapsed'),
-    },
+    counts: { total: state?.total ?? 0, waiting, ...counts },
     nextDue: waiting === 0 ? null : whenSent(settings, lane, await nextDue(lane, name)),
   };
 }
@@ -152,6 +124,6 @@ export function whenSent(
 /** When the next waiting message is due; null if none waits. */
 async function nextDue({ redis, keys, id }: Lane, name: string): Promise<string | null> {
   const { due } = outboxKeys(keys, id, name).fixed;
-  const [, second] = await redis.zrangebyscore(due, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
-  return second === undefined ? null : iso(Number(second) * 1_000);
+  const [, at] = await redis.zrangebyscore(due, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+  return at === undefined ? null : iso(Number(at));
 }

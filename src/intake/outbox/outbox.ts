@@ -2,15 +2,12 @@ import type { Readable } from 'node:stream';
 import { InputError, inputErrorOf, type KeyFullError, NotFoundError } from '../../campaign/errors/errors.js';
 import { type Limits, limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
 import { numberReader } from '../../campaign/numbers/number.js';
-import { describeActor } from '../../campaign/states/actor.js';
 import type { Operator } from '../../campaign/states/audit.js';
 import { timeIn } from '../../campaign/time/moment.js';
 import type { BulkResult, PutResult } from '../../campaign/views/outbox-views.js';
 import { overDay } from '../../engine/day-limits/daily.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
-import { SLICE } from '../../engine/recipients/slice-blob.js';
-import { recipientReader } from '../../reporting/recipient-reader.js';
 import { BATCH_BYTES } from '../import/rows/rows.js';
 import { outboxCommands } from './command-outbox.js';
 import {
@@ -23,10 +20,10 @@ import {
   VERSION_REASON,
 } from './definition/check-message.js';
 import { OpensTooLateError, RecoveringError } from './definition/errors.js';
-import { packMessage } from './definition/stored-message.js';
+import { messageText } from './definition/stored-message.js';
 import { outboxDeleter } from './delete-outbox.js';
 import { cancelAllWaiting } from './messages/cancel-all.js';
-import { done, invalid, lateError, messageError, type PutDone, refused } from './messages/put-results.js';
+import { done, invalid, lateError, messageError, type PutDone } from './messages/put-results.js';
 import {
   type CsvColumns,
   type MessageLine,
@@ -37,14 +34,13 @@ import {
 } from './messages/read-messages.js';
 import { repliesWhenFull } from './messages/repeated-puts.js';
 import { SeenIds } from './messages/seen-ids.js';
-import { type Entry, OutboxGoneError, type Place, type PutReply } from './messages/store.js';
+import { type Entry, OutboxGoneError, type PutReply } from './messages/store.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import type { ImportOptions, Outbox } from './outbox-methods.js';
 import { readOutboxStatus, whenSent } from './outbox-status.js';
 import { outboxSetter } from './set-outbox.js';
 import { pageOfWaiting } from './views/list-waiting.js';
 import { readMessage, reportMessages } from './views/message-views.js';
-import { sliceOf } from './waves/wave.js';
 
 /** Each time, another writer has changed the message between two steps of a put. */
 const PUT_TRIES = 20;
@@ -87,64 +83,17 @@ export function operatedOutbox(
   /** What a put did. Throws if it stored nothing because its key or a daily limit does not allow it. */
   const allowed = async ({ outcome, over }: PutReply, { counted }: Entry) => {
     if (outcome === 'full') throw await full();
+    if (outcome === 'recovering') throw new RecoveringError();
     if (outcome !== 'limited') return outcome;
     const { limits = [], micros = 0 } = counted ?? {};
     const day = { limits, currency: config.prices?.currency };
     throw overDay(day, over, { messages: 1, micros });
   };
 
-  /** When a message is sent that is due at this second. */
-  const sentAt = async (due: number | null): Promise<string | null> => {
+  const resultOf = async (entry: Entry, reply: PutReply): Promise<PutDone> => {
+    const outcome = await allowed(reply, entry);
     const { lane, settings } = await open();
-    return whenSent(settings, lane, iso(due));
-  };
-
-  /**
-   * What a put of a message that is in a wave did; `changed` if the id has something else by now, so that the put decides again. The
-   * state is that of the place in the wave, because another writer may have put the id again meanwhile.
-   */
-  const lookInWave = async (entry: Entry, place: Place): Promise<PutDone | 'changed'> => {
-    const { id, message } = entry;
-    const { lane, storeOne } = await open();
-    const [slice, record] = await Promise.all([
-      sliceOf(lane, place.wave, Math.floor(place.ordinal / SLICE)),
-      recipientReader(lane.redis, lane.keys, lane.id, place.wave).record(place.ordinal),
-    ]);
-    const planned = slice[place.ordinal % SLICE];
-    // Its wave was removed, and its id is free.
-    if (record === null) return 'changed';
-    const { state } = record;
-    const version = message.version ?? -1;
-    if (state === 'cancelled' || state === 'lapsed') {
-      if (version <= (place.version ?? -1)) return refused(id, 'ended');
-      const reply = await storeOne({ ...entry, over: place });
-      const outcome = await allowed(reply, entry);
-      const { due } = reply;
-      return outcome === 'planned' ? 'changed' : done(id, outcome, await sentAt(due));
-    }
-    if (version >= 0 && version < (place.version ?? -1)) return refused(id, 'stale');
-    const isSame =
-      planned?.number === message.number &&
-      planned.reference === message.reference &&
-      planned.values.length === message.values.length &&
-      planned.values.every((value, at) => value === message.values[at]) &&
-      (message.due === 0 || message.due === planned.due);
-    return isSame ? done(id, 'unchanged', await sentAt(planned.due)) : refused(id, 'sent');
-  };
-
-  const resultOf = async (entry: Entry, first: PutReply): Promise<PutDone> => {
-    const { id } = entry;
-    let reply = first;
-    for (let tries = 0; tries < PUT_TRIES; tries += 1) {
-      const { place, due } = reply;
-      const outcome = await allowed(reply, entry);
-      if (outcome !== 'planned') return done(id, outcome, await sentAt(due));
-      if (place === null) return refused(id, 'sent');
-      const result = await lookInWave(entry, place);
-      if (result !== 'changed') return result;
-      reply = await (await open()).storeOne(entry);
-    }
-    throw new Error(`message ${id} was changed by others ${PUT_TRIES} times while it was put: put it again`);
+    return done(entry.id, outcome, whenSent(settings, lane, iso(reply.due)));
   };
 
   /** Records messages of a list before they are stored. */
@@ -155,29 +104,25 @@ export function operatedOutbox(
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
-    const { lane, settings, store, storeAll, noteWriter } = await open();
+    const { lane, store, storeAll, noteWriter } = await open();
     const storeNew = async (): Promise<readonly PutReply[]> => {
       await noteWriter(by.actor);
       return recorded(lane, batch.length, () => storeAll(batch));
     };
     const replies =
       batch.length === 0 ? [] : ((await repliesWhenFull(lane, store, batch, clock())) ?? (await storeNew()));
-    // At the same time: each message that is in a wave already takes reads of its own. The others need no promise.
     const stored = await Promise.all(
       batch.map((entry, at) => {
-        const { id, parsed, warnings } = entry;
+        const { parsed, warnings } = entry;
         const { line } = parsed;
         const reply = replies[at];
         if (reply === undefined) throw new Error('Redis stored a message without a result');
-        const { outcome, due } = reply;
         const shown = (result: PutDone): BulkResult => ({
           ...result,
           line,
           errors: result.code === null ? [] : [lateError(result.code, line)],
           warnings,
         });
-        if (outcome !== 'planned' && outcome !== 'full' && outcome !== 'limited')
-          return shown(done(id, outcome, whenSent(settings, lane, iso(due))));
         return resultOf(entry, reply).then(shown);
       }),
     );
@@ -264,7 +209,7 @@ export function operatedOutbox(
         return;
       }
       const { id, message } = checked;
-      const packed = packMessage(message);
+      const packed = Buffer.from(messageText(message));
       const before = seen.add(id, packed, line);
       if (before !== null) {
         const reason = `is the id of line ${before} as well, with different content`;
@@ -374,8 +319,6 @@ export function operatedOutbox(
       await by.authorise();
       const { outcome, events } = await store.cancel(id, {
         version: read,
-        now: clock(),
-        retentionMs: config.retentionMs,
         key: payer.key,
       });
       lane.emit(events);
@@ -385,7 +328,7 @@ export function operatedOutbox(
         case 'full':
           throw await full();
         case 'recovering':
-          throw new RecoveringError('the lane recovers from a loss of data: try again in some seconds');
+          throw new RecoveringError();
         case 'cancelled':
         case 'lapsed':
           return { id, outcome, code: null };
@@ -399,9 +342,8 @@ export function operatedOutbox(
 
     async cancelAll() {
       const { lane } = await open();
-      const reason = `cancelled by ${describeActor(by.actor)}`;
       return by.audited({ action: 'outbox.cancel', lane: lane.id, details: { outbox: name } }, () =>
-        cancelAllWaiting(lane, name, config.retentionMs, reason),
+        cancelAllWaiting(lane, name),
       );
     },
 

@@ -6,21 +6,23 @@ import { loadScript } from '../../base/redis/script.js';
 import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
 import type { Operator } from '../../campaign/states/audit.js';
+import { newCampaignId } from '../../campaign/states/campaign.js';
 import type { OutboxChange, OutboxStatus } from '../../campaign/views/outbox-views.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
+import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
 import { registerWindow } from '../../engine/recovery/windows.js';
 import { messageChecker } from './definition/check-message.js';
 import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
 import { OutboxExistsError } from './definition/errors.js';
+import { makeOutboxReadable } from './definition/make-readable.js';
 import { indexOutbox, pageOfOutboxes } from './definition/outbox-index.js';
-import { outboxKeys } from './definition/outbox-keys.js';
 import {
   differencesOf,
   editionOf,
-  makeOutboxReadable,
   type OutboxSettings,
   readOutboxSettings,
+  stateOf,
   UNCHANGED,
 } from './definition/settings.js';
 import { usedColumns } from './definition/used-columns.js';
@@ -97,6 +99,9 @@ const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) 
   const [created, used] = z.tuple([z.literal([1, 0, -1]), z.number()]).parse(reply);
   return { created, used };
 });
+/** The state with which an outbox begins. */
+const BEGINNING = { state: 'running', total: 0, ordinals: 0, batch: 1, counts: {} };
+
 const [DEFAULT_PAGE, MAX_PAGE] = [50, 200];
 
 /** Opens the outboxes for an operator. It does not access Redis before the first call. */
@@ -105,7 +110,7 @@ export function openOutboxes(
   opener: OutboxOpener,
   by: Operator,
 ): Outboxes & { open(name: string, choice?: OutboxChoice): Outbox } {
-  const { redis, keys, config, finder, clock } = options;
+  const { redis, keys, config, finder, clock, random } = options;
   const openedOn = async (name: string, lanes: OutboxChoice['lanes']): Promise<Opened> =>
     opener.open(await opener.laneOf(name, lanes), name);
   const page: Outboxes['page'] = async ({ lanes, limit = DEFAULT_PAGE, cursor: after } = {}) => {
@@ -165,6 +170,7 @@ export function openOutboxes(
         ...wanted,
         columns: usedColumns(wanted),
         ...UNCHANGED,
+        id: newCampaignId(clock(), random),
         created: clock(),
         createdBy: by.actor,
       };
@@ -191,8 +197,19 @@ export function openOutboxes(
           const text = JSON.stringify(settings);
           const { created, used } = await createScript.run(
             redis,
-            { outbox: key, keyBytes: keys.lane(lane.id, 'keyBytes') },
             {
+              states: keys.lane(lane.id, 'states'),
+              outbox: key,
+              keyBytes: keys.lane(lane.id, 'keyBytes'),
+            },
+            {
+              id: outboxId(input.name),
+              state: JSON.stringify({
+                ...BEGINNING,
+                ...stateOf(settings),
+                outbox: input.name,
+                launchAt: clock(),
+              }),
               settings: text,
               edition: editionOf(settings),
               ...payer,

@@ -7,19 +7,19 @@ import type { OutboxChange } from '../../campaign/views/outbox-views.js';
 import { activate, wakeLane } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { keyFull, usedBytes } from '../../engine/recipients/key-bytes.js';
+import { editionField, outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
 import { registerWindow } from '../../engine/recovery/windows.js';
 import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
+import { scriptEvents } from '../../engine/scripts/script-events.js';
 import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
-import { MessagesUnfitError } from './definition/errors.js';
-import { outboxKeys } from './definition/outbox-keys.js';
-import { editionOf, type OutboxDefinition, type OutboxSettings } from './definition/settings.js';
-import { unpackMessage, type WaitingMessage } from './definition/stored-message.js';
+import { MessagesUnfitError, RecoveringError } from './definition/errors.js';
+import { editionOf, type OutboxDefinition, type OutboxSettings, stateOf } from './definition/settings.js';
+import type { WaitingMessage } from './definition/stored-message.js';
 import { changedSettings, inputOf, waitingReader } from './messages/change-outbox.js';
-import { REWRITE_LEASE_MS, rewriteAll } from './messages/rewrite-messages.js';
+import { asWaiting, isChangeable, REWRITE_LEASE_MS, rewriteAll } from './messages/rewrite-messages.js';
 import { outboxStore } from './messages/store.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
-import { plannedMessages } from './waves/planned-messages.js';
-import { lapseOutbox } from './waves/tend-outbox.js';
+import { lapseDue } from './tending/tend-lane.js';
 
 /** Settings to change; null: back to the default. Those that are left out stay, also the hours or the dates of a window. */
 export type OutboxSettingsInput = {
@@ -35,8 +35,8 @@ export interface SetOptions {
 /** Changes the settings of an outbox. */
 export interface OutboxSetter {
   /**
-   * Gives the outbox other settings, also for the messages that wait, and those that are planned and not claimed. Once it resolves, none of
-   * them is sent as the earlier settings said. A message with a `sendAt` of its own keeps its time. Rejects with an `InputErrors` that names the
+   * Gives the outbox other settings, also for the messages that wait. Once it resolves, no request of
+   * them starts as the earlier settings said. A message with a `sendAt` of its own keeps its time. Rejects with an `InputErrors` that names the
    * values that waiting messages lack; then nothing has changed.
    */
   set(changes: OutboxSettingsInput, options?: SetOptions): Promise<OutboxChange>;
@@ -56,8 +56,8 @@ interface Changeable extends Pick<Opened, 'settings' | 'forget'> {
 }
 
 /** What a change needs besides. */
-interface ChangeOptions extends Pick<OutboxesOptions, 'redis' | 'keys' | 'wakers' | 'clock' | 'random'> {
-  readonly config: Pick<OutboxesOptions['config'], 'keyBytes' | 'retentionMs' | 'prices'>;
+interface ChangeOptions extends Pick<OutboxesOptions, 'redis' | 'keys' | 'wakers' | 'clock'> {
+  readonly config: Pick<OutboxesOptions['config'], 'keyBytes' | 'prices'>;
   /** Time in ms, for tests. Default: the time of Redis. */
   readonly now?: (() => number) | undefined;
 }
@@ -68,9 +68,12 @@ type Replaces = (
   options: SetOptions & { readonly isPreview?: boolean },
 ) => Promise<OutboxChange>;
 
-const changeScript = laneScript(import.meta.url, './messages/change-outbox.lua', (reply) =>
-  z.enum(['changed', 'other', 'missing', 'full']).parse(reply),
-);
+const changeScript = laneScript(import.meta.url, './messages/change-outbox.lua', (reply) => {
+  const [outcome, events] = z
+    .tuple([z.enum(['changed', 'other', 'missing', 'recovering', 'full']), z.string()])
+    .parse(reply);
+  return { outcome, events: scriptEvents(events) };
+});
 
 /** What an outbox takes beside its settings, in bytes. */
 export const OUTBOX_BYTES = 1_024;
@@ -109,7 +112,7 @@ function merged(before: OutboxInput, changes: OutboxSettingsInput): OutboxInput 
 
 /** See {@link Replaces}. */
 export function settingsReplacer(
-  { redis, keys, config, wakers, clock, random, now }: ChangeOptions,
+  { redis, keys, config, wakers, clock, now }: ChangeOptions,
   by: Operator,
   name: string,
   open: () => Promise<Changeable>,
@@ -123,27 +126,31 @@ export function settingsReplacer(
     if (settings.window !== undefined) await registerWindow(lane, settings.window, clock());
     const text = JSON.stringify(settings);
     const { fixed } = outboxKeys(keys, lane.id, name);
-    const outcome = await activate(
+    const { outcome, events } = await activate(
       lane,
       () =>
         changeScript(
           lane,
           {
-            name,
+            id: outboxId(name),
             before: editionOf(stored),
             settings: text,
             edition: editionOf(settings),
-            since: settings.since,
+            earlier: editionField(stored.revision),
+            changes: JSON.stringify(stateOf(settings)),
             leaseUntil: settings.since === stored.since ? '' : clock() + REWRITE_LEASE_MS,
             bytes: OUTBOX_BYTES + Buffer.byteLength(text),
             limit: config.keyBytes,
+            time: now?.(),
           },
           [],
-          { ownKeys: fixed },
+          { ownKeys: { outbox: fixed.outbox } },
         ),
       () => wakeLane(lane, wakers),
     );
+    lane.emit(events);
     if (outcome === 'missing') throw noSuchOutbox(name);
+    if (outcome === 'recovering') throw new RecoveringError();
     if (outcome === 'full') {
       const key = (await redis.hget(fixed.outbox, 'payer')) ?? '';
       const used = await usedBytes(redis, keys, lane.id, key);
@@ -155,8 +162,7 @@ export function settingsReplacer(
   /** Does what the outbox now has to do with its messages. If this process dies before the end, a worker does it. */
   const finish = async (lane: ChangedLane, settings: OutboxSettings): Promise<void> => {
     await rewriteAll(lane, name, settings, clock);
-    const tending = { random, clock, retentionMs: config.retentionMs, now: now?.() };
-    lane.emit((await lapseOutbox(lane, name, tending)).events);
+    lane.emit((await lapseDue(lane, now?.())).events);
   };
 
   return async (wantedOf, { values, isPreview = false }) => {
@@ -224,7 +230,7 @@ interface ChangeOf {
   readonly now: number;
 }
 
-/** What settings would do to the messages that wait, and to those that are planned and not claimed. */
+/** What settings would do to the messages that wait. */
 async function effectOf(
   lane: LaneStore,
   name: string,
@@ -257,25 +263,11 @@ async function effectOf(
   return { waiting, moved, dueNow, lapsing, unfit: [...unfit.values()] };
 }
 
-/** What waits in an outbox, or is planned and not claimed, with its id. */
+/** What waits in an outbox, with its id. */
 async function* waitingMessages(
   lane: LaneStore,
   name: string,
 ): AsyncGenerator<readonly [id: string, message: WaitingMessage]> {
-  const store = outboxStore(lane, name, { lateMs: 0 });
-  for await (const some of store.all())
-    for (const [id, raw] of some) {
-      const message = unpackMessage(raw);
-      if (message.kind === 'waiting') yield [id, message];
-    }
-  for (const wave of await lane.redis.zrange(store.keys.fixed.waves, '0', '-1'))
-    for await (const planned of plannedMessages(lane, wave)) {
-      const raws = await store.read(planned.map(({ id }) => id));
-      for (const [at, { id, ordinal, ...message }] of planned.entries()) {
-        const pointer = raws[at] == null ? null : unpackMessage(raws[at]);
-        if (pointer?.kind !== 'planned' || pointer.wave !== wave || pointer.ordinal !== ordinal) continue;
-        const { version, hasOwnTime, revision } = pointer;
-        yield [id, { ...message, version, hasOwnTime, revision }];
-      }
-    }
+  for await (const some of outboxStore(lane, name).all())
+    for (const [id, message] of some) if (isChangeable(message)) yield [id, asWaiting(message)];
 }

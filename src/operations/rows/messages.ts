@@ -187,7 +187,7 @@ export const cancelMessages = call({
   name: 'cancelMessages',
   summary: 'Cancel everything that waits in an outbox',
   description:
-    'This includes planned messages that no worker has claimed. After a 200, Volley never sends them. The outbox still accepts new messages; close it first if it should not.',
+    'These are the messages that no worker has claimed. After a 200, Volley never sends them. The outbox still accepts new messages; close it first if it should not.',
   audit: 'outbox.cancel',
   http: 'POST /outboxes/{name}/cancel',
   cli: {
@@ -230,8 +230,7 @@ export const listMessages = rows({
   ...OUTBOX,
   name: 'listMessages',
   summary: 'List the messages of an outbox',
-  description:
-    'Planned messages come first, then all others, in no order. A message that is planned meanwhile may be missing, or appear twice.',
+  description: 'They are in no order. A message that is put meanwhile may be missing, or appear twice.',
   scope: 'read',
   audit: 'outbox.export',
   http: 'GET /outboxes/{name}/messages',

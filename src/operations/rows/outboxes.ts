@@ -6,6 +6,7 @@ import { byLane, byLanesOfKey } from '../access.js';
 import { call, Existing, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
 import { count, dateOf, LANE_FLAG, moment, onlyOfLane } from '../schemas/schemas.js';
+import { resolveCampaign } from './campaigns.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 
 const text = z.string().trim().min(1).max(200);
@@ -113,7 +114,7 @@ export const putOutbox = call({
   name: 'putOutbox',
   summary: 'Create or change an outbox',
   description:
-    'The new settings also apply to the messages that wait, and to those that are planned and not claimed. After a 200, none of them is sent as the earlier settings said. A message with a `sendAt` of its own keeps its time. Settings that are left out get their defaults. Repeating it changes nothing.',
+    'The new settings also apply to the messages that wait. After a 200, none of them is sent as the earlier settings said. A message with a `sendAt` of its own keeps its time. Settings that are left out get their defaults. Repeating it changes nothing.',
   httpNote: 'The status is 201 for a new outbox, and 200 for one that exists.',
   tag: 'Outboxes',
   scope: 'send',
@@ -256,6 +257,31 @@ export const resumeOutbox = call({
   },
 });
 
+export const resolveOutbox = call({
+  ...COMMAND,
+  name: 'resolveOutbox',
+  summary: 'Resolve messages with an unknown outcome',
+  description: 'They may or may not have been accepted.',
+  httpNote:
+    '`resend` sends them again, at the risk that a recipient receives the message twice; `abandon` gives them up; `accepted` counts them as sent, without a delivery report (`unconfirmed`). Without `message`, all of the outbox are resolved.',
+  audit: 'outbox.resolve',
+  http: 'POST /outboxes/{name}/resolve',
+  cli: {
+    ...commandOf('resolve'),
+    usage: 'outbox resolve <name> [message]',
+    arguments: { ...ARGUMENTS, message: 'the id of one message (default: all)' },
+    note: 'Exit code 3: some are not resolved.',
+    examples: ['outbox resolve dentist appt-17 --abandon', 'outbox resolve dentist --resend'],
+  },
+  input: ofOutbox.extend({
+    as: resolveCampaign.input.shape.as,
+    message: z.string().min(1).max(128).optional().describe('Only the message with this id'),
+  }),
+  output: resolveCampaign.output,
+  returns: 'The messages that were resolved, each with a request of its own',
+  run: (volley, { as, message, ...input }, hooks) => outboxOf(volley, input, hooks).resolve({ as, message }),
+});
+
 export const closeOutbox = call({
   ...CHANGE,
   name: 'closeOutbox',
@@ -295,7 +321,7 @@ export const listWaiting = page({
   name: 'listWaiting',
   summary: 'List the messages that wait',
   description:
-    'Planned messages that no worker has claimed come first, then all others by their time. A message that is put or planned meanwhile may be missing, or appear twice.',
+    'They are sorted by the time from which they may be sent. A message that is put or sent meanwhile may be missing, or appear twice.',
   scope: 'read',
   cost: { itemsPerToken: 250 },
   http: 'GET /outboxes/{name}/waiting',

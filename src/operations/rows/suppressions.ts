@@ -48,9 +48,9 @@ const OWN_LANES = 'A key that is limited to lanes changes only the lists of its 
 
 export const findNumber = call({
   name: 'findNumber',
-  summary: 'Find a number in every campaign',
+  summary: 'Find a number in every campaign and outbox',
   description:
-    'The newest campaign comes first. It also says on which suppression lists the number is, and why.',
+    'The newest campaign comes first, and outboxes come last. It also says on which suppression lists the number is, and why.',
   httpNote: 'This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'read',
@@ -80,7 +80,7 @@ export const findNumber = call({
       )
       .describe('The suppression lists of the lanes of the key, and for all lanes, that the number is on'),
   }),
-  returns: 'The campaigns with this number, and its status in each',
+  returns: 'The campaigns and outboxes with this number, and its status in each',
   async run(volley, { number, country }, { lanes, signal }) {
     const recipients: FoundRecipient[] = [];
     for await (const recipient of volley.find(number, { country, lanes, signal })) recipients.push(recipient);

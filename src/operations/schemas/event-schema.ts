@@ -25,7 +25,10 @@ const events = BROADCAST_EVENTS.map((type) => {
   const named =
     'campaign' in fields
       ? {
-          name: z.string().nullable().describe('Of the campaign; null once it has been removed'),
+          name: z
+            .string()
+            .nullable()
+            .describe('Of the campaign; null for an outbox, and once the campaign has been removed'),
           idempotencyKey: z.string().nullable(),
         }
       : {};

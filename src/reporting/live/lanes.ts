@@ -26,7 +26,7 @@ export interface LiveLaneOptions {
   isSimulated(lane: string): Promise<boolean>;
 }
 
-/** A campaign that runs, or needs a person. */
+/** A campaign that runs, or a campaign or an outbox that needs a person. */
 export interface NotableCampaign extends CountedCampaign {
   readonly id: string;
   /** Null if it was not read: it needs no person, or it is older than many others that do. */
@@ -86,7 +86,7 @@ export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: 
       };
       const notable = newest.map(async (each) => ({
         ...each,
-        name: named.has(each) ? await nameOf(each.id) : null,
+        name: each.outbox ?? (named.has(each) ? await nameOf(each.id) : null),
       }));
       return { counts, notable: await Promise.all(notable) };
     }, monotonic);
@@ -183,15 +183,15 @@ export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: 
 /** See {@link liveLanes}. */
 export type LiveLanes = ReturnType<typeof liveLanes>;
 
-/** Whether a campaign waits for a person. */
+/** Whether a campaign or an outbox waits for a person. */
 export const isPaused = ({ state }: CountedCampaign): boolean => state === 'paused';
 export const isUnknown = ({ counts }: CountedCampaign): boolean => (counts['unknown'] ?? 0) > 0;
 const needsPerson = (campaign: CountedCampaign): boolean => isPaused(campaign) || isUnknown(campaign);
 
-/** Waves of an outbox are no campaigns that a person created: they are shown while they need one. */
+/** An outbox never ends: it is shown while it needs a person. */
 function isNotable(campaign: CountedCampaign): boolean {
-  if (isUnknown(campaign)) return true;
-  return campaign.outbox === undefined && campaign.endedAt === 0 && campaign.state !== 'scheduled';
+  if (campaign.outbox !== undefined) return needsPerson(campaign);
+  return isUnknown(campaign) || (campaign.endedAt === 0 && campaign.state !== 'scheduled');
 }
 
 /** When a lane backed off after a 429 since a time, ms, as far as the log of events goes back. */

@@ -71,20 +71,20 @@ function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProces
       const { code, text, remedy } = waiting;
       return [{ ...NOTHING, code, text, lane: lane.name, remedy }];
     }),
-    ...ofCampaigns(lanes, isUnknown, ({ id, counts }) => ({
+    ...ofCampaigns(lanes, isUnknown, (campaign) => ({
       code: 'unknown',
-      text: unknownText(counts['unknown'] ?? 0),
-      remedy: { operation: 'resolveCampaign', path: `/v1/campaigns/${id}/resolve` },
+      text: unknownText(campaign.counts['unknown'] ?? 0),
+      remedy: remedyOf('resolve', campaign),
     })),
-    ...ofCampaigns(lanes, isPaused, ({ id, pauseReason, pausedAt }, { status, view }) => ({
+    ...ofCampaigns(lanes, isPaused, (campaign, { status, view }) => ({
       code: 'paused',
-      text: pausedText(pauseReason, sinceText(isoOrNull(pausedAt), view.now, status.zone)),
-      remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
+      text: pausedText(campaign.pauseReason, sinceText(isoOrNull(campaign.pausedAt), view.now, status.zone)),
+      remedy: remedyOf('resume', campaign),
     })),
   ];
 }
 
-/** The newest campaigns of these lanes that a test chooses. */
+/** The newest campaigns and the outboxes of these lanes that a test chooses. */
 function ofCampaigns(
   lanes: readonly KnownLane[],
   isChosen: (campaign: NotableCampaign) => boolean,
@@ -97,7 +97,13 @@ function ofCampaigns(
     .map(({ known, campaign }) => ({
       ...say(campaign, known),
       lane: known.lane.name,
-      campaign: campaign.id,
+      campaign: campaign.outbox === undefined ? campaign.id : null,
       name: campaign.name,
     }));
+}
+
+function remedyOf(verb: 'resolve' | 'resume', { id, outbox }: NotableCampaign): Attention['remedy'] {
+  return outbox === undefined
+    ? { operation: `${verb}Campaign`, path: `/v1/campaigns/${id}/${verb}` }
+    : { operation: `${verb}Outbox`, path: `/v1/outboxes/${outbox}/${verb}` };
 }

@@ -1,11 +1,9 @@
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keysOf } from '../../../src/base/redis/keys-with-prefix.js';
-import { unpackRecipient } from '../../../src/engine/recipients/packed-recipient.js';
 import { unpackSlice } from '../../../src/engine/recipients/slice-blob.js';
-import { unpackMessage } from '../../../src/intake/outbox/definition/stored-message.js';
 
 /*
- * Finds a person in Redis, whatever the form: in texts, in packed numbers, in slices, and in messages of outboxes.
+ * Finds a person in Redis, whatever the form: in texts, in packed numbers, and in slices.
  */
 
 /** A person: the number with its plus, and texts that belong to it, such as a name and a reference. */
@@ -25,8 +23,6 @@ function formsOf(value: Buffer): string[] {
     }
   };
   add(() => unpackSlice(value));
-  add(() => unpackRecipient(value));
-  if ('WCL'.includes(value.toString('latin1', 0, 1))) add(() => unpackMessage(value));
   if (value.length === 8) add(() => value.readDoubleBE());
   return forms;
 }

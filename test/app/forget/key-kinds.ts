@@ -11,7 +11,6 @@ export const HOLDS = [
   'lane:campaign:ID:slices',
   'lane:campaign:ID:suppressed',
   'lane:campaign:ID:leftOut',
-  'lane:campaign:ID:recipients',
   'lane:campaign:ID:records:N',
   'lane:states',
   'lane:lane',
@@ -65,8 +64,9 @@ export const NEVER: Readonly<Record<string, string>> = {
   'lane:outboxes': PRODUCER,
   'lane:outbox:NAME': PRODUCER,
   'lane:outbox:NAME:due': PRODUCER,
-  'lane:outbox:NAME:ended:S': PRODUCER,
-  'lane:outbox:NAME:waves': POINTER,
+  'lane:outbox:NAME:results:D': PRODUCER,
+  'lane:outbox:NAME:accepted:D': DIGEST,
+  'lane:tending': PRODUCER,
   'lanes:registry:names': PRODUCER,
   'lanes:registry:ids': PRODUCER,
   'lanes:registry:credentials': DIGEST,
@@ -162,6 +162,7 @@ function inSource(): string[] {
 const PLACES: Readonly<Record<string, string>> = {
   campaign: 'ID',
   name: 'NAME',
+  outboxId: 'outbox:NAME',
   part: '',
   series: 'slices',
   Math: 'N',
@@ -181,7 +182,8 @@ export function kindOf(key: string): string {
     .replace(/^records:[^:]+:(request|key):.+$/, 'records:ID:$1:ID')
     .replace(/^records:[^:]+:(all|slots)$/, 'records:ID:$1')
     .replace(/:campaign:[^:]+/, ':campaign:ID')
-    .replace(/:(records|requests|ended):\d+$/, (_, part) => `:${part}:${part === 'ended' ? 'S' : 'N'}`)
+    .replace(/:(records|requests):\d+$/, ':$1:N')
+    .replace(/:(results|accepted):\d+$/, ':$1:D')
     .replace(/:outbox:[^:]+/, ':outbox:NAME');
   if (/^-?\w*-(send|poll|schedules|callbacks)/.test(named)) return 'queue';
   if (named in NEVER || (HOLDS as readonly string[]).includes(named)) return named;

@@ -338,6 +338,8 @@ describe('a listener', () => {
     const end = events.on('recipient.rejected', received);
     const rejected: VolleyEvent = {
       type: 'recipient.rejected',
+      outbox: null,
+      message: null,
       lane: 'acme',
       campaign: 'c1',
       position: 3,

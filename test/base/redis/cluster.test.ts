@@ -6,9 +6,11 @@ import { connect } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { loadScript } from '../../../src/base/redis/script.js';
+import { isSlotMoving, isUnavailable } from '../../../src/base/redis/unavailable.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { recipients } from '../../end-to-end/recipients.js';
 import { finished, launch, startedFleet } from '../../end-to-end/started.js';
+import { outboxFixture } from '../../intake/outbox/outbox-fixture.js';
 import { startCluster } from './cluster.js';
 import { keysOf } from './test-redis.js';
 
@@ -193,6 +195,23 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
     expect(checks).toMatchObject([
       { state: 'warn', message: expect.stringContaining(`127.0.0.1:${port}: everysec`) },
     ]);
+  });
+
+  test('a script stops before it has changed anything of an outbox while the slot of its lane moves', async () => {
+    const own = await outboxFixture(redis, PREFIX);
+    const ofLane = (name: string) => keys.lane(own.laneId, name);
+    await own.put('a');
+    // Every key that the caller names is on the node, but not the last one that the script uses.
+    await redis.hset(ofLane('keyBytes'), 'none', 0);
+    await own.leaveAlone();
+    const finish = await cluster.moveSlotHalfway(ofLane('lane'), 0);
+    const error = await own.put('b').catch((error: unknown) => error);
+    expect(error).toMatchObject({ message: expect.stringContaining('non local key') });
+    expect([isUnavailable(error), isSlotMoving(error)]).toEqual([true, true]);
+    expect(await own.storedMessages()).toEqual({ messages: 1, due: 1 });
+    await finish();
+    expect(await own.put('b')).toMatchObject({ outcome: 'created' });
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, stored: 2 });
   });
 
   /** A lane whose keys are on that node. */

@@ -20,8 +20,8 @@ export interface PrivateCluster {
   nodeOf(key: string): Promise<number>;
   /** Moves the slot of this key to the next master, as a reshard does, and returns how long that took, ms. */
   moveSlot(key: string): Promise<number>;
-  /** Starts to move the slot of this key, moves one of its keys, and leaves it at that. The function moves the rest. */
-  moveSlotHalfway(key: string): Promise<() => Promise<void>>;
+  /** Starts to move the slot of this key, moves so many of its keys (default: 1), and leaves it at that. The function moves the rest. */
+  moveSlotHalfway(key: string, count?: number): Promise<() => Promise<void>>;
   /** Lets the replica of the node with this key take over without losing a write (`CLUSTER FAILOVER`). */
   failOver(key: string): Promise<void>;
   /** Kills a node as a power cut would. */
@@ -92,9 +92,9 @@ export async function startCluster(options: PrivateClusterOptions): Promise<Priv
       await move.rest();
       return performance.now() - began;
     },
-    async moveSlotHalfway(key) {
+    async moveSlotHalfway(key, count = 1) {
       const move = await beginMove(nodes, key);
-      await move.keys(1);
+      await move.keys(count);
       return move.rest;
     },
     async failOver(key) {

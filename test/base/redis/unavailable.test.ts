@@ -17,6 +17,11 @@ describe('a reply of a server that', () => {
     },
   );
 
+  test('has no key of a script, because a slot moves, is transient', () => {
+    const reply = error('ReplyError', 'ERR Script attempted to access a non local key in a cluster node');
+    expect([isTransient(reply), isUnavailable(reply)]).toEqual([true, true]);
+  });
+
   test('rejects the command is an answer', () => {
     expect([isTransient(WRONG_TYPE), isUnavailable(WRONG_TYPE)]).toEqual([false, false]);
   });

@@ -4,6 +4,7 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { type WishOptions, wishFulfiller } from '../../../src/engine/inbound/fulfil-wish.js';
 import { inFlightMessages } from '../../../src/engine/inbound/in-flight.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
+import { outboxSearch } from '../../../src/intake/outbox/views/outbox-search.js';
 import { sentSince } from '../../../src/reporting/sent-since.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -33,7 +34,7 @@ test.each([
       clock: systemClock,
       changed: async () => {},
       sentSince: (...[of, number, times]: Parameters<WishOptions['sentSince']>) =>
-        sentSince(redis, keys, of, number, times),
+        sentSince({ redis, keys, outboxes: outboxSearch(redis, keys) }, of, number, times),
     };
     const [s = '0', us = '0'] = await redis.time().then((time) => time.map(String));
     const at = 1_000 * Number(s) + Math.floor(Number(us) / 1_000);

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { readLaneOutlook } from '../../../src/engine/lane/lane-outlook.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { outboxFixture } from '../../intake/outbox/outbox-fixture.js';
 import { laneFixture, START } from './lane-fixture.js';
 
 const { redis, prefix } = testRedis('lane-outlook');
@@ -38,6 +39,16 @@ test('Permits in use, first polls, and campaigns are read as they are', async ()
   expect(due.reduce((sum, [, , count = 0]) => sum + count, 0)).toBe(20);
   expect(due.every(([first = 0, last = 0]) => START + 16_000 <= first && first <= last)).toBe(true);
   expect(outlook.campaigns).toMatchObject([{ id: 'one', requests: 9, weight: 4 }]);
+});
+
+test('Of an outbox, the messages that are due count, and those of later do not', async () => {
+  const own = await outboxFixture(redis, prefix);
+  await own.putAllNow(['a', 'b']);
+  await own.put('later', 60_000);
+  await own.lapseDue();
+  expect((await readLaneOutlook(own.laneStore, own.now())).campaigns).toMatchObject([
+    { id: 'outbox:dentist', requests: 2 },
+  ]);
 });
 
 test.each([

@@ -5,6 +5,7 @@ const CLAIMED = 1_000;
 const batch = (number: number, sender: string, ...recipients: string[]) => ({
   number,
   campaign: 'c',
+  owner: 'c',
   first: number,
   sender,
   recipients,
@@ -43,7 +44,7 @@ test('A request with our correlator matches the batch that it names and no other
   const twice = [batch(1, 'ACME', '1001'), batch(2, 'ACME', '1001')];
   const correlated = (requestId: string, first: number) => ({
     ...request(requestId, 'ACME', '1001'),
-    correlated: { campaign: 'c', first },
+    correlated: { owner: 'c', first },
   });
   expect(matched(twice, [correlated('x', 2)])).toEqual([[2, 'x']]);
   expect(matched(twice, [correlated('x', 2), correlated('y', 1)])).toEqual([

@@ -65,7 +65,7 @@ export function receivingLane(
       matches,
       events: deps.events,
       numbers: ordinalNumbers(redis, keys),
-      senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
+      senderOf: async (of, campaign) => readMeta(redis, keys, of, campaign),
       alarm,
       monotonic: () => 0,
       capacity,

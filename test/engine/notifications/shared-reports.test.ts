@@ -74,7 +74,7 @@ function sharing() {
         },
         events: deps.events,
         numbers: ordinalNumbers(redis, keys),
-        senderOf: async (of, campaign) => (await readMeta(redis, keys, of, campaign))?.sender ?? null,
+        senderOf: async (of, campaign) => readMeta(redis, keys, of, campaign),
         // Looks follow each other at once, however long they take.
         alarm: (_, ring) => systemAlarm(0, ring),
         monotonic: () => 0,

@@ -24,7 +24,7 @@ function content(): CampaignContent {
   const meta = draft('c', { text: 'Hi' });
   return {
     text: async () => ({ meta, template }),
-    recipients: async (_id, first, count) => recipients.slice(first, first + count),
+    recipients: async ({ first }, count) => recipients.slice(first, first + count),
   };
 }
 

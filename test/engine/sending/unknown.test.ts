@@ -38,10 +38,11 @@ test('An unknown batch of a cancelled campaign cannot be resent, and the error s
   await lane.commands.campaign('cancel', id);
   await becomesUnknown();
   const finder = openLanes(deps);
-  await expect(resolveUnknown(finder, wakers, id, { as: 'resend' }, deps.events, OPERATOR)).rejects.toThrow(
+  const resolving = { wakers, events: deps.events, by: OPERATOR };
+  await expect(resolveUnknown(finder, id, { as: 'resend' }, resolving)).rejects.toThrow(
     /is cancelled.*abandon/,
   );
-  expect(await resolveUnknown(finder, wakers, id, { as: 'abandon' }, deps.events, OPERATOR)).toMatchObject({
+  expect(await resolveUnknown(finder, id, { as: 'abandon' }, resolving)).toMatchObject({
     requests: 1,
     recipientCount: 1,
   });

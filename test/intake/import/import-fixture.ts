@@ -6,6 +6,8 @@ import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
 import type { ImportDeps } from '../../../src/intake/import/import-campaign.js';
 import { outboxResults } from '../../../src/intake/outbox/views/outbox-results.js';
+import { outboxSearch } from '../../../src/intake/outbox/views/outbox-search.js';
+import type { OutboxSearch } from '../../../src/reporting/outbox-search.js';
 import type { OutboxResults } from '../../../src/reporting/results-reader.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { storedLane } from '../../scene/stored.js';
@@ -30,7 +32,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
       openLane(redis, keys, config, settings, events, Math.random),
     ]),
   );
-  const deps: ImportDeps & { readonly outboxes: OutboxResults } = {
+  const deps: ImportDeps & { readonly outboxes: OutboxResults & OutboxSearch } = {
     redis,
     keys,
     config,
@@ -41,7 +43,7 @@ export function importFixture(redis: Redis, prefix: string, environment: Record<
     clock: Date.now,
     random: Math.random,
     by: OPERATOR,
-    outboxes: outboxResults(redis, keys),
+    outboxes: { ...outboxResults(redis, keys), ...outboxSearch(redis, keys) },
     launched: async (lane) => {
       woken.push(lane);
     },

@@ -78,7 +78,9 @@ test('A campaign of one recipient is sent, found, and reported', async () => {
   expect(await lane.state(id)).toMatchObject({ state: 'completed', counts: { deliveredToTerminal: 1 } });
   const found = findRecipients(fixture.deps, mobile(1));
   expect((await found.next()).value).toMatchObject({ campaign: id, status: 'deliveredToTerminal' });
-  expect(await ordinalNumbers(redis, lane.keys)('default', id, 0, 1)).toEqual([Number(mobile(1))]);
+  expect(await ordinalNumbers(redis, lane.keys)('default', { campaign: id, first: 0, count: 1 })).toEqual([
+    Number(mobile(1)),
+  ]);
 });
 
 test('A refused recipient is reported with the reason, which may contain any character', async () => {

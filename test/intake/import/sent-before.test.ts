@@ -152,10 +152,10 @@ test('A campaign counts for 24 hours after its start, and as long as it has mess
   expect((await preview([2])).sentBefore).toMatchObject({ recipientCount: 1 });
 });
 
-test('A campaign that is being imported, one that was removed, and a wave of an outbox do not count', async () => {
+test('A campaign that is being imported, one that was removed, and an outbox do not count', async () => {
   const { keys, deps, send, preview, setState } = fixture('others');
-  const wave = await send([1, 2]);
-  await setState(wave.id, {
+  const outbox = await send([1, 2]);
+  await setState(outbox.id, {
     state: 'running',
     total: 2,
     ordinals: 2,

@@ -4,17 +4,19 @@ import { createVolley } from '../../../src/app/runtime.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
 import type { Actor } from '../../../src/campaign/states/actor.js';
-import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { KeyFullError } from '../../../src/index.js';
+import { editionOf } from '../../../src/intake/outbox/definition/settings.js';
 import { paidBytes } from '../../../src/intake/outbox/definition/stored-message.js';
 import { outboxStore, type PutReply } from '../../../src/intake/outbox/messages/store.js';
-import { forgetWave } from '../../../src/intake/outbox/waves/wave.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+import { START } from '../../engine/lane/lane-fixture.js';
+import { NOW, OPEN_FOR_MS, outboxFixture } from './outbox-fixture.js';
 
 const { prefix, redis, url } = testRedis('outbox-key-bytes');
 const LATER = Math.ceil(Date.now() / 1_000) + 3_600;
+/** That of an outbox that was never changed. */
+const EDITION = editionOf({ created: START, revision: 0 });
 
 type Fixture = Awaited<ReturnType<typeof outboxFixture>>;
 const usedOf = async ({ stored }: Fixture): Promise<Record<string, number>> => {
@@ -31,7 +33,7 @@ const entry = (id: string, key: string, more: Partial<typeof NOW> = {}) => ({
 
 test('A message counts once, for the key that stored it last, and for no key when an operator did', async () => {
   const own = await outboxFixture(redis, prefix);
-  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: 10_000 });
+  const store = outboxStore(own.laneStore, own.name, { edition: EDITION, limit: 10_000 });
   const bytes = paidBytes('a', NOW);
   expect(outcomes(await store.put([entry('a', 'k1')]))).toEqual(['created']);
   expect(outcomes(await store.put([entry('a', 'k1')]))).toEqual(['unchanged']);
@@ -41,7 +43,7 @@ test('A message counts once, for the key that stored it last, and for no key whe
   const longer = { values: ['Ada, Countess of Lovelace'], version: 2 };
   expect(outcomes(await store.put([entry('a', 'k2', longer)]))).toEqual(['updated']);
   expect(await usedOf(own)).toEqual({ k2: paidBytes('a', { ...NOW, ...longer }) });
-  expect(await store.find('a')).toMatchObject({ kind: 'waiting', due: LATER, ...longer });
+  expect(await store.find('a')).toMatchObject({ state: 'planned', due: LATER, ...longer });
   expect(outcomes(await store.put([entry('a', '', { version: 3 })]))).toEqual(['updated']);
   expect(await usedOf(own)).toEqual({});
 });
@@ -49,7 +51,7 @@ test('A message counts once, for the key that stored it last, and for no key whe
 test('A full key can change a message to a shorter one and cancel it, and stores nothing more', async () => {
   const own = await outboxFixture(redis, prefix);
   const bytes = paidBytes('a', NOW);
-  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: 2 * bytes });
+  const store = outboxStore(own.laneStore, own.name, { edition: EDITION, limit: 2 * bytes });
   expect(outcomes(await store.put(['a', 'b', 'c'].map((id) => entry(id, 'k'))))).toEqual([
     'created',
     'created',
@@ -64,7 +66,7 @@ test('A full key can change a message to a shorter one and cancel it, and stores
   expect(outcomes(await store.put([entry('c', 'other')]))).toEqual(['created']);
   expect(outcomes(await store.put([entry('d', '', long)]))).toEqual(['created']);
   const cancel = async (id: string, key = '') => {
-    const options = { version: 5, now: own.now(), retentionMs: RETENTION_MS, key, time: own.now() };
+    const options = { version: 5, key, time: own.now() };
     return (await store.cancel(id, options)).outcome;
   };
   expect(await cancel('unknown', 'k')).toBe('full');
@@ -72,42 +74,42 @@ test('A full key can change a message to a shorter one and cancel it, and stores
   expect(await cancel('unknown')).toBe('cancelled');
 });
 
-test('A message that is planned at once is paid for, and one that does not fit is not planned', async () => {
+test('A message that is due at once is paid for until it is forgotten, and one that does not fit is not stored', async () => {
   const own = await outboxFixture(redis, prefix);
   await own.put('first');
-  await own.tend();
   await own.settle(await own.claim(), 'accepted');
   const bytes = paidBytes('a', NOW);
-  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: 2 * bytes });
+  const store = outboxStore(own.laneStore, own.name, { edition: EDITION, limit: 2 * bytes });
   const put = async (...entries: readonly (readonly [id: string, key: string])[]) => {
     const messages = entries.map(([id, key]) => entry(id, key, { due: 0 }));
-    return outcomes(await store.put(messages, { plans: true, now: own.now() }));
+    return outcomes(await store.put(messages, own.now()));
   };
   expect(await put(['a', 'k'], ['b', 'k'])).toEqual(['created', 'created']);
   expect(await usedOf(own)).toEqual({ k: 2 * bytes });
   expect(await put(['c', 'k'], ['e', ''])).toEqual(['full', 'created']);
   expect(await usedOf(own)).toEqual({ k: 2 * bytes });
-  expect(await own.idsOf(await own.claim())).toEqual(['a', 'b', 'e']);
-  await removeWaves(own);
+  const claims = await own.claim();
+  expect(await own.idsOf(claims)).toEqual(['a', 'b', 'e']);
+  await own.settle(claims, 'accepted');
+  expect(await usedOf(own)).toEqual({ k: 2 * bytes });
+  await forgetAll(own);
   expect(await usedOf(own)).toEqual({});
 });
 
 test('Moving a message costs nothing, however often', async () => {
   const own = await outboxFixture(redis, prefix);
   const bytes = paidBytes('a', NOW);
-  const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: bytes });
+  const store = outboxStore(own.laneStore, own.name, { edition: EDITION, limit: bytes });
   for (let at = 0; at < 50; at += 1)
     expect(outcomes(await store.put([entry('a', 'k', { due: LATER + at })]))).not.toContain('full');
   expect(await usedOf(own)).toEqual({ k: bytes });
 });
 
-/** Ends and removes every wave, as retention does. */
-async function removeWaves(own: Fixture): Promise<void> {
-  for (const wave of await own.waves()) {
-    await own.stored.changeState(wave, { state: 'cancelled', endedAt: 5 });
-    await forgetWave(own.laneStore, wave);
-    await forgetWave(own.laneStore, wave);
-    await removeCampaign(redis, own.keys, own.laneId, wave);
+/** Lets time pass until everything has ended, and is forgotten. */
+async function forgetAll(own: Fixture): Promise<void> {
+  for (let rounds = 0; rounds < 4; rounds += 1) {
+    own.advance(OPEN_FOR_MS);
+    await own.tend();
   }
 }
 
@@ -136,9 +138,12 @@ const step = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: fc.constant('pass' as const), ms: fc.constantFrom(1_000, 10_000, 200_000) }),
+    arbitrary: fc.record({
+      kind: fc.constant('pass' as const),
+      ms: fc.constantFrom(1_000, 10_000, 200_000, OPEN_FOR_MS),
+    }),
   },
-  { weight: 1, arbitrary: fc.constant({ kind: 'forget' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'send' as const }) },
 );
 
 test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and forgetting everything returns everything', async () => {
@@ -146,7 +151,7 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
       const own = await outboxFixture(redis, prefix);
-      const store = outboxStore(own.laneStore, own.name, { lateMs: LATE_MS, limit: LIMIT });
+      const store = outboxStore(own.laneStore, own.name, { edition: EDITION, limit: LIMIT });
       for (const one of steps) {
         if (one.kind === 'put') {
           const { id, key, inMs, name, version } = one;
@@ -156,33 +161,21 @@ test('After any puts, cancels, sends, and lapses, no key exceeds its limit, and 
             values: [name],
             version,
           };
-          const { replies } = await store.put([{ id, message, key }], { plans: true, now: own.now() });
-          const over = replies[0]?.place;
-          if (over !== null && over !== undefined)
-            await store.put([{ id, message, key, over }], { plans: true, now: own.now() });
+          await store.put([{ id, message, key }], own.now());
         } else if (one.kind === 'cancel')
-          await store.cancel(one.id, {
-            version: one.version,
-            now: own.now(),
-            retentionMs: RETENTION_MS,
-            key: one.key,
-            time: own.now(),
-          });
-        else if (one.kind === 'pass') {
+          await store.cancel(one.id, { version: one.version, key: one.key, time: own.now() });
+        else if (one.kind === 'send') await own.settle(await own.claim(), 'accepted');
+        else {
           own.advance(one.ms);
           await own.tend();
-        } else await removeWaves(own);
+        }
         for (const bytes of Object.values(await usedOf(own))) {
           expect(bytes).toBeGreaterThan(0);
           expect(bytes).toBeLessThanOrEqual(LIMIT);
         }
       }
-      // Everything is planned or lapses, and is forgotten after its retention.
-      for (let rounds = 0; rounds < 4; rounds += 1) {
-        own.advance(RETENTION_MS);
-        await own.tend();
-        await removeWaves(own);
-      }
+      // What waits lapses, and everything is forgotten after its retention.
+      await forgetAll(own);
       expect((await own.counts()).stored).toBe(0);
       expect(await usedOf(own)).toEqual({});
     }),

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { recipientReader } from '../../../src/reporting/recipient-reader.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
@@ -37,30 +36,23 @@ describe('A message', () => {
     expect(await own.claim()).toEqual([]);
   });
 
-  test.each([1, 2])(
-    'that is moved while its outbox is tended stays in the outbox (step %i)',
-    async (step) => {
-      const own = await outbox();
-      await own.put('a');
-      await own.put('b');
-      await own.tendWhile(async () => {
-        expect(await own.put('b', 30_000)).toMatchObject({ outcome: 'updated' });
-      }, step);
-      expect(await own.idsOf(await own.claim())).toEqual(['a']);
-      expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1 });
-      own.advance(30_000);
-      await own.tend();
-      expect(await own.idsOf(await own.claim())).toEqual(['b']);
-    },
-  );
-
-  test.each([1, 2])('that is cancelled while its outbox is tended is never sent (step %i)', async (step) => {
+  test('that is moved between the look at its outbox and the claim stays in the outbox', async () => {
     const own = await outbox();
     await own.put('a');
-    await own.tendWhile(async () => {
-      expect(await own.cancel('a')).toBe('cancelled');
-    }, step);
-    await own.tend();
+    await own.put('b');
+    await own.lapseDue();
+    expect(await own.put('b', 30_000)).toMatchObject({ outcome: 'updated' });
+    expect(await own.idsOf(await own.claim())).toEqual(['a']);
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 1 });
+    own.advance(30_000);
+    expect(await own.idsOf(await own.claim())).toEqual(['b']);
+  });
+
+  test('that is cancelled between the look at its outbox and the claim is never sent', async () => {
+    const own = await outbox();
+    await own.put('a');
+    await own.lapseDue();
+    expect(await own.cancel('a')).toBe('cancelled');
     expect(await own.claim()).toEqual([]);
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, cancelled: 1 });
   });
@@ -69,78 +61,62 @@ describe('A message', () => {
     const own = await outbox();
     await own.put('a', 1_000);
     own.advance(1_000 + LATE_MS);
-    expect(await own.tend()).toMatchObject({ planned: 0, lapsed: 1 });
+    expect(await own.tend()).toEqual({ lapsed: 1 });
     expect(await own.put('a', 5_000)).toMatchObject({ outcome: 'lapsed' });
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 0, lapsed: 1 });
   });
 
-  test('lapses in its wave: no claim takes it after its time and `late`', async () => {
+  test('lapses although it was in the order: no claim takes it after its time and `late`', async () => {
     const own = await outbox();
     await own.put('a');
     await own.tend();
     own.advance(LATE_MS);
     expect(await own.claim()).toEqual([]);
     await own.put('b');
-    expect(await own.tend()).toMatchObject({ planned: 1, lapsed: 1 });
-    const [wave = ''] = await own.waves();
-    expect(await own.letters(wave)).toEqual(['lapsed', 'planned']);
+    expect(await own.statesOf('a', 'b')).toEqual(['lapsed', 'planned']);
     expect(await own.idsOf(await own.claim())).toEqual(['b']);
   });
 
-  test('that was claimed and released lapses as well', async () => {
+  test('that was claimed, and is released after its time, lapses without another message', async () => {
     const own = await outbox();
     await own.put('a');
-    await own.tend();
     const claims = await own.claim();
     own.advance(LATE_MS);
+    expect(await own.tend()).toEqual({ lapsed: 0 });
     await own.settle(claims, 'released');
+    expect(await own.tend()).toEqual({ lapsed: 1 });
     expect(await own.claim()).toEqual([]);
-    expect(await own.tend()).toMatchObject({ lapsed: 1 });
-    expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, lapsed: 1 });
   });
 
-  test('that is released after its time lapses without another message', async () => {
+  test('that no process serves lapses, and nothing else happens to it', async () => {
     const own = await outbox();
-    await own.put('a');
-    await own.tend();
-    const claims = await own.claim();
-    own.advance(LATE_MS);
-    await own.tendDue();
-    await own.settle(claims, 'released');
-    own.advance(1_000);
-    expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
-    expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
-  });
-
-  test('that no process serves lapses in its wave and before, and nothing else happens to it', async () => {
-    const own = await outbox();
-    await own.put('planned');
-    await own.tend();
     await own.put('due');
     await own.put('later', 10_000);
     const dueAt = own.now();
-    expect((await own.lapseDue()).next).toBe(dueAt + LATE_MS);
-    expect((await own.states()).map(({ counts }) => counts.planned)).toEqual([1]);
-    // A process that serves the lane by now sends what is due.
-    expect(await own.tendDue()).toMatchObject({ planned: 1, lapsed: 0 });
-    own.advance(LATE_MS);
-    expect((await own.lapseDue()).next).toBe(dueAt + 10_000 + LATE_MS);
-    expect((await own.states()).map(({ counts }) => counts.lapsed)).toEqual([2]);
+    // A process that serves the lane sends what is due.
+    expect((await own.lapseDue()).next).toBe(dueAt + 10_000);
+    expect(await own.counts()).toMatchObject({ waiting: 2, lapsed: 0 });
     own.advance(10_000);
-    await own.lapseDue();
-    expect(await own.counts()).toMatchObject({ total: 3, sum: 3, waiting: 0, lapsed: 1 });
+    expect((await own.lapseDue()).next).toBe(dueAt + LATE_MS);
+    own.advance(LATE_MS - 10_000);
+    expect((await own.lapseDue()).next).toBe(dueAt + 10_000 + LATE_MS);
+    expect(await own.statesOf('due', 'later')).toEqual(['lapsed', 'planned']);
+    own.advance(10_000);
+    expect((await own.lapseDue()).next).toBeNull();
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, waiting: 0, lapsed: 2 });
   });
 
-  test('that a claim finds too late makes its outbox due', async () => {
+  test('that a claim finds too late lapses, although the lane did not know that it had something to do', async () => {
     const own = await outbox();
     await own.put('a');
-    await own.tend();
-    const claims = await own.claim();
-    await own.settle(claims, 'released');
+    await own.settle(await own.claim(), 'released');
+    await own.lapseDue();
     await own.leaveAlone();
     own.advance(LATE_MS);
     expect(await own.claim()).toEqual([]);
-    expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
+    expect(await own.statesOf('a')).toEqual(['lapsed']);
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, lapsed: 1 });
   });
 
   test('with an unknown outcome goes again under its correlator, but not after its time: then it stays unknown', async () => {
@@ -148,21 +124,19 @@ describe('A message', () => {
     await own.claim();
     for (const id of ['a', 'b']) await own.put(id);
     own.advance(1_000);
-    await own.tend();
     const claims = await own.claim();
     await own.settle(claims, 'unknown');
     const again = await own.claim();
-    expect(again.map(({ first, again: how }) => [first, how])).toEqual([
-      [0, 'underCorrelator'],
-      [1, 'underCorrelator'],
+    expect(again.map(({ message, first, again: how }) => [message, first, how]).sort()).toEqual([
+      ['a', 1, 'underCorrelator'],
+      ['b', 2, 'underCorrelator'],
     ]);
     expect(await own.cancel('a')).toBe('sent');
     own.advance(LATE_MS);
     await own.settle(again, 'unknown');
     expect(await own.claim()).toEqual([]);
-    const [wave = ''] = await own.waves();
-    expect(await own.letters(wave)).toEqual(['unknown', 'unknown']);
-    expect(await own.counts()).toMatchObject({ total: 2, sum: 2 });
+    expect(await own.statesOf('a', 'b')).toEqual(['unknown', 'unknown']);
+    expect(await own.counts()).toMatchObject({ total: 2, sum: 2, unknown: 2 });
   });
 
   test('that waits for its repeat when it becomes too late is set aside, and stays unknown', async () => {
@@ -170,10 +144,9 @@ describe('A message', () => {
     await own.claim();
     await own.put('a');
     own.advance(1_000);
-    await own.tend();
     await own.settle(await own.claim(), 'unknown');
     own.advance(LATE_MS);
-    await own.tendDue();
+    expect(await own.tend()).toEqual({ lapsed: 0 });
     own.advance(own.rules.timeout + own.rules.margin + 1);
     const { overdueSends } = await own.views.tend(1e12, own.now(), []);
     expect(overdueSends).toHaveLength(1);
@@ -181,19 +154,16 @@ describe('A message', () => {
       (claim) => ({ claim, result: 'unknown', overdue: true, reason: 'lost' }) as const,
     );
     await own.settlements.send(results, 0.5, own.now());
-    await own.tendDue();
     expect(await own.claim()).toEqual([]);
-    const [wave = ''] = await own.waves();
-    expect(await own.letters(wave)).toEqual(['unknown']);
+    expect(await own.statesOf('a')).toEqual(['unknown']);
   });
 
-  test('has its reference in the results and reports of its wave', async () => {
+  test('has its reference in the results', async () => {
     const own = await outbox();
+    const follow = own.follow();
     await own.put('a', undefined, { reference: 'order-1' });
-    await own.tend();
-    const [wave = ''] = await own.waves();
-    const chunk = await recipientReader(redis, own.keys, own.laneId, wave).chunk(0, () => true);
-    expect(chunk?.records).toMatchObject([{ reference: 'order-1' }]);
+    await own.settle(await own.claim(), 'unknown');
+    expect(await follow()).toMatchObject([{ message: 'a', reference: 'order-1', status: 'unknown' }]);
   });
 
   test('is forgotten when it was cancelled as long ago as the retention', async () => {
@@ -233,7 +203,7 @@ describe('A cancel', () => {
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, cancelled: 1 });
   });
 
-  test('of a planned message is passed over by the claim', async () => {
+  test('of a message in the order is passed over by the claim', async () => {
     const own = await outbox();
     for (const id of ['a', 'b', 'c', 'd']) await own.put(id);
     await own.tend();
@@ -241,8 +211,7 @@ describe('A cancel', () => {
     expect(await own.cancel('c')).toBe('cancelled');
     expect(await own.cancel('c')).toBe('cancelled');
     expect(await own.idsOf(await own.claim())).toEqual(['b', 'd']);
-    const [wave = ''] = await own.waves();
-    expect(await own.letters(wave)).toEqual(['cancelled', 'sending', 'cancelled', 'sending']);
+    expect(await own.statesOf('a', 'b', 'c', 'd')).toEqual(['cancelled', 'sending', 'cancelled', 'sending']);
     expect(await own.counts()).toMatchObject({ total: 4, sum: 4 });
   });
 
@@ -272,22 +241,22 @@ describe('A cancel', () => {
     const own = await outbox();
     await own.put('a', 5_000, { version: 1 });
     own.advance(5_000 + LATE_MS);
-    expect(await own.tendDue()).toMatchObject({ lapsed: 1 });
+    expect(await own.tend()).toEqual({ lapsed: 1 });
     expect(await own.cancel('a', 7)).toBe('lapsed');
     expect(await own.put('a', 90_000_000, { version: 5 })).toMatchObject({ outcome: 'lapsed' });
     expect(await own.put('a', 90_000_000, { version: 8 })).toMatchObject({ outcome: 'created' });
     expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1, lapsed: 0 });
   });
 
-  test('of a planned message keeps its version, so that a put with an earlier one comes too late', async () => {
+  test('of a message in the order keeps its version, so that a put with an earlier one comes too late', async () => {
     const own = await outbox();
     await own.put('a', undefined, { version: 1 });
     await own.tend();
     expect(await own.cancel('a', 3)).toBe('cancelled');
-    expect(await own.put('a', 5_000, { version: 2 })).toMatchObject({ place: { ordinal: 0, version: 3 } });
+    expect(await own.put('a', 5_000, { version: 2 })).toMatchObject({ outcome: 'cancelled' });
     expect(await own.cancel('a', 2)).toBe('stale');
     expect(await own.cancel('a')).toBe('cancelled');
-    expect(await own.put('a', 5_000, { version: 4 })).toMatchObject({ place: { ordinal: 0, version: 3 } });
-    expect(await own.counts()).toMatchObject({ total: 1, sum: 1 });
+    expect(await own.put('a', 5_000, { version: 4 })).toMatchObject({ outcome: 'created' });
+    expect(await own.counts()).toMatchObject({ total: 1, sum: 1, waiting: 1 });
   });
 });

@@ -1,36 +1,31 @@
 import { expect, test } from 'vitest';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
+import { outboxId } from '../../../src/engine/recipients/outbox-messages.js';
 import { indexOutbox } from '../../../src/intake/outbox/definition/outbox-index.js';
 import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { outboxOpener } from '../../../src/intake/outbox/open-outbox.js';
 import { operatedOutbox } from '../../../src/intake/outbox/outbox.js';
-import { tendOutbox } from '../../../src/intake/outbox/waves/tend-outbox.js';
+import { lapseDue } from '../../../src/intake/outbox/tending/tend-lane.js';
 import { OPERATOR } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane } from '../../engine/lane/lane-fixture.js';
-import { LATE_MS, NOW, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
+import { NOW, outboxFixture } from './outbox-fixture.js';
 import { storedOutbox } from './stored-outbox.js';
 
 const { redis, prefix } = testRedis('outbox-operators');
 
-/** An outbox with two waves, of which the first gets no more messages, and its operators. */
+/** An outbox with two messages, and its operators. */
 async function operatedFixture(own: string) {
   const { lane } = openDefaultLane(redis, `${prefix}-${own}`);
   const { keys, id } = lane;
   const name = 'dentist';
   const stored = storedOutbox(lane, name);
   await stored.create();
-  await stored.change({ capacity: 1 });
   await indexOutbox(redis, keys, id, name);
-  const put = (message: string) =>
-    outboxStore(lane, name, { lateMs: LATE_MS }).put([{ id: message, message: NOW }]);
-  const tend = () =>
-    tendOutbox(lane, name, { random: Math.random, clock: Date.now, retentionMs: RETENTION_MS });
-  for (const message of ['a', 'b']) {
-    await put(message);
-    await tend();
-  }
+  const put = async (message: string) =>
+    outboxStore(lane, name, { edition: (await stored.read()).edition }).put([{ id: message, message: NOW }]);
+  for (const message of ['a', 'b']) await put(message);
   const config = loadLocalConfig({ REDIS_URL: 'redis://127.0.0.1' });
   return {
     /** An operator, whose lane has this connection. */
@@ -44,53 +39,54 @@ async function operatedFixture(own: string) {
         configured: async () => new Map([[lane.name, store]]),
       };
       const options = {
-        ...{ redis: connection, keys, config, finder },
+        ...{ redis: connection, keys, config, finder, events: { emit: () => {} } },
         ...{ wakers: { wake: async () => {} }, clock: Date.now, random: Math.random },
       };
       return operatedOutbox(options, OPERATOR, name, () => outboxOpener(options).open(id, name));
     },
-    ...{ put, tend, dueAt: stored.dueAt },
-    /** Pauses its second wave, as refusals of the service do. */
-    pauseWave: async () => commandStore(lane).campaign('pause', (await stored.waves())[1] ?? '', 'refused'),
-    state: stored.outboxState,
-    waves: async () => (await stored.states()).map(({ state }) => state),
+    put,
+    look: () => lapseDue(lane),
+    dueAt: stored.dueAt,
+    /** Pauses it, as refusals of the service do. */
+    refuse: () => commandStore(lane).campaign('pause', outboxId(name), 'refused'),
+    state: async () => (await stored.outboxState())?.state,
   };
 }
 
-test('A pause also holds the messages of a wave that gets no more, until the outbox is resumed', async () => {
+test('A pause holds the messages of an outbox until it is resumed', async () => {
   const own = await operatedFixture('pause');
-  expect(await own.waves()).toEqual(['running', 'running']);
+  expect(await own.state()).toBe('running');
   await own.operator().pause();
-  expect([await own.state(), ...(await own.waves())]).toEqual(['paused', 'paused', 'paused']);
+  expect(await own.state()).toBe('paused');
+  expect((await own.operator().status()).state).toBe('paused');
   await own.operator().resume();
-  expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'running']);
+  expect(await own.state()).toBe('running');
 });
 
-test('An open outbox whose wave was paused by refusals of the service is resumed', async () => {
+test('An outbox that was paused by refusals of the service is resumed', async () => {
   const own = await operatedFixture('refused');
-  await own.pauseWave();
-  expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'paused']);
+  await own.refuse();
+  expect(await own.state()).toBe('paused');
   await own.operator().resume();
-  expect([await own.state(), ...(await own.waves())]).toEqual(['open', 'running', 'running']);
+  expect(await own.state()).toBe('running');
 });
 
 test('An outbox that is resumed is due at once, although nothing in it could be sent before', async () => {
   const own = await operatedFixture('due');
   await own.operator().pause();
   await own.put('c');
-  await own.tend();
+  await own.look();
   expect(await own.dueAt()).toBeGreaterThan(Date.now());
   await own.operator().resume();
-  expect(await own.dueAt()).toBe(0);
-  expect(await own.tend()).toMatchObject({ planned: 1 });
+  expect(await own.dueAt()).toBeLessThanOrEqual(Date.now());
 });
 
 test.each([
-  ['pause', 'resume', 'paused'],
-  ['resume', 'pause', 'open'],
+  ['pause', 'resume', 'paused', 'running'],
+  ['resume', 'pause', 'running', 'paused'],
 ] as const)(
-  'A %s that a %s overtakes leaves the outbox and its waves in one state',
-  async (first, second, begun) => {
+  'A %s that a %s overtakes leaves the outbox in the later state',
+  async (first, second, begun, last) => {
     const own = await operatedFixture(`overtaken-${first}`);
     if (first === 'resume') await own.operator().pause();
     let isOvertaken = false;
@@ -108,20 +104,16 @@ test.each([
     });
     await own.operator(slow)[first]();
     expect(isOvertaken).toBe(true);
-    const running = second === 'resume' ? ['open', 'running', 'running'] : ['paused', 'paused', 'paused'];
-    expect([await own.state(), ...(await own.waves())]).toEqual(running);
+    expect(await own.state()).toBe(last);
   },
 );
 
-test('Messages that are planned and not claimed are cancelled with those that wait', async () => {
+test('Messages that are due and not claimed are cancelled with those that wait', async () => {
   const own = await outboxFixture(redis, prefix);
   for (const id of ['a', 'b', 'c']) await own.put(id);
-  expect(await own.tend()).toMatchObject({ planned: 3 });
+  await own.tend();
   await own.put('later', 3_600_000);
-  expect(await own.cancelAll()).toEqual({
-    cancelled: 4,
-    inFlight: 0,
-  });
-  const states = await own.states();
-  expect(states.map(({ counts }) => [counts.planned ?? 0, counts.cancelled])).toEqual([[0, 3]]);
+  expect(await own.cancelAll()).toMatchObject({ cancelled: 4, isRecovering: false });
+  expect(await own.counts()).toMatchObject({ total: 4, sum: 4, waiting: 0, cancelled: 4 });
+  expect(await own.claim()).toEqual([]);
 });

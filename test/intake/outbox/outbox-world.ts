@@ -4,6 +4,7 @@ import type { Redis } from '../../../src/base/redis/connection.js';
 import { deleteKeys } from '../../../src/base/redis/keys-with-prefix.js';
 import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { RecoveringError } from '../../../src/intake/outbox/definition/errors.js';
 import { losableServer } from '../../engine/losable-server.js';
 import { reportReplay } from '../../engine/recovery/mortal-workers.js';
 import { LATE_MS, outboxFixture } from './outbox-fixture.js';
@@ -13,13 +14,12 @@ const version = fc.option(fc.integer({ min: 0, max: 3 }), { nil: null });
 const inMs = fc.constantFrom(undefined, -2_000, 1_000, 3_000, 20_000);
 const result = fc.constantFrom('accepted' as const, 'released' as const, 'unknown' as const);
 const steps = {
-  put: fc.record({ kind: fc.constant('put' as const), id, version, inMs, isAtOnce: fc.boolean() }),
+  put: fc.record({ kind: fc.constant('put' as const), id, version, inMs }),
   cancel: fc.record({ kind: fc.constant('cancel' as const), id, version }),
   tend: fc.record({ kind: fc.constant('tend' as const) }),
   race: fc.record({
     kind: fc.constant('race' as const),
     isCancel: fc.boolean(),
-    step: fc.constantFrom(1, 2),
     isSet: fc.boolean(),
     id,
     version,
@@ -107,19 +107,25 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
   const learned = new Map<string, string>();
   /** The accepted ids, each with the place that its correlator names. */
   const accepted = new Map<string, string>();
+  /** The text with which each place went last. */
+  const sentAs = new Map<string, string>();
   let inFlight: SendClaim[] = [];
   /** Claims that Redis may lose. */
   let recent: SendClaim[] = [];
   let [puts, changes, workers, seen, turns] = [0, 0, 0, 0, 0];
   const placeOf = ({ campaign, first }: SendClaim): string => `${campaign}:${first}`;
+  /** Those that still hold right before their requests. */
+  const confirmed = async (claims: readonly SendClaim[]): Promise<SendClaim[]> => {
+    const holds = await Promise.all(claims.map((each) => own.confirm(each)));
+    return claims.filter((_, at) => holds[at]);
+  };
   const self = () => ({ process: `worker-${workers}`, seen, loss: LOSS, replicaLoss: LOSS });
   const join = () => reportToBarrier(own.laneStore, 'join', self(), { now: own.now() });
 
   const put = async (one: Extract<Step, { kind: 'put' | 'race' }>): Promise<void> => {
     puts += 1;
     const more = { version: one.version, values: [`text ${puts}`] };
-    const isAtOnce = one.kind === 'put' && one.isAtOnce && one.inMs === undefined;
-    const { outcome } = isAtOnce ? await own.putNow(one.id, more) : await own.put(one.id, one.inMs, more);
+    const { outcome } = await own.put(one.id, one.inMs, more);
     if (outcome !== 'created' && outcome !== 'updated') return;
     const before = world.versions.get(one.id);
     if (one.version !== null && before !== undefined) expect(one.version).toBeGreaterThanOrEqual(before);
@@ -135,10 +141,14 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
     changes += 1;
     const message = `${changes}: {{name}}`;
     const over = isKilled ? own.dyingAfterChange() : redis;
-    await own.set({ message }, { over }).catch((error: unknown) => {
-      if (!isKilled) throw error;
-    });
-    world.message = message;
+    const isRefused = await own.set({ message }, { over }).then(
+      () => false,
+      (error: unknown) => {
+        if (!isKilled && !(error instanceof RecoveringError)) throw error;
+        return error instanceof RecoveringError;
+      },
+    );
+    if (!isRefused) world.message = message;
   };
   const noteAccepted = async (claims: readonly SendClaim[]): Promise<void> => {
     const ids = await own.idsOf(claims);
@@ -161,7 +171,10 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
       if (taken.again === 'underCorrelator') expect(repeats).toBe(true);
       else expect([...accepted.keys()]).not.toContain(claimed);
       // What may have been accepted goes again as it was.
-      if (taken.again === undefined) expect(await own.textOf(taken)).toBe(world.message);
+      const text = world.message.replace('{{name}}', world.texts.get(claimed) ?? '');
+      const sent = await own.textOf(taken);
+      expect(sent).toBe(taken.again === undefined ? text : sentAs.get(placeOf(taken)));
+      sentAs.set(placeOf(taken), sent);
       expect(accepted.get(claimed) ?? placeOf(taken)).toBe(placeOf(taken));
       expect(values).toEqual([world.texts.get(claimed)]);
       const dueAt = world.due.get(claimed) ?? 0;
@@ -211,12 +224,18 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
         await own.tend();
         await own.tend();
         return;
-      case 'race':
-        await own.tendWhile(
-          () => (one.isSet ? set({ isKilled: one.isCancel }) : one.isCancel ? cancel(one) : put(one)),
-          one.step,
-        );
+      case 'race': {
+        // Something changes between the look at the outbox and the claim, or between the claim and its request.
+        await own.lapseDue();
+        const before = world.message;
+        await (one.isSet ? set({ isKilled: one.isCancel }) : one.isCancel ? cancel(one) : put(one));
+        if (world.message === before || isLossy) return;
+        const first = inFlight.filter((each) => each.again === undefined);
+        expect(await confirmed(first)).toEqual([]);
+        await own.settle(first, 'released');
+        inFlight = inFlight.filter((each) => each.again !== undefined);
         return;
+      }
       case 'set':
         return set(one);
       case 'claim':

@@ -54,7 +54,7 @@ describe('An outbox', () => {
       'moved deliveredToTerminal',
       'now deliveredToTerminal',
     ]);
-    // Waves are campaigns, but not those of a person.
+    // An outbox has the state of a campaign, but is none.
     expect(await volley.list()).toEqual([]);
   });
 

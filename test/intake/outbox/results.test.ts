@@ -41,9 +41,8 @@ describe('The results', () => {
     await own.settle(await own.claim(), 'unknown');
     own.advance(5_000 + LATE_MS);
     await own.tend();
-    const [wave] = await own.waves();
     expect(await follow()).toMatchObject([
-      { campaign: wave, outbox: own.name, message: 'sent', status: 'unknown' },
+      { campaign: null, outbox: own.name, message: 'sent', status: 'unknown' },
       { ...none, message: 'late', reference: 'B-2', status: 'lapsed' },
     ]);
     expect(await follow()).toEqual([]);
@@ -103,10 +102,14 @@ describe('The results', () => {
     own.advance(RETENTION_MS / 2 + HOUR_MS);
     await own.tend();
     expect(await own.counts()).toMatchObject({ stored: 1 });
-    expect(await own.follow()()).toEqual([]);
-    expect(await own.listsInLog()).toEqual([]);
+    expect((await own.follow()()).map(({ message }) => message)).toEqual(['b']);
     own.advance(RETENTION_MS / 2 + HOUR_MS);
     await own.tend();
     expect(await own.counts()).toMatchObject({ total: 2, stored: 0, cancelled: 2 });
+    // The results of the day are kept from its end.
+    own.advance(RETENTION_MS);
+    await own.tend();
+    expect(await own.follow()()).toEqual([]);
+    expect(await own.listsInLog()).toEqual([]);
   });
 });

@@ -1,19 +1,22 @@
 import { loadScript } from '../../../src/base/redis/script.js';
-import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
-import type { StoredState } from '../../../src/engine/store/campaigns.js';
-import { readState } from '../../../src/engine/store/campaigns.js';
-import { outboxKeys } from '../../../src/intake/outbox/definition/outbox-keys.js';
 import {
+  outboxId,
+  outboxKeys,
+  parseMessage,
+  type StoredMessage,
+} from '../../../src/engine/recipients/outbox-messages.js';
+import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
+import { readState } from '../../../src/engine/store/campaigns.js';
+import {
+  editionOf,
   type OutboxSettings,
   parseSettings,
+  stateOf,
   UNCHANGED,
 } from '../../../src/intake/outbox/definition/settings.js';
-import { unpackMessage } from '../../../src/intake/outbox/definition/stored-message.js';
 import { START } from '../../engine/lane/lane-fixture.js';
 
 export const LATE_MS = 60_000;
-/** Conservation: these members of an outbox's hash and the counts of its waves add up to its total. */
-const OWN_COUNTS = ['waiting', 'cancelled', 'lapsed'] as const;
 
 const createScript = loadScript(
   new URL('../../../src/intake/outbox/outboxes.ts', import.meta.url).href,
@@ -26,13 +29,12 @@ const createScript = loadScript(
  * changes this file and no test.
  */
 export function storedOutbox({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys' | 'id'>, name: string) {
-  const { outboxes, outbox, messages, due, waves: wavesKey } = outboxKeys(keys, id, name).fixed;
-  const change = (fields: Readonly<Record<string, string | number>>) => redis.hset(outbox, fields);
-  const waves = () => redis.zrange(wavesKey, '0', '-1');
-  const states = async (): Promise<StoredState[]> => {
-    const all = await Promise.all((await waves()).map((wave) => readState(redis, keys, id, wave)));
-    return all.filter((state) => state !== null);
-  };
+  const boxKeys = outboxKeys(keys, id, name);
+  const { outbox, messages, due } = boxKeys.fixed;
+  const [outboxes, states] = [keys.lane(id, 'outboxes'), keys.lane(id, 'states')];
+  const state = () => readState(redis, keys, id, outboxId(name));
+  const stored = async (): Promise<Map<string, StoredMessage>> =>
+    new Map(Object.entries(await redis.hgetall(messages)).map(([own, raw]) => [own, parseMessage(raw)]));
   return {
     /** Creates it. Its messages are `Hi {{name}}`. */
     async create(more: Partial<OutboxSettings> = {}): Promise<void> {
@@ -43,23 +45,41 @@ export function storedOutbox({ redis, keys, id }: Pick<LaneStore, 'redis' | 'key
         sendRule: 'now',
         lateMs: LATE_MS,
         priority: 'normal',
+        id: 'outbox0000001',
         created: START,
         ...UNCHANGED,
         ...more,
       };
-      const args = { settings: JSON.stringify(settings), edition: '', key: '', bytes: 0, limit: 0 };
-      await createScript.run(redis, { outbox, keyBytes: keys.lane(id, 'keyBytes') }, args);
+      const begins = { state: 'running', total: 0, ordinals: 0, batch: 1, counts: {}, launchAt: START };
+      await createScript.run(
+        redis,
+        { states, outbox, keyBytes: keys.lane(id, 'keyBytes') },
+        {
+          id: outboxId(name),
+          state: JSON.stringify({ ...begins, ...stateOf(settings), outbox: name }),
+          settings: JSON.stringify(settings),
+          edition: editionOf(settings),
+          key: '',
+          bytes: 0,
+          limit: 0,
+        },
+      );
     },
     /** Its settings, and their edition. */
     async read() {
       const [json, edition] = await redis.hmget(outbox, 'settings', 'edition');
       return { settings: parseSettings(json ?? ''), edition: edition ?? '' };
     },
-    change,
-    outboxState: () => redis.hget(outbox, 'state'),
-    waves,
-    /** The states of its waves, oldest first. */
-    states,
+    change: (fields: Readonly<Record<string, string | number>>) => redis.hset(outbox, fields),
+    /** Its state, with its counts. */
+    outboxState: state,
+    /** Its messages by their ids. */
+    messages: stored,
+    /** The states of these messages, in their order. */
+    statesOf: async (...ids: readonly string[]) => {
+      const all = await stored();
+      return ids.map((one) => all.get(one)?.state);
+    },
     /** When it next has something to do; null: never. */
     async dueAt(): Promise<number | null> {
       const at = await redis.zscore(outboxes, name);
@@ -67,39 +87,27 @@ export function storedOutbox({ redis, keys, id }: Pick<LaneStore, 'redis' | 'key
     },
     /** The lane does not know that it has something to do. */
     leaveAlone: () => redis.zrem(outboxes, name),
-    /** How many messages it stores, and how many of them wait for a time. */
+    /** How many messages it stores, and how many times it has for them and for days. */
     storedMessages: async () => ({ messages: await redis.hlen(messages), due: await redis.zcard(due) }),
-    /** The keys of its messages, and of their times. */
-    messageKeys: [messages, due],
-    /** What is stored of messages that ended while they waited, by id. */
+    /** The keys of its messages, of their times, and of its state. */
+    messageKeys: [messages, due, states],
+    /** The messages that ended while they waited, by id. */
     async ended() {
-      const stored = Object.entries(await redis.hgetallBuffer(messages));
+      const all = [...(await stored())];
       return new Map(
-        stored.flatMap(([own, raw]) => {
-          const message = unpackMessage(raw);
-          return (message.kind === 'cancelled' || message.kind === 'lapsed') && message.ended !== null
-            ? [[own, message.kind] as const]
-            : [];
-        }),
+        all.flatMap(([own, message]) =>
+          (message.state === 'cancelled' || message.state === 'lapsed') && message.to !== ''
+            ? [[own, message.state] as const]
+            : [],
+        ),
       );
     },
-    /** The counts of the outbox and of its waves: the total, and what they add up to. */
+    /** The counts of the outbox: the total, what they add up to, and how many messages are stored. */
     async counts() {
-      const fields = await redis.hgetall(outbox);
-      const own = OWN_COUNTS.reduce((sum, field) => sum + Number(fields[field]), 0);
-      const removed = Object.entries(fields).reduce(
-        (sum, [field, value]) => sum + (field.startsWith('removed:') ? Number(value) : 0),
-        0,
-      );
-      const inWaves = (await states()).flatMap(({ counts }) => Object.values(counts));
-      return {
-        total: Number(fields['total']),
-        sum: own + removed + inWaves.reduce((sum, count) => sum + count, 0),
-        waiting: Number(fields['waiting']),
-        cancelled: Number(fields['cancelled']),
-        lapsed: Number(fields['lapsed']),
-        stored: Number(fields['stored']),
-      };
+      const { total = 0, counts = {} } = (await state()) ?? {};
+      const sum = Object.values(counts).reduce((sum, count) => sum + count, 0);
+      const { planned: waiting = 0, ...others } = counts;
+      return { total, sum, cancelled: 0, lapsed: 0, ...others, waiting, stored: await redis.hlen(messages) };
     },
     latestResultBytes: () => redis.strlen(keys.lane(id, 'latestResults')),
     /** The lists that the log of results has, and those that the outbox has in it. */

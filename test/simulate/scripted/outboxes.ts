@@ -1,6 +1,6 @@
 import { OUTBOX } from '../lane-state.js';
 import type { OutboxPlan } from '../scenario.js';
-import { scenario } from './scenario.js';
+import { lane, scenario } from './scenario.js';
 import type { OpenWorld, ScriptedWorld } from './scripted-world.js';
 
 /** An outbox whose messages come from the script. */
@@ -13,18 +13,20 @@ const outbox: OutboxPlan = {
   isVersioned: true,
 };
 
-const PAUSED_PLANS: ScriptedWorld['bug'] = {
-  name: 'a paused outbox plans messages',
+const PAUSE_LOST: ScriptedWorld['bug'] = {
+  name: 'a pause of an outbox is acknowledged, but not stored',
   invariant: 8,
-  why: 'they are sent after pause has returned',
+  why: 'messages are sent after pause has returned',
   lua: [
     {
-      file: 'intake/outbox/waves/tend-outbox.lua',
-      from: "if plans == 1 and opensAt == 0 and outbox[1] ~= 'paused' and not isPaused then",
-      to: 'if plans == 1 and opensAt == 0 then',
+      file: 'intake/outbox/command-outbox.lua',
+      from: 'campaign_hold(keys, lane, rules, id, c, reason, now)\n  OUTBOX.earlier',
+      to: 'OUTBOX.earlier',
     },
   ],
 };
+/** Requests carry correlators, which the service remembers for 10 min. */
+const CORRELATED = lane({ settings: { clientCorrelator: { deduplicatesForMs: 600_000 } } });
 
 /** Worlds in which a platform puts, changes, and cancels the messages of an outbox. */
 export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
@@ -36,7 +38,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       stage.at(1_000, () => stage.producer.put('m0', 1, 3));
       stage.at(2_000, () => stage.producer.command('pause'));
     },
-    bug: PAUSED_PLANS,
+    bug: PAUSE_LOST,
   },
   {
     name: 'paused-again-while-resumed',
@@ -56,7 +58,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       stage.at(3_000, command('pause', 'p2'));
       stage.at(10_000, command('pause', 'p1'));
     },
-    bug: PAUSED_PLANS,
+    bug: PAUSE_LOST,
   },
   {
     name: 'set-while-waiting',
@@ -73,8 +75,8 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'intake/outbox/messages/change-outbox.lua',
-          from: "redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition,",
-          to: "redis.call('HSET', outboxKey,",
+          from: 'local function change()\n',
+          to: "local function change()\n  if true then return 'changed' end\n",
         },
       ],
     },
@@ -94,7 +96,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'intake/outbox/messages/put-messages.lua',
-          from: "if version >= 0 and version < versionBefore then return 'stale' end",
+          from: "if m.version >= 0 and m.version < before.version then return 'stale' end",
           to: '',
         },
       ],
@@ -104,7 +106,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
     name: 'put-again-after-its-cancel',
     seeds: [700849],
     about:
-      'A message is cancelled, and put again. Nothing else is in the list of messages that are to be forgotten with it, which is removed all the same.',
+      'A message is cancelled, and put again. The results of that day, which no message has any more, are forgotten all the same.',
     scenario: scenario({ campaigns: [], outbox }),
     script(stage) {
       stage.checksRemoval = true;
@@ -113,14 +115,170 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       stage.at(3_000, () => stage.producer.put('m0', 3, 1));
     },
     bug: {
-      name: 'a list of ended messages is removed only with one of them',
+      name: 'the results of a day are not forgotten',
       invariant: 10,
-      why: 'the list, and its place in the log of results, stay in Redis',
+      why: 'their list, and its place in the log of results, stay in Redis',
       lua: [
         {
-          file: 'intake/outbox/messages/ended.lua',
-          from: "redis.call('ZADD', keys.due, '-' .. second, MESSAGE.LIST .. second)",
+          file: 'engine/recipients/outbox.lua',
+          from: "redis.call('ZADD', OUTBOX.key(c, ':due'), string.format('-%.0f', (tonumber(day) + 1) * OUTBOX.DAY_MS), OUTBOX.LIST .. day)",
           to: '',
+        },
+      ],
+    },
+  },
+  {
+    name: 'set-while-in-flight',
+    about: 'The outbox gets another text after a message was claimed, and before its request.',
+    scenario: scenario({ campaigns: [], outbox }),
+    script(stage) {
+      stage.delay('p1', 'confirm-claim', 4_000);
+      stage.at(1_000, () => stage.producer.put('m0', 1, 2));
+      stage.at(4_000, () => stage.producer.set());
+    },
+    bug: {
+      name: 'the edition of a claim is not checked right before its request',
+      invariant: 13,
+      why: 'a message is sent with the earlier text after the change was confirmed',
+      lua: [
+        {
+          file: 'engine/claim/confirm-claim.lua',
+          from: 'local isCurrent = not claim.edition',
+          to: 'local isCurrent = true or not claim.edition',
+        },
+      ],
+    },
+  },
+  {
+    name: 'late-ahead-of-others',
+    about: 'A message becomes too late while its outbox is paused, and another one is due behind it.',
+    scenario: scenario({ campaigns: [], outbox: { ...outbox, lateMs: 3_000 } }),
+    script(stage) {
+      stage.at(500, () => stage.producer.command('pause'));
+      stage.at(1_000, () => stage.producer.put('m0', 1, 1));
+      stage.at(1_500, () => stage.producer.put('m1', 1, 8));
+      stage.at(7_000, () => stage.producer.command('resume'));
+    },
+    bug: {
+      name: 'a message that has lapsed blocks those behind it',
+      invariant: 0,
+      why: 'nothing of the outbox is sent any more',
+      lua: [
+        {
+          file: 'engine/store/due-messages.lua',
+          from: 'elseif lapsesAt <= now then',
+          to: 'elseif false then',
+        },
+        {
+          file: 'engine/store/due-messages.lua',
+          from: "        OUTBOX.finish(lane, c, m, 'lapsed', now)\n      elseif m then",
+          to: "        redis.call('ZADD', due, OUTBOX.due_at(m), id)\n        return nil\n      elseif m then",
+        },
+      ],
+    },
+  },
+  {
+    name: 'put-lost-after-its-claim',
+    about:
+      'Redis loses a put, and the claim of its message, although it was said to lose less. The process that sent it stores it again. Then another message is put.',
+    scenario: scenario({ lanes: [CORRELATED], campaigns: [], outbox, lossMs: 1_000, chaosMs: 30_000 }),
+    script(stage) {
+      stage.at(900, () => stage.faults.forget(3_000));
+      stage.at(1_000, () => stage.producer.put('m0', 1, 0));
+      stage.at(15_000, () => stage.producer.put('m1', 1, 1));
+    },
+    bug: {
+      name: 'the number of a message is used again after a loss',
+      invariant: 4,
+      why: 'the service takes the other message for a repeat of the first one',
+      lua: [
+        {
+          file: 'engine/recipients/outbox.lua',
+          from: 'if (c.losses or 0) ~= lane.losses then',
+          to: 'if false then',
+        },
+      ],
+    },
+  },
+  {
+    name: 'replay-of-an-earlier-message',
+    about:
+      'The request of a message does not leave. It is cancelled, and its id put again. Then Redis loses something else, and the process repeats what it did with the first message.',
+    scenario: scenario({ campaigns: [], outbox, lossMs: 2_000, chaosMs: 30_000 }),
+    script(stage) {
+      stage.fates('send', { kind: 'refused' });
+      stage.at(1_000, () => stage.producer.put('m0', 1, 3));
+      // It is not claimed again at once.
+      stage.at(4_011, () => stage.producer.command('pause'));
+      stage.at(4_200, () => stage.producer.cancel('m0', 2));
+      stage.at(4_300, () => stage.producer.put('m0', 3, 12));
+      stage.at(4_500, () => stage.faults.forget(500));
+      stage.at(10_000, () => stage.producer.command('resume'));
+    },
+    bug: {
+      name: 'a settlement may be that of an earlier message under the id',
+      invariant: 4,
+      why: 'the message that waits counts as sent',
+      lua: [
+        {
+          file: 'engine/recovery/replay-claim.lua',
+          from: 'elseif m.number ~= first then',
+          to: 'elseif false then',
+        },
+      ],
+    },
+  },
+  {
+    name: 'put-and-claim-lost',
+    about:
+      'Redis loses a put that was just stored, and its process dies. The platform puts the message again, because it got no answer.',
+    scenario: scenario({ campaigns: [], outbox, lossMs: 2_000, chaosMs: 30_000 }),
+    script(stage) {
+      stage.at(900, () => stage.faults.forget(1_500));
+      stage.at(1_000, () => stage.producer.put('m0', 1, 0));
+      // Its turn looks for what may be claimed.
+      stage.at(1_200, () => stage.sweep('p1'));
+      stage.at(2_350, () => stage.faults.kill(stage.process('p1'), 20_000));
+      stage.at(2_350, () => stage.faults.kill(stage.process('p2'), 20_000));
+      stage.at(12_000, () => stage.producer.put('m0', 1, 0));
+    },
+    bug: {
+      name: 'a put is claimed while it may still be lost',
+      invariant: 13,
+      why: 'the message is stored and sent again when it is put again',
+      lua: [
+        {
+          file: 'intake/outbox/messages/put-messages.lua',
+          from: 'lane.mayLoseMs > 0 and now + lane.mayLoseMs or 0',
+          to: '0',
+        },
+      ],
+    },
+  },
+  {
+    name: 'late-while-recovering',
+    about:
+      'Redis loses the claim of a message that was sent, and its process is suspended. The message becomes too late before the lane knows what was claimed.',
+    scenario: scenario({
+      campaigns: [],
+      outbox: { ...outbox, lateMs: 4_000 },
+      lossMs: 2_000,
+      chaosMs: 30_000,
+    }),
+    script(stage) {
+      stage.at(1_000, () => stage.producer.put('m0', 1, 5));
+      stage.at(5_500, () => stage.faults.forget(1_500));
+      stage.at(6_500, () => stage.faults.stop(stage.process('p1'), 12_000, []));
+    },
+    bug: {
+      name: 'a message lapses that may have been claimed',
+      invariant: 4,
+      why: 'it was sent, but counts as never sent',
+      lua: [
+        {
+          file: 'engine/store/due-messages.lua',
+          from: 'return lane_is_recovering(lane) and score <= lost_until(lane)',
+          to: 'return false',
         },
       ],
     },

@@ -3,7 +3,7 @@ import { count, id, number, oneOf, optional, prose, span, time } from '../field.
 
 const inFlight = count('request');
 
-/** Campaigns, and the schedules that create them. */
+/** Campaigns, the schedules that create them, and outboxes. */
 export const CAMPAIGN_EVENTS = {
   'campaign.imported': entry(
     'info',
@@ -49,6 +49,11 @@ export const CAMPAIGN_EVENTS = {
         operator: `campaign ${e.campaign} was paused by ${e.actor} with ${e.inFlight} in flight`,
         refusals: `campaign ${e.campaign} was paused with ${e.inFlight} in flight, because the service refuses its requests`,
       })[e.by] ?? '',
+  ),
+  'outbox.paused': entry(
+    'warn',
+    { lane: id, outbox: id },
+    (e) => `outbox ${e.outbox} was paused, because the service refuses its requests`,
   ),
   'campaign.resumed': entry(
     'info',

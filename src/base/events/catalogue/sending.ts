@@ -1,5 +1,5 @@
 import { entry, recipients, requests } from '../entry.js';
-import { failure, id, number, oneOf, optional, prose, span, time } from '../field.js';
+import { failure, foreignId, id, number, oneOf, optional, prose, span, time } from '../field.js';
 
 /** What the service wrote, if anything, at the end of a message. */
 const after = (message: string): string => (message === '' ? '' : `: ${message}`);
@@ -19,8 +19,24 @@ const outcome = oneOf(
   'unanswered',
 );
 
+/** Whose request it is: a campaign's, or that of a message of an outbox. */
+const source = {
+  lane: id,
+  campaign: optional(id, ''),
+  outbox: optional(id, ''),
+  message: optional(foreignId, ''),
+} as const;
 /** The recipients of a request, and where they belong. */
-const batch = { lane: id, campaign: id, recipientCount: recipients } as const;
+const batch = { ...source, recipientCount: recipients } as const;
+
+/** Of a recipient in the list of its campaign, starting at 1; null for a message of an outbox. */
+const position = optional(number, '');
+
+/** The beginning of a log message: what the event is about. */
+function about({ campaign, outbox, message }: { [Name in keyof typeof source]: string }): string {
+  if (outbox === '') return `campaign ${campaign}`;
+  return message === '' ? `outbox ${outbox}` : `outbox ${outbox}, message ${message}`;
+}
 
 /** Turns, requests, and what happens to their batches and recipients. */
 export const SENDING_EVENTS = {
@@ -60,7 +76,7 @@ export const SENDING_EVENTS = {
   'request.refused': entry(
     'warn',
     { ...batch, reason: prose },
-    (e) => `campaign ${e.campaign}: the service refused a request with ${e.recipientCount}: ${e.reason}`,
+    (e) => `${about(e)}: the service refused a request with ${e.recipientCount}: ${e.reason}`,
   ),
   'request.notSent': entry(
     'warn',
@@ -70,8 +86,7 @@ export const SENDING_EVENTS = {
   'request.unknown': entry(
     'warn',
     { ...batch, request: id, reason: prose },
-    (e) =>
-      `campaign ${e.campaign}: request ${e.request} with ${e.recipientCount} has an unknown outcome: ${e.reason}`,
+    (e) => `${about(e)}: request ${e.request} with ${e.recipientCount} has an unknown outcome: ${e.reason}`,
   ),
   'request.unanswered': entry(
     'debug',
@@ -88,7 +103,7 @@ export const SENDING_EVENTS = {
     'warn',
     { ...batch, request: id },
     (e) =>
-      `campaign ${e.campaign}: the service accepted request ${e.request} with ${e.recipientCount} but returned no request id, so Volley cannot ask for its delivery status`,
+      `${about(e)}: the service accepted request ${e.request} with ${e.recipientCount} but returned no request id, so Volley cannot ask for its delivery status`,
   ),
   'request.otherCorrelator': entry(
     'warn',
@@ -98,28 +113,27 @@ export const SENDING_EVENTS = {
   ),
   'request.matched': entry(
     'info',
-    { lane: id, campaign: id, request: id, requestId: id },
+    { ...source, request: id, requestId: id },
     (e) =>
-      `campaign ${e.campaign}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; Volley asks for its delivery status to confirm it`,
+      `${about(e)}: a notification for request id ${e.requestId} matches request ${e.request}, which has an unknown outcome; Volley asks for its delivery status to confirm it`,
   ),
   'request.confirmed': entry(
     'info',
     { ...batch, request: id },
     (e) =>
-      `campaign ${e.campaign}: the service confirmed that it accepted request ${e.request} with ${e.recipientCount}; its outcome was unknown`,
+      `${about(e)}: the service confirmed that it accepted request ${e.request} with ${e.recipientCount}; its outcome was unknown`,
   ),
   'request.resolved': entry(
     'warn',
     {
-      lane: id,
-      campaign: id,
+      ...source,
       as: oneOf('resend', 'abandon', 'accepted'),
       requests,
       recipientCount: recipients,
       actor: id,
     },
     (e) =>
-      `campaign ${e.campaign}: ${e.actor} resolved ${e.requests} with an unknown outcome and ${e.recipientCount}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as sent, without a delivery report' }[e.as] ?? e.as}`,
+      `${about(e)}: ${e.actor} resolved ${e.requests} with an unknown outcome and ${e.recipientCount}: ${{ resend: 'they are sent again', abandon: 'they are given up', accepted: 'they count as sent, without a delivery report' }[e.as] ?? e.as}`,
   ),
   'request.unlistedStatus': entry(
     'warn',
@@ -130,26 +144,26 @@ export const SENDING_EVENTS = {
 
   'batch.split': entry(
     'info',
-    { ...batch, batch: id, into: number },
+    { lane: id, campaign: id, recipientCount: recipients, batch: id, into: number },
     (e) =>
       `campaign ${e.campaign}: Volley divides batch ${e.batch} with ${e.recipientCount} into ${e.into} to find the recipient that the service refuses`,
   ),
   'recipient.rejected': entry(
     'info',
-    { lane: id, campaign: id, position: number, reason: prose },
-    (e) => `campaign ${e.campaign}: the service rejected recipient ${e.position}: ${e.reason}`,
+    { ...source, position, reason: prose },
+    (e) =>
+      `${about(e)}: the service rejected ${e.position === '' ? 'it' : `recipient ${e.position}`}: ${e.reason}`,
   ),
   'recipient.contradicted': entry(
     'warn',
-    // `position`: of the recipient in the list, starting at 1.
-    { lane: id, campaign: id, position: number, kept: id, ignored: id },
+    { ...source, position, kept: id, ignored: id },
     (e) =>
-      `campaign ${e.campaign}: recipient ${e.position} of the list stays ${e.kept}; Volley ignores a later report that says ${e.ignored}`,
+      `${about(e)}: ${e.position === '' ? 'it' : `recipient ${e.position} of the list`} stays ${e.kept}; Volley ignores a later report that says ${e.ignored}`,
   ),
   'claim.overdue': entry(
     'warn',
     { ...batch, request: id, age: span },
     (e) =>
-      `campaign ${e.campaign}: a worker began request ${e.request} with ${e.recipientCount} ${e.age} ago and never reported its outcome, which is now unknown`,
+      `${about(e)}: a worker began request ${e.request} with ${e.recipientCount} ${e.age} ago and never reported its outcome, which is now unknown`,
   ),
 } as const;

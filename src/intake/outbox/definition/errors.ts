@@ -16,6 +16,10 @@ export class OutboxClosedError extends InputError {
 export class RecoveringError extends VolleyError {
   override readonly name = 'RecoveringError';
   readonly code = 'unavailable';
+
+  constructor() {
+    super('the lane recovers from a loss of data: try again in some seconds');
+  }
 }
 
 /** A message is valid, but would lapse before its window opens. */

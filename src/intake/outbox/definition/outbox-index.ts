@@ -1,6 +1,6 @@
 import type { Redis } from '../../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../../base/redis/keys.js';
-import { outboxKeys } from './outbox-keys.js';
+import { outboxKeys } from '../../../engine/recipients/outbox-messages.js';
 
 /*
  * Which lanes have an outbox of a name: a name is unique within its lane only, so that tenants neither see nor block the names of others. An

@@ -5,12 +5,13 @@ import type { Keys, LaneId } from '../../../base/redis/keys.js';
 import { outboxFields } from '../../../campaign/fields/field-schemas.js';
 import { OUTBOX_NAMES, type OutboxName } from '../../../campaign/fields/field-sets.js';
 import { actor } from '../../../campaign/states/actor.js';
+import { PRIORITY_WEIGHT } from '../../../campaign/states/campaign.js';
 import { parseSendTimeRule, type SendTimeRule } from '../../../campaign/time/send-time.js';
-import { readableMembers, readOrNull, readRecord } from '../../../engine/recipients/damaged.js';
-import { outboxKeys } from './outbox-keys.js';
+import { readableMembers, readRecord } from '../../../engine/recipients/damaged.js';
+import { outboxKeys } from '../../../engine/recipients/outbox-messages.js';
 
 const stored = z.object({
-  /** The fields of its waves. */
+  /** The fields of its messages. */
   ...outboxFields,
   /** The rule of its window, with its zone and dates. */
   window: z.string().optional(),
@@ -24,12 +25,14 @@ const stored = z.object({
   columns: z.array(z.string()),
   /** How often the settings were changed. A message names the revision by which it was checked. */
   revision: z.number().default(0),
-  /** Messages of earlier revisions may lack values, and have other times: they are checked again before they are planned. */
+  /** Messages of earlier revisions may lack values, and have other times: they are checked again before they are claimed. */
   since: z.number().default(0),
   /** The revision in which the rule for times, or the zone, was last changed. */
   timedSince: z.number().default(0),
   /** Values of messages that were put before the last change, and lack them. */
   fill: z.record(z.string(), z.string()).optional(),
+  /** Names the outbox at the service: with the number of a message, it is the reference of its request. */
+  id: z.string(),
   created: z.number(),
   createdBy: actor.optional(),
 });
@@ -41,12 +44,12 @@ export type OutboxSettings = z.output<typeof stored>;
 export const UNCHANGED = { revision: 0, since: 0, timedSince: 0 } as const;
 
 /** What follows from the other settings, or is noted with them. */
-type Noted = 'columns' | 'revision' | 'since' | 'timedSince' | 'fill' | 'created' | 'createdBy';
+type Noted = 'columns' | 'revision' | 'since' | 'timedSince' | 'fill' | 'id' | 'created' | 'createdBy';
 
 /** The settings that a request gives an outbox. */
 export type OutboxDefinition = Omit<OutboxSettings, Noted>;
 
-/** The settings that are not fields of its waves, by how requests spell them. */
+/** The settings that are not fields of a campaign, by how requests spell them. */
 const OWN = { window: 'window', sendRule: 'sendRule', zone: 'zone', lateMs: 'late' } as const satisfies {
   readonly [Name in Exclude<keyof OutboxDefinition, OutboxName>]: string;
 };
@@ -58,6 +61,15 @@ export function differencesOf(stored: OutboxDefinition, wanted: OutboxDefinition
   const own = Object.keys(OWN) as (keyof typeof OWN)[];
   return [...OUTBOX_NAMES.filter(isDifferent), ...own.filter(isDifferent).map((name) => OWN[name])];
 }
+
+/** What follows from the settings for the state of the outbox, as scripts read it (campaign.lua). */
+export const stateOf = ({ priority, window, lateMs, revision, since }: OutboxSettings): object => ({
+  weight: PRIORITY_WEIGHT[priority],
+  window,
+  lateMs,
+  revision,
+  since,
+});
 
 /** Names some settings, so that a process finds out whether they are still those of the outbox, or of another one of the same name. */
 export const editionOf = ({ created, revision }: Pick<OutboxSettings, 'created' | 'revision'>): string =>
@@ -80,27 +92,10 @@ export const readableSettings = (json: string): OutboxSettings =>
     sendRule: 'now',
     lateMs: 0,
     columns: [],
+    id: '',
     created: 0,
     ...readableMembers(stored.shape, json),
   });
-
-/**
- * Makes an outbox readable whose settings are damaged: keeps each that can be read. Returns whether they were damaged. Repeating it is
- * harmless.
- */
-export async function makeOutboxReadable(
-  redis: Redis,
-  keys: Keys,
-  lane: LaneId,
-  name: string,
-): Promise<boolean> {
-  const key = outboxKeys(keys, lane, name).fixed.outbox;
-  const json = await redis.hget(key, 'settings');
-  if (json === null || readOrNull(() => parseSettings(json)) !== null) return false;
-  const settings = readableSettings(json);
-  await redis.hset(key, { settings: JSON.stringify(settings), edition: editionOf(settings) });
-  return true;
-}
 
 /** Reads the settings of an outbox; null if there is none with this name on the lane. */
 export async function readOutboxSettings(

@@ -3,7 +3,7 @@ import type { Redis } from '../../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../../base/redis/keys.js';
 import { loadScript } from '../../../base/redis/script.js';
 import type { Actor } from '../../../campaign/states/actor.js';
-import { outboxKeys } from './outbox-keys.js';
+import { outboxKeys } from '../../../engine/recipients/outbox-messages.js';
 
 /*
  * Who has stored messages in an outbox, in fields of its hash: `writer:key:ID`, `writer:cli`, and `writer:library`.

@@ -1,6 +1,9 @@
 import { activate, bySweep } from '../../../engine/jobs/wake.js';
 import type { Lane } from '../../../engine/lane/lane.js';
+import { outboxId } from '../../../engine/recipients/outbox-messages.js';
 import type { LaneStore } from '../../../engine/scripts/lane-script.js';
+import { inFlightOf } from '../../../engine/store/campaigns.js';
+import { RecoveringError } from '../definition/errors.js';
 import { outboxStore } from './store.js';
 
 /** What {@link cancelAllWaiting} did. */
@@ -12,25 +15,19 @@ export interface CancelledAll {
 }
 
 /**
- * Cancels every message of an outbox that was waiting when this was called, also those that are planned and not claimed. One that is put
- * meanwhile may be cancelled or not. Repeating it changes nothing more.
+ * Cancels every message of an outbox that was waiting when this was called. One that is put meanwhile may be cancelled or not. Repeating it
+ * changes nothing more. Rejects with a RecoveringError if some stay because Redis may have lost their claims.
  */
 export async function cancelAllWaiting(
-  lane: LaneStore & Pick<Lane, 'clock' | 'commands' | 'emit'>,
+  lane: LaneStore & Pick<Lane, 'emit'>,
   name: string,
-  retentionMs: number,
-  reason: string,
 ): Promise<CancelledAll> {
-  const store = outboxStore(lane, name, { lateMs: 0 });
-  let inFlight = 0;
-  // First what waits, and then what is planned: a message that is planned meanwhile moves from one to the other.
-  let cancelled = await store.cancelWaiting({ now: lane.clock(), retentionMs });
-  for (const wave of await lane.redis.zrange(store.keys.fixed.waves, '0', '-1')) {
-    const done = await activate(lane, () => lane.commands.campaign('cancel', wave, reason), bySweep);
-    if (done.outcome !== 'done') continue;
-    lane.emit(done.events);
-    cancelled += done.cancelled;
-    inFlight += done.inFlight;
-  }
-  return { cancelled, inFlight };
+  const { cancelled, isRecovering, events } = await activate(
+    lane,
+    () => outboxStore(lane, name).cancelWaiting(),
+    bySweep,
+  );
+  lane.emit(events);
+  if (isRecovering) throw new RecoveringError();
+  return { cancelled, inFlight: await inFlightOf(lane, [outboxId(name)]) };
 }

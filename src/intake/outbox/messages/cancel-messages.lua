@@ -1,127 +1,72 @@
 --[[
-  cancel-messages: cancels messages that wait, or that are planned and not claimed: the claim passes over those. With a version, an id that
-  is not known is cancelled as well, so that a put that comes later has no effect. A planned message stays while the lane recovers from a
-  loss of data: it does not know yet what was claimed. Repeating it changes nothing.
+  cancel-messages: cancels messages that wait. With a version, an id that is not known is cancelled as well, so that a put that comes later
+  has no effect. While the lane recovers from a loss of data, it does not know yet what was claimed: what may have been stays. Repeating it
+  changes nothing.
 
   KEYS  lane      hash: the lane's record
         states    hash: campaign -> its state, JSON
-        ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
         results   hash: the log of the lane's results (results.lua)
         latestResults  string: its latest entries
         keyBytes  hash: what the API keys have stored (key-bytes.lua)
-        outboxes  sorted set: outbox -> when it next has something to do, ms
-        outbox    hash: settings, state, and counts of the outbox
-        messages  hash: id -> message
-        due       sorted set: id -> when it is next due, s (message.lua)
-        list      list: ids of messages that have ended, and are forgotten at `forgetAt`
-        statuses  string: a letter per recipient of the wave
   ARGV  rules     JSON: the lane's rules
-        name      the outbox
-        wave      the wave in which planned messages are cancelled, or ''
+        id        of the state of the outbox
         version   number: -1: none
-        tombstone  what is stored of an id that is not known, or ''
-        endedAt   number: the time, s
-        forgetAt  number: when the messages are forgotten, s
-        key       the API key that pays for a tombstone, or ''
+        key       the API key that pays for what is stored of an id that is not known, or ''
         bytes     number: how many bytes that is
         limit     number: how many the key may store
         time      ms, or '' for the server's
   ARGV+ entries   ids, at most 1000; one if there is a version
-  Returns  1 if there is such an outbox; events; per id: cancelled, lapsed, or sent; or unknown, stale, recovering, full (the
-           key may not store so much), or planned (in another wave, and nothing was changed); then that wave, or ''
+  Returns  1 if there is such an outbox; events; per id: cancelled, lapsed, sent (it was claimed, or may have been), unknown, stale,
+           recovering, or full (the key may not store so much)
 ]]
--- @include ./ended.lua
--- @include ./released.lua
+-- @include ../../../engine/claim/workers.lua
 -- @include ../../../engine/recipients/key-bytes.lua
 -- @include ../../../base/redis/when-full.lua
-run_when_full(outboxesKey)
-if redis.call('EXISTS', outboxKey) == 0 then return { 0, '[]' } end
-local ids, events = {}, {}
-for at = 1, entry_args() do ids[at] = entry_arg(at) end
-
--- The message with the version of this cancel, if it has one.
-local function versioned(raw)
-  if version < 0 then return raw end
-  return MESSAGE.versioned(raw, tombstone)
-end
-
-local function forget_later(id)
-  redis.call('ZADD', dueKey, string.format('-%.0f', forgetAt), id)
-  MESSAGE.earlier(outboxesKey, name, forgetAt)
-end
+run_when_full(laneKey)
+local campaigns, events, reply = campaigns_load(statesKey, { id }), {}, { 1, '[]' }
+local c = campaigns[id]
+if not c then return { 0, '[]' } end
+local lane, now = lane_load(laneKey, time)
+WORKERS.recognise(lane, rules, 0, now, events)
 
 -- There is no message that could be in the results.
-local function bury(id)
-  if tombstone == '' then return 'unknown' end
+local function bury(message)
+  if version < 0 then return 'unknown' end
   local account = key_bytes.account(keyBytesKey)
   if not account.add(key, bytes, limit) then return 'full' end
-  redis.call('HSET', messagesKey, id, MESSAGE.paid(tombstone, account.number(key), bytes))
+  local m = OUTBOX.read('[]')
+  m.id, m.state, m.version, m.at = message, RECIPIENT_LETTER.cancelled, version, now
+  m.payer, m.paid = account.number(key), key ~= '' and bytes or 0
   account.save()
-  forget_later(id)
-  for _, count in ipairs({ 'cancelled', 'total', 'stored' }) do redis.call('HINCRBY', outboxKey, count, 1) end
+  c.total, c.counts.cancelled = c.total + 1, (c.counts.cancelled or 0) + 1
+  OUTBOX.change(c, m)
   return 'cancelled'
 end
 
--- The wave and its lane, loaded for the first message that is planned there.
-local lane, now, campaigns
+local function cancel(message)
+  local m = OUTBOX.find(c, message)
+  if not m then return bury(message) end
+  if version >= 0 and version < m.version then return 'stale' end
+  local state, due = RECIPIENT_STATE[m.state], OUTBOX.key(c, ':due')
+  local isWaiting = m.state == OUTBOX.WAITING and not OUTBOX.may_be_sent(m)
+  if isWaiting and OUTBOX.is_doubtful(lane, tonumber(redis.call('ZSCORE', due, message) or 0)) then return 'recovering' end
+  if version > m.version then
+    -- A put with a version in between comes too late as well, for as long as after the first cancel.
+    m.version, m.keptFrom = version, now
+    OUTBOX.change(c, m)
+  end
+  if isWaiting then
+    redis.call('ZREM', due, message)
+    OUTBOX.finish(lane, c, m, 'cancelled', now)
+    return 'cancelled'
+  end
+  return (state == 'cancelled' or state == 'lapsed') and state or 'sent'
+end
 
-local function cancel_planned(ordinal)
-  if not lane then
-    lane, now = lane_load(laneKey, time)
-    campaigns = campaigns_load(statesKey, { wave })
-  end
-  local c = campaigns[wave]
-  if not c then return 'sent' end
-  local letter = statuses_read(statusesKey, ordinal, 1)
-  if letter ~= '\0' then
-    local state = RECIPIENT_STATE[letter]
-    return (state == 'cancelled' or state == 'lapsed') and state or 'sent'
-  end
-  if c.remainder ~= 'planned' then return ordinal >= c.cursor and c.remainder or 'sent' end
-  WORKERS.recognise(lane, rules, 0, now, events)
-  if lane_is_recovering(lane) then return 'recovering' end
-  if not take_planned(c, ordinal) then return 'sent' end
-  campaign_move(c, 'planned', 'cancelled', 1, ordinal)
-  statuses_write(statusesKey, ordinal, RECIPIENT_LETTER.cancelled)
-  campaign_end(endedKey, lapsingKey, wave, c, now, events)
+for at = 1, entry_args() do reply[#reply + 1] = cancel(entry_arg(at)) end
+if c.changed or #events > 0 then
   campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
-  return 'cancelled'
+  lane_save(laneKey, lane)
 end
-
-local waiting = {}
-local function cancel(id, raw)
-  if not raw then return bury(id), '' end
-  local kind, versionBefore = MESSAGE.kind(raw), MESSAGE.version(raw)
-  if version >= 0 and version < versionBefore then return 'stale', '' end
-  if kind == 'W' then
-    waiting[#waiting + 1] = { id, versioned(raw) }
-    return 'cancelled', ''
-  elseif kind == 'P' then
-    if MESSAGE.rest(raw) ~= wave then return 'planned', MESSAGE.rest(raw) end
-    -- Before it is known whether the wave can still cancel it: a put with a version in between comes too late in any case.
-    if version > versionBefore then redis.call('HSET', messagesKey, id, versioned(raw)) end
-    return cancel_planned(MESSAGE.at(raw)), wave
-  end
-  if version > versionBefore then
-    -- A put with a version in between comes too late as well, for as long.
-    redis.call('HSET', messagesKey, id, versioned(MESSAGE.as(raw, kind, forgetAt, MESSAGE.rest(raw))))
-    forget_later(id)
-  end
-  return kind == 'L' and 'lapsed' or 'cancelled', ''
-end
-
-local reply = { 1, '[]' }
-for at, raw in ipairs(MESSAGE.read_all(messagesKey, ids)) do
-  reply[#reply + 1], reply[#reply + 2] = cancel(ids[at], raw)
-end
-if #waiting > 0 then
-  local keys = {
-    outbox = outboxKey, messages = messagesKey, due = dueKey, list = listKey, results = resultsKey, latestResults = latestResultsKey,
-  }
-  ended_all(keys, name, waiting, 'C', endedAt, forgetAt)
-  MESSAGE.earlier(outboxesKey, name, forgetAt)
-end
-if lane then lane_save(laneKey, lane) end
 if #events > 0 then reply[2] = cjson.encode(events) end
 return reply

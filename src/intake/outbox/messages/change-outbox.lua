@@ -1,39 +1,54 @@
 --[[
-  change-outbox: gives an outbox other settings. From here on, nothing that was put under the earlier ones is sent as they say: no wave that
-  exists gets more messages, and what is planned in one returns to the outbox (wave.lua).
+  change-outbox: gives an outbox other settings. From here on, no request of a message that was put under the earlier ones starts with them:
+  a worker confirms the edition of its claim right before the request (confirm-claim.lua). The earlier ones are kept for repeats and reports.
+  While the lane recovers from a loss of data, nothing is changed: it does not know yet what was sent with which settings.
 
-  KEYS  states    hash: campaign -> its state, JSON
-        outboxes  sorted set: outbox -> when it next has something to do, ms
-        outbox    hash: settings, state, and counts of the outbox
-        waves     sorted set: wave -> when it began, ms
+  KEYS  lane      hash: the lane's record
+        states    hash: campaign -> its state, JSON
+        tending   sorted set: outbox -> when it is tended, ms
+        outbox    hash: settings of the outbox
         keyBytes  hash: what the API keys have stored (key-bytes.lua)
-  ARGV  name      the outbox
+  ARGV  rules     JSON: the lane's rules
+        id        of the state of the outbox
         before    the edition of the settings that the caller knows
         settings  JSON
         edition   of these settings
-        since     number: messages of earlier revisions are checked again, and rewritten, before they are planned
-        leaseUntil  until when the caller does that, ms by the clock of the processes; '' if there is nothing to do
+        earlier   the field for the settings that the caller knows
+        changes   JSON: members of the state that follow from the settings: weight, window, lateMs, revision, since
+        leaseUntil  until when the caller rewrites messages of earlier revisions, ms by the clock of the processes; '' if none is to be
         bytes     number: how many bytes the outbox takes now
         limit     number: how many the key may store that pays for the outbox
-  Returns  changed; other, if the outbox has other settings than the caller knows; missing; or full, if the key may not store so much
+        time      ms, or '' for the server's
+  Returns  changed; other, if the outbox has other settings than the caller knows; missing; recovering; or full, if the key may not store so
+           much; events
 ]]
--- @include ../../../engine/store/campaign.lua
+-- @include ../../../engine/claim/workers.lua
 -- @include ../../../engine/recipients/key-bytes.lua
 local outbox = redis.call('HMGET', outboxKey, 'settings', 'edition', 'payer', 'paid')
-if not outbox[1] then return 'missing' end
-if (outbox[2] or '') ~= before then return 'other' end
-local payer = outbox[3] or ''
-if not key_bytes.add(keyBytesKey, payer, bytes - tonumber(outbox[4] or 0), limit) then return 'full' end
-if payer ~= '' then redis.call('HSET', outboxKey, 'paid', bytes) end
-redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition, 'since', since, 'wave', '')
-if leaseUntil ~= '' then redis.call('HSET', outboxKey, 'outdated', leaseUntil) end
-local replaced = {}
-for id, c in pairs(campaigns_load(statesKey, redis.call('ZRANGE', wavesKey, 0, -1))) do
-  if c.endedAt == 0 and not c.replaced then
-    c.replaced = true
-    replaced[id] = c
-  end
+local campaigns, events = campaigns_load(statesKey, { id }), {}
+local c = campaigns[id]
+if not outbox[1] or not c then return { 'missing', '[]' } end
+if (outbox[2] or '') ~= before then return { 'other', '[]' } end
+local lane, now = lane_load(laneKey, time)
+WORKERS.recognise(lane, rules, 0, now, events)
+
+local function change()
+  if lane_is_recovering(lane) then return 'recovering' end
+  local payer = outbox[3] or ''
+  if not key_bytes.add(keyBytesKey, payer, bytes - tonumber(outbox[4] or 0), limit) then return 'full' end
+  if payer ~= '' then redis.call('HSET', outboxKey, 'paid', bytes) end
+  redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition, earlier, string.format('%.0f ', now) .. outbox[1])
+  if leaseUntil ~= '' then redis.call('HSET', outboxKey, 'outdated', leaseUntil) end
+  c.window = nil
+  for name, value in pairs(changes) do c[name] = value end
+  -- What the service has accepted says nothing about another text.
+  c.requests.accepted, c.requests.refused = 0, 0
+  campaigns_save(statesKey, campaigns)
+  OUTBOX.earlier(c, now)
+  redis.call('ZADD', tendingKey, string.format('%.0f', now), c.outbox)
+  return 'changed'
 end
-campaigns_save(statesKey, replaced)
-redis.call('ZADD', outboxesKey, 0, name)
-return 'changed'
+
+local outcome = change()
+lane_save(laneKey, lane)
+return { outcome, #events > 0 and cjson.encode(events) or '[]' }

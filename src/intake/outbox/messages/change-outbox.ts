@@ -1,20 +1,19 @@
 import { exactDuration } from '../../../base/duration.js';
-import { InputError } from '../../../campaign/errors/errors.js';
 import { windowParts } from '../../../campaign/estimate/window.js';
 import type { Limits } from '../../../campaign/limits/check-limits.js';
 import { placeholdersOf } from '../../../campaign/text/template.js';
 import type { OutboxInput } from '../definition/define-outbox.js';
 import { contentReader, type MessageContent } from '../definition/message-content.js';
 import { differencesOf, type OutboxDefinition, type OutboxSettings } from '../definition/settings.js';
-import { MAX_REVISION, packMessage, type WaitingMessage } from '../definition/stored-message.js';
+import { messageText, type WaitingMessage } from '../definition/stored-message.js';
 import { usedColumns } from '../definition/used-columns.js';
 
 /*
  * What a change of the settings of an outbox means for the messages that wait in it.
  *
- *   put under revision 3 ──► checked by revision 3 ──► planned in a wave of revision 3
- *                       change to revision 4: nothing more is planned in that wave, and what it has planned returns
- *                            └──► checked again, and rewritten, by revision 4 ──► planned in a wave of revision 4
+ *   put under revision 3 ──► checked by revision 3 ──► claimed with revision 3 ──► confirmed right before its request
+ *                       change to revision 4: a claim that is not confirmed yet is released
+ *                            └──► checked again, and rewritten, by revision 4 ──► claimed with revision 4
  *
  * Messages need no second check if the new text uses only values that the earlier one used, and the times stay.
  */
@@ -28,8 +27,6 @@ export function changedSettings(
   const changed = differencesOf(stored, wanted);
   if (changed.length === 0) return null;
   const revision = stored.revision + 1;
-  if (revision > MAX_REVISION)
-    throw new InputError(`the outbox was changed ${MAX_REVISION} times; create one with another name`);
   const isTimed = changed.includes('sendRule') || changed.includes('zone');
   const known = placeholderNames(stored.message);
   const isRead = isTimed || placeholderNames(wanted.message).some((name) => !known.includes(name));
@@ -42,6 +39,7 @@ export function changedSettings(
       since: isRead ? revision : stored.since,
       timedSince: isTimed ? revision : stored.timedSince,
       ...(isRead ? { fill: { ...fill } } : stored.fill === undefined ? {} : { fill: stored.fill }),
+      id: stored.id,
       created: stored.created,
       createdBy: stored.createdBy,
     },
@@ -61,6 +59,7 @@ export function definitionOf(settings: OutboxSettings): OutboxDefinition {
     since: ___,
     timedSince: ____,
     fill,
+    id,
     created,
     createdBy,
     ...own
@@ -107,11 +106,11 @@ export function rewritten(
   message: WaitingMessage,
   { values, dueAt, problems }: MessageContent,
   now: number,
-): Buffer | null {
+): string | null {
   // One whose time is over lapses.
   const refusal = problems.find(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
   if (refusal !== undefined) return null;
   const changed = dueAt === 0 ? Math.min(message.due, now / 1_000) : dueAt / 1_000;
   const due = keepsTime(settings, message) ? message.due : Math.max(1, Math.ceil(changed));
-  return packMessage({ ...message, values, due, revision: settings.revision });
+  return messageText({ ...message, values, due, revision: settings.revision });
 }

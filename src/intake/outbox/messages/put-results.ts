@@ -15,10 +15,10 @@ export const refused = (id: string, code: LateCode, sendAt: string | null = null
   sendAt,
 });
 
-/** What the store says about a put of a message that is not in a wave. */
+/** What the store says about a put. */
 export function done(
   id: string,
-  outcome: Exclude<PutReply['outcome'], 'planned' | 'full' | 'limited'>,
+  outcome: Exclude<PutReply['outcome'], 'recovering' | 'full' | 'limited'>,
   sendAt: string | null,
 ): PutDone {
   switch (outcome) {
@@ -27,6 +27,7 @@ export function done(
     case 'unchanged':
       return { id, outcome, code: null, sendAt };
     case 'stale':
+    case 'sent':
       return refused(id, outcome, sendAt);
     case 'cancelled':
     case 'lapsed':

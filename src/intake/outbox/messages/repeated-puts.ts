@@ -1,7 +1,9 @@
 import { mustHaveRoom } from '../../../base/redis/memory.js';
 import { RedisFullError } from '../../../base/redis/unavailable.js';
+import { SETTLED_STATES } from '../../../campaign/states/recipient.js';
 import type { Lane } from '../../../engine/lane/lane.js';
-import type { StoredMessage, WaitingMessage } from '../definition/stored-message.js';
+import type { StoredMessage } from '../../../engine/recipients/outbox-messages.js';
+import type { WaitingMessage } from '../definition/stored-message.js';
 import type { Entry, OutboxStore, PutReply } from './store.js';
 
 /**
@@ -33,26 +35,20 @@ export async function repliesWhenFull(
 function replyTo(message: WaitingMessage, stored: StoredMessage | null, second: number): PutReply | null {
   if (stored === null) return null;
   const [version, before] = [message.version ?? -1, stored.version ?? -1];
-  switch (stored.kind) {
-    case 'waiting': {
-      const { due } = stored;
-      if (version >= 0 && version < before) return { outcome: 'stale', due, place: null };
-      const isSame =
-        (version < 0 || version === before) &&
-        // One that is due already stays as it is.
-        (message.due === 0 ? due <= second : message.due === due) &&
-        message.number === stored.number &&
-        message.reference === stored.reference &&
-        message.values.length === stored.values.length &&
-        message.values.every((value, at) => value === stored.values[at]);
-      return isSame ? { outcome: 'unchanged', due, place: null } : null;
-    }
-    case 'planned':
-      return { outcome: 'planned', due: null, place: stored };
-    case 'cancelled':
-    case 'lapsed':
-      return version > before ? null : { outcome: stored.kind, due: null, place: null };
-    default:
-      return stored satisfies never;
-  }
+  const { state, due } = stored;
+  if (state === 'cancelled' || state === 'lapsed')
+    return version > before ? null : { outcome: state, due: null };
+  if (version >= 0 && version < before) return { outcome: 'stale', due };
+  const isSame =
+    // One that is due already stays as it is.
+    (message.due === 0 ? due <= second : message.due === due) &&
+    message.number === stored.to &&
+    message.reference === stored.reference &&
+    message.values.length === stored.values.length &&
+    message.values.every((value, at) => value === stored.values[at]);
+  const isWaiting = state === 'planned' && stored.again === '';
+  // Of a final message, only Redis can tell whether the values are the same.
+  if (SETTLED_STATES.includes(state) && message.values.length > 0) return null;
+  if (isSame && (!isWaiting || version < 0 || version === before)) return { outcome: 'unchanged', due };
+  return isWaiting ? null : { outcome: 'sent', due: null };
 }

@@ -2,36 +2,39 @@
   rewrite-messages: replaces waiting messages that were checked by earlier settings of their outbox. One that was changed since the caller
   has read it stays as it is.
 
-  KEYS  outboxes  sorted set: outbox -> when it next has something to do, ms
-        outbox    hash: settings, state, and counts of the outbox
-        messages  hash: id -> message
-        due       sorted set: id -> when it is next due, s (message.lua)
-  ARGV  name      the outbox
+  KEYS  states    hash: campaign -> its state, JSON
+        outbox    hash: settings of the outbox
+  ARGV  id        of the state of the outbox
         edition   of the settings by which the messages were checked
         isLast    number: 1 if no other message is to be rewritten
-  ARGV+ entries   per message: its id; what is stored; the message by the new settings, or '' if they do not allow it; if so, when it lapses,
-                  s. At most 500 messages
+        time      ms, or '' for the server's
+  ARGV+ entries   per message: its id; its number; the revision by which it was checked before; the message by the new settings, or '' if they
+                  do not allow it. At most 500 messages
   Returns  1; 0 if the outbox has other settings by now, and nothing was changed
 ]]
--- @include ./message.lua
+-- @include ../../../engine/claim/workers.lua
 -- @include ../../../base/redis/when-full.lua
-run_when_full(outboxesKey)
-if (redis.call('HGET', outboxKey, 'edition') or '') ~= edition then return 0 end
-local first = math.huge
+run_when_full(outboxKey)
+stop_while_slot_moves(outboxKey)
+local campaigns, now = campaigns_load(statesKey, { id }), clock(time)
+local c = campaigns[id]
+if not c or redis.call('HGET', outboxKey, 'edition') ~= edition then return 0 end
+
 for at = 1, entry_args(), 4 do
-  local id, before, after = entry_arg(at), entry_arg(at + 1), entry_arg(at + 2)
-  if redis.call('HGET', messagesKey, id) == before then
+  local m = OUTBOX.find(c, entry_arg(at), tonumber(entry_arg(at + 1)))
+  if m and m.state == OUTBOX.WAITING and m.edition == tonumber(entry_arg(at + 2)) and not OUTBOX.may_be_sent(m) then
+    local score = tonumber(redis.call('ZSCORE', OUTBOX.key(c, ':due'), m.id) or 0)
     -- What cannot be sent waits apart from what is due, until it is put again or lapses.
-    local due = tonumber(entry_arg(at + 3))
-    if after ~= '' then
-      local number, bytes = MESSAGE.payment(before)
-      redis.call('HSET', messagesKey, id, MESSAGE.paid(after, number, bytes))
-      due = MESSAGE.at(after)
+    local from = OUTBOX.lapses_at(c, m)
+    if entry_arg(at + 3) ~= '' then
+      local after = OUTBOX.read(entry_arg(at + 3))
+      -- One that was put a moment ago is still due no sooner than it can be lost.
+      from = score > OUTBOX.due_at(m) and score or 0
+      m.due, m.values, m.edition = after.due, after.values, after.edition
     end
-    redis.call('ZADD', dueKey, string.format('%.0f', due), id)
-    first = math.min(first, due)
+    OUTBOX.arrive(c, m, OUTBOX.wait(c, m, from), now)
   end
 end
 if isLast == 1 then redis.call('HDEL', outboxKey, 'outdated') end
-if first < math.huge then MESSAGE.earlier(outboxesKey, name, first) end
+campaigns_save(statesKey, campaigns)
 return 1

@@ -1,68 +1,51 @@
 import type { Redis } from '../../../base/redis/connection.js';
 import type { Keys } from '../../../base/redis/keys.js';
-import { SLICE } from '../../../engine/recipients/slice-blob.js';
+import { RESULT_STATES } from '../../../campaign/states/recipient.js';
+import { outboxKeys, readMessages } from '../../../engine/recipients/outbox-messages.js';
 import type { OutboxResults, ResultOnLane } from '../../../reporting/results-reader.js';
-import { outboxKeys } from '../definition/outbox-keys.js';
-import { unpackMessage } from '../definition/stored-message.js';
-import { outboxOf, sliceOf } from '../waves/wave.js';
-import { REASONS } from './reasons.js';
+import { messageRow } from './message-row.js';
+import { unknownClaims } from './unknown-claims.js';
 
-/** A list of messages that ended while they waited, as the log of results names it (ended.lua). */
-const ENDED_LIST = /^outbox:([^:]+):(\d+)$/;
+/** The results that the messages of an outbox got on a day, as the log of results names them (outbox.lua). */
+const RESULTS_OF_DAY = /^outbox:([^:]+):(\d+)$/;
+const isResult = ({ status }: Pick<ResultOnLane, 'status'>): boolean =>
+  RESULT_STATES.some((state) => state === status);
+/** An entry of such a list. */
+const ENTRY = /^(\d+) (.*)$/s;
 
 /** What the results feed needs to know of outboxes. */
 export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
   return {
-    async idsInWave(lane, meta, ordinals) {
-      const outbox = outboxOf(meta);
-      if (outbox === null) return null;
-      const numbers = [...new Set(ordinals.map((ordinal) => Math.floor(ordinal / SLICE)))];
-      const slices = await Promise.all(
-        numbers.map((number) => sliceOf({ redis, keys, id: lane }, meta.id, number)),
-      );
-      const ids = numbers.flatMap((number, at) =>
-        (slices[at] ?? []).map(({ id }, place): [number, string] => [number * SLICE + place, id]),
-      );
-      return { outbox, ids: new Map(ids) };
-    },
-
-    async ended(lane, list, positions) {
-      const [, outbox, second] = ENDED_LIST.exec(list) ?? [];
-      if (outbox === undefined || second === undefined) return null;
+    async results(lane, list, positions) {
+      const [, outbox, day] = RESULTS_OF_DAY.exec(list) ?? [];
+      if (outbox === undefined || day === undefined) return null;
       const boxKeys = outboxKeys(keys, lane, outbox);
-      const key = boxKeys.endedList(Number(second));
       const runs = await Promise.all(
         runsOf(positions).map(async ([first, last]) => {
-          const ids = await redis.lrange(key, first, last);
-          return ids.map((id, at) => ({ position: first + at, id }));
+          const entries = await redis.lrange(boxKeys.results(day), first, last);
+          return entries.map((entry, at) => {
+            const [, number, id = ''] = ENTRY.exec(entry) ?? [];
+            return { position: first + at, number: Number(number), id };
+          });
         }),
       );
       const kept = runs.flat();
-      const messages = kept.map(({ id }) => id);
-      const raws = messages.length === 0 ? [] : await redis.hmgetBuffer(boxKeys.fixed.messages, ...messages);
+      const messages = await readMessages(
+        redis,
+        boxKeys.fixed.messages,
+        kept.map(({ id }) => id),
+      );
+      const isUnknown = messages.some((message) => message?.state === 'unknown');
+      const unknown = isUnknown ? await unknownClaims({ redis, keys, id: lane }, outbox) : new Map();
       const results = new Map<number, ResultOnLane>();
-      for (const [at, { position, id }] of kept.entries()) {
-        const raw = raws[at] ?? null;
-        const message = raw === null ? null : unpackMessage(raw);
+      for (const [at, { position, number, id }] of kept.entries()) {
+        const message = messages[at];
         // It was put again since, and has its next result later.
-        if (message?.kind !== 'cancelled' && message?.kind !== 'lapsed') continue;
-        const { kind, ended } = message;
-        if (ended === null) continue;
-        results.set(position, {
-          campaign: null,
-          outbox,
-          message: id,
-          to: ended.number || null,
-          status: kind,
-          reason: REASONS[kind] ?? null,
-          requestId: null,
-          reference: ended.reference || null,
-          sentAt: null,
-          updatedAt: new Date(ended.at * 1_000).toISOString(),
-          serviceStatus: null,
-          serviceCode: null,
-          leftOut: null,
-        });
+        if (message == null || message.number !== number) continue;
+        const row = messageRow(outbox, message, unknown.get(`${number} ${id}`));
+        // It is sent again, and has its next result later.
+        if (!isResult(row)) continue;
+        results.set(position, { campaign: null, outbox, message: id, ...row });
       }
       return results;
     },

@@ -1,11 +1,12 @@
 import { differenceLine } from '../../../app/doctor/differences.js';
-import type { Resolution, ResolveOutcome } from '../../../app/volley.js';
+import type { ResolveOutcome } from '../../../app/volley.js';
 import { EXIT } from '../../../base/exit-codes.js';
 import { moment, until } from '../../../base/moments.js';
 import { RESOLVED } from '../../../campaign/states/resolutions.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
+import { CHOOSE_RESOLUTION, type ResolutionFlags, resolutionOf } from '../context/resolutions.js';
 import { LAST, withCampaign } from '../open/campaign-id.js';
 import { destinationOf, via } from '../open/destination.js';
 import { differencesFrom } from '../open/differences.js';
@@ -48,11 +49,11 @@ function unknownLines({ clock }: Context, { id, zone, unknownOutcomes }: Campaig
   return [`Requests with an unknown outcome; to settle them: volley resolve ${id}`, ...lines, ...more];
 }
 
-type ResolveOptions = { readonly [As in Resolution['as']]?: boolean } & { readonly request?: string };
+type ResolveOptions = ResolutionFlags & { readonly request?: string };
 
 /** `volley resolve` */
 export function resolve(context: Context, typed: string, options: ResolveOptions): Promise<Answer> {
-  const as = (['resend', 'abandon', 'accepted'] as const).find((name) => options[name]);
+  const as = resolutionOf(options);
   if (as === undefined && options.request === undefined && context.interactive && !context.json) {
     return walk(context, typed);
   }
@@ -86,9 +87,7 @@ function refuseToGuess(context: Context, typed: string, { request }: ResolveOpti
         lines: [`Campaign ${id}: no request has an unknown outcome.`],
       };
     }
-    throw badInput(
-      'Choose how to resolve them: --resend (at the risk of a second message), --abandon, or --accepted.',
-    );
+    throw badInput(CHOOSE_RESOLUTION);
   });
 }
 

@@ -1,9 +1,13 @@
+import { EXIT } from '../../../base/exit-codes.js';
 import { moment } from '../../../base/moments.js';
 import { stateLabel } from '../../../campaign/states/state-labels.js';
 import type { OutboxMessageStatus, OutboxStatus, PutResult } from '../../../campaign/views/outbox-views.js';
 import * as messages from '../../../operations/rows/messages.js';
 import * as outboxes from '../../../operations/rows/outboxes.js';
+import { DONE as DONE_TEXT } from '../../../operations/words.js';
 import type { Context } from '../context/context.js';
+import { badInput } from '../context/errors.js';
+import { CHOOSE_RESOLUTION, type ResolutionFlags, resolutionOf } from '../context/resolutions.js';
 import { readNumbers } from '../files/input.js';
 import { destinationOf, via } from '../open/destination.js';
 import { facts, tableOf, timeText } from '../output/table.js';
@@ -27,6 +31,11 @@ const typed: Typed = {
   async putMessage({ name, lane, id, number, set, ...members }: PutOptions, context: Context) {
     const [to = ''] = await readNumbers(context, [number]);
     return { name, lane, id, message: { ...set, to, ...members } };
+  },
+  resolveOutbox({ resend, abandon, accepted, ...given }: ResolutionFlags) {
+    const as = resolutionOf({ resend, abandon, accepted });
+    if (as === undefined) throw badInput(CHOOSE_RESOLUTION);
+    return { ...given, as };
   },
   // People read a table.
   listMessages: (given: object) => ({ format: 'csv', ...given }),
@@ -62,10 +71,24 @@ const answers: Answers<'Outboxes', typeof operations> = {
   async getMessage(run, { volley, context, input: { name }, lanes }) {
     const message = await run();
     const { zone } = await volley.outbox(name, { lanes }).status();
-    return { json: message, lines: messageLines(message, zone, context.clock()) };
+    return { json: message, lines: messageLines(name, message, zone, context.clock()) };
   },
 
   listMessages: {},
+
+  async resolveOutbox(run, { context, input }) {
+    const outcome = await run();
+    const { tooEarly } = outcome;
+    const again = tooEarly && moment(Date.parse(tooEarly.until), context.clock(), null);
+    return {
+      json: outcome,
+      lines: [
+        DONE_TEXT.resolveOutbox.text(outcome, input),
+        ...(again === null ? [] : [`Try again at ${again}.`]),
+      ],
+      exit: tooEarly === null ? EXIT.done : EXIT.waits,
+    };
+  },
 
   listOutboxes(outboxes, { context: { clock, stdout } }) {
     const none =
@@ -114,17 +137,22 @@ function outboxLines(outbox: OutboxStatus, now: number): string[] {
       unknown:
         counts.unknown === 0
           ? null
-          : `${counted(counts.unknown, 'message')}; to see the campaigns that sent them: volley list`,
+          : `${counted(counts.unknown, 'message')}; to settle them: volley outbox resolve ${name}`,
     }),
   ];
 }
 
-function messageLines(message: OutboxMessageStatus, zone: string | null, now: number): string[] {
-  const { id, state, sendAt, to, reference, text, campaign, reason, requestId } = message;
+function messageLines(
+  outbox: string,
+  message: OutboxMessageStatus,
+  zone: string | null,
+  now: number,
+): string[] {
+  const { id, state, sendAt, to, reference, text, reason } = message;
   return [
     `Message ${oneLine(id)}, ${stateLabel(state)}${reason === null ? '' : `: ${oneLine(reason)}`}`,
-    ...facts({ to, due: timeText(sendAt, now, zone), reference, text, campaign }),
-    ...(state === 'unknown' ? [`  to resolve: volley resolve ${campaign} --request ${requestId}`] : []),
+    ...facts({ to, due: timeText(sendAt, now, zone), reference, text }),
+    ...(state === 'unknown' ? [`  to resolve: volley outbox resolve ${outbox} ${oneLine(id)}`] : []),
   ];
 }
 

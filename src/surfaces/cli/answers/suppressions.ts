@@ -42,9 +42,9 @@ const answers: Answers<'Numbers', typeof operations> = {
     return {
       json: { found, suppressions },
       lines: [
-        ...tableOf(stdout, found, 'No campaign contains this number.', {
-          CAMPAIGN: ({ campaign }) => campaign,
-          NAME: ({ name }) => cut(oneLine(name), 24),
+        ...tableOf(stdout, found, 'No campaign or outbox contains this number.', {
+          CAMPAIGN: ({ campaign, outbox }) => campaign ?? `outbox:${outbox}`,
+          NAME: ({ name, message }) => cut(oneLine(name ?? message ?? ''), 24),
           STATUS: ({ status }) => status,
           REFERENCE: ({ reference }) => reference,
           REQUEST: ({ requestId }) => requestId,

@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { FIELDS } from '../../../campaign/fields/fields.js';
 import { action } from '../context/action.js';
 import type { Context } from '../context/context.js';
+import { withResolutions } from '../context/resolutions.js';
 import { withCountry, withFields, withList } from '../flags/campaign-flags.js';
 import { filled, oneOf } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
@@ -10,8 +11,6 @@ const verbs = () => import('../actions/campaign.js');
 
 /** Adds the commands that create, show, and change campaigns. */
 export function addCampaignCommands(program: Command, context: Context): void {
-  const option = (flag: string, description: string, ...conflicts: string[]): Option =>
-    new Option(flag, description).conflicts(conflicts);
   addOperations(program, context, 'Campaigns', {
     createCampaign: {
       before: (command) => withOnlyNew(withFields(withList(command), context, 'campaign')),
@@ -19,11 +18,12 @@ export function addCampaignCommands(program: Command, context: Context): void {
         command
           .addOption(
             // A sample is sent now, to one number.
-            option(
+            new Option(
               '--test-to <number>',
               'send one sample, with the first valid row, to this number instead',
-              ...['idempotencyKey', 'skipInvalid', 'onlyNew', 'toResultsOf', 'sendAt'],
-            ).argParser(filled),
+            )
+              .conflicts(['idempotencyKey', 'skipInvalid', 'onlyNew', 'toResultsOf', 'sendAt'])
+              .argParser(filled),
           )
           .option('-y, --yes', 'do not ask')
           .option('-w, --wait', 'show progress until the campaign is completed'),
@@ -42,13 +42,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
       action: action(context, () => import('../actions/report.js'), 'report'),
     },
     resolveCampaign: {
-      before: (command) =>
-        command
-          .addOption(
-            option('--resend', 'send them again, at the risk of a second message', 'abandon', 'accepted'),
-          )
-          .addOption(option('--abandon', 'give them up', 'resend', 'accepted'))
-          .addOption(option('--accepted', 'count them as accepted by the service', 'resend', 'abandon')),
+      before: withResolutions,
       action: action(context, verbs, 'resolve'),
     },
   });

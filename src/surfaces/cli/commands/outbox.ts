@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { FIELDS } from '../../../campaign/fields/fields.js';
 import { action, examples } from '../context/action.js';
 import type { Context } from '../context/context.js';
+import { withResolutions } from '../context/resolutions.js';
 import { withFields } from '../flags/campaign-flags.js';
 import { filled, namedValues, wholeNumber } from '../flags/option-values.js';
 import { addOperations } from './operation.js';
@@ -58,6 +59,7 @@ export function addOutboxCommands(program: Command, context: Context): void {
           .option('--preview', 'only show what would change'),
       action: action(context, verbs, 'set'),
     },
+    resolveOutbox: { before: withResolutions },
     putMessage: {
       after: (command) =>
         command

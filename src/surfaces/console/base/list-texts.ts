@@ -14,14 +14,14 @@ export const listTexts = {
     countryAbout: 'Default: DEFAULT_COUNTRY.',
     submit: 'Find',
     sent: 'Everything sent to it',
-    none: 'No campaign that is kept has this number.',
+    none: 'No campaign or outbox that is kept has this number.',
     suppressed: 'This number is suppressed: nothing is sent to it.',
     notSuppressed: 'This number is not suppressed.',
     onLane: (lane: string | null) => (lane === null ? 'On all lanes' : `On lane ${lane}`),
     why: (source: string, actor: string, reason: string | null) =>
       `${reason === null ? '' : `${reason}, `}from ${source}, by ${actor}`,
     elsewhere: 'by an operator of all lanes',
-    outbox: (name: string) => `outbox ${name}`,
+    message: (outbox: string, id: string) => `${id} in outbox ${outbox}`,
   },
   outboxes: {
     title: 'Outboxes',

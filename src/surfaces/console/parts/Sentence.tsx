@@ -46,5 +46,11 @@ export function Remedy({ remedy, lane, campaign, about }: RemedyProps) {
         {texts.overview.settle} <span class="unseen">{about}</span>
       </a>
     );
+  if (remedy?.operation.endsWith('Outbox'))
+    return (
+      <a class="button" href="/console/outboxes">
+        {texts.overview.settle} <span class="unseen">{about}</span>
+      </a>
+    );
   return null;
 }

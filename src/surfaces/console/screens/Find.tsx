@@ -68,9 +68,12 @@ function Found({ asked }: { readonly asked: Asked }) {
           columns={[
             [
               labelOf('campaign'),
-              ({ campaign, name, outbox }) => (
-                <a href={`/console/campaigns/${campaign}`}>{outbox === null ? name : texts.outbox(outbox)}</a>
-              ),
+              ({ campaign, name, outbox, message }) =>
+                campaign === null ? (
+                  texts.message(outbox ?? '', message ?? '')
+                ) : (
+                  <a href={`/console/campaigns/${campaign}`}>{name}</a>
+                ),
             ],
             [labelOf('state'), ({ status }) => <RowStateText state={status} />],
             [labelOf('reason'), ({ reason, serviceStatus }) => reason ?? serviceStatus],

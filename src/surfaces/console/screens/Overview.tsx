@@ -25,7 +25,7 @@ export function Overview() {
         {now.attention.length === 0 && <p class="quiet">✓ {texts.overview.allWell}</p>}
         <ul class="entries">
           {now.attention.map((item) => (
-            <NeedsAttention key={`${item.code} ${item.lane} ${item.campaign}`} {...item} />
+            <NeedsAttention key={`${item.code} ${item.lane} ${item.campaign} ${item.name}`} {...item} />
           ))}
         </ul>
       </Section>

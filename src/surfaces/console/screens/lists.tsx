@@ -1,13 +1,14 @@
 import type { SuppressionOperation } from 'built/campaign/states/suppression.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import type { ComponentChildren } from 'preact';
+import { RESOLUTIONS } from '../../../campaign/states/resolutions.js';
 import type { Name } from '../base/api.js';
 import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
 import { mayRun, session } from '../base/session.js';
-import { campaignText, labelOf, stateText, texts } from '../base/texts.js';
+import { campaignText, labelOf, recipientsText, stateText, texts } from '../base/texts.js';
 import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -109,11 +110,22 @@ export const LISTS = {
       [labelOf('next'), ({ nextDue, zone }) => <Time at={nextDue} zone={zone} />],
       [labelOf('lane'), ({ lane }) => lane],
     ],
-    commands({ name, lane, state }) {
+    commands({ name, lane, state, counts }) {
       const shared = { input: { name, lane }, lane, about: name };
       return [
         state === 'paused' && <CommandButton {...shared} command="resumeOutbox" />,
         state === 'open' && <CommandButton {...shared} command="pauseOutbox" />,
+        ...(counts.unknown === 0 ? [] : (['accepted', 'abandon', 'resend'] as const)).map((as) => (
+          <CommandButton
+            key={as}
+            {...shared}
+            command="resolveOutbox"
+            input={{ name, lane, as }}
+            label={labelOf(as)}
+            question={RESOLUTIONS[as](recipientsText(counts.unknown))}
+            {...(as === 'resend' && { tone: 'danger' as const })}
+          />
+        )),
         state !== 'closed' && <CommandButton {...shared} command="closeOutbox" />,
       ];
     },

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  packMessage,
-  unpackMessage,
-  type WaitingMessage,
-} from '../../../../src/intake/outbox/definition/stored-message.js';
+import { parseMessage } from '../../../../src/engine/recipients/outbox-messages.js';
+import { messageText, type WaitingMessage } from '../../../../src/intake/outbox/definition/stored-message.js';
+import { testRedis } from '../../../base/redis/test-redis.js';
+import { outboxFixture } from '../outbox-fixture.js';
+
+const { redis, prefix } = testRedis('stored-message');
 
 const text = fc.string({ unit: 'grapheme', maxLength: 200 });
 const message: fc.Arbitrary<WaitingMessage> = fc.record({
@@ -22,18 +23,33 @@ const message: fc.Arbitrary<WaitingMessage> = fc.record({
   revision: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 0xffff })),
 });
 
-test('A message is read as it was packed, whatever its texts and its version are', () => {
+test('A message is read as it was stored, whatever its texts and its version are', () => {
   fc.assert(
     fc.property(message, (one) => {
-      expect(unpackMessage(packMessage(one))).toEqual({ kind: 'waiting', ...one });
+      const { revision, number, ...rest } = one;
+      // What is due at once gets its time from the script.
+      const hasOwnTime = rest.hasOwnTime === true && rest.due > 0;
+      expect(parseMessage(messageText(one))).toMatchObject({
+        ...{ ...rest, hasOwnTime, edition: revision, to: number },
+        ...{ state: 'planned', number: 0, at: 0, again: '' },
+      });
     }),
   );
 });
 
+test('A message is read as a script has stored it, whatever its texts and its version are', async () => {
+  const own = await outboxFixture(redis, prefix);
+  const some = fc.sample(message, 300).filter(({ due }) => due > 0);
+  await own.putMany(some.map((one, at) => ({ id: `m${at}`, message: one })));
+  const stored = await own.messages();
+  for (const [at, { number, revision, ...rest }] of some.entries())
+    expect(stored.get(`m${at}`)).toMatchObject({ ...rest, state: 'planned', edition: revision, to: number });
+});
+
 test('A message keeps its form', () => {
-  const packed = packMessage({
+  const stored = messageText({
     ...{ due: 1_800_000_000, version: 65_536, number: '+447700900123' },
     ...{ values: ['Zoë', ''], reference: 'B-1' },
   });
-  expect(packed.toString('hex')).toBe('576b49d200030100009bb2b6e8830d03422d31045a6fc3ab00');
+  expect(stored).toBe('[0,1800000000,447700900123,["Zoë",""],"B-1","W",65536,0]');
 });

@@ -29,14 +29,18 @@ async function newOutbox() {
   return { name, outbox, listed, isIn };
 }
 
-test('A message that is sent keeps its version, values, and text, alone and in the list', async () => {
+test('A message that is sent keeps its version and its reference, alone and in the list, and its values until it is final', async () => {
   const { outbox, listed, isIn } = await newOutbox();
-  await outbox.put({ id: 'a', to: NUMBER, name: 'Ada', version: 3, reference: 'B-1' });
+  const content = { to: NUMBER, name: 'Ada', version: 3, reference: 'B-1' };
+  await outbox.put({ ...content, id: 'b', sendAt: new Date(Date.now() + 3_600_000).toISOString() });
+  expect(await outbox.message('b')).toMatchObject({ version: 3, values: { name: 'Ada' }, text: 'Hi Ada' });
+  await outbox.cancel('b');
+  await outbox.put({ ...content, id: 'a' });
   await isIn('a', 'deliveredToTerminal');
   const sent = await outbox.message('a');
-  expect(sent).toMatchObject({ version: 3, values: { name: 'Ada' }, text: 'Hi Ada', reference: 'B-1' });
+  expect(sent).toMatchObject({ version: 3, values: null, text: null, reference: 'B-1' });
   expect(sent.sentAt).toMatch(/Z$/);
-  expect(await listed()).toEqual([sent]);
+  expect((await listed()).filter(({ id }) => id === 'a')).toEqual([sent]);
 });
 
 test('A message that is suppressed when its time comes was not sent', async () => {
@@ -44,18 +48,20 @@ test('A message that is suppressed when its time comes was not sent', async () =
   await volley.suppression.add([SUPPRESSED]);
   await outbox.put({ id: 'a', to: SUPPRESSED, name: 'Ada' });
   await isIn('a', 'suppressed');
-  expect(await listed()).toMatchObject([{ state: 'suppressed', sentAt: null, values: { name: 'Ada' } }]);
+  expect(await listed()).toMatchObject([{ state: 'suppressed', sentAt: null }]);
 });
 
-test('A message with an unknown outcome names the request with which it can be resolved', async () => {
+test('A message with an unknown outcome names its request, and is resolved by its id', async () => {
   const { outbox, isIn } = await newOutbox();
   await outbox.put({ id: 'a', to: RESET, name: 'Ada' });
   await isIn('a', 'unknown');
-  const { campaign, requestId } = await outbox.message('a');
-  const { unknownOutcomes } = await volley.status(campaign ?? '');
-  expect(unknownOutcomes).toMatchObject([{ request: requestId }]);
-  const resolved = await volley.resolve(campaign ?? '', { as: 'accepted', request: requestId ?? '' });
-  expect(resolved).toMatchObject({ requests: 1, recipientCount: 1 });
+  expect((await outbox.message('a')).requestId).not.toBeNull();
+  await expect(outbox.resolve({ as: 'accepted', message: 'b' })).rejects.toThrow('has no message b');
+  expect(await outbox.resolve({ as: 'accepted', message: 'a' })).toMatchObject({
+    requests: 1,
+    recipientCount: 1,
+  });
+  expect(await outbox.message('a')).toMatchObject({ state: 'unconfirmed' });
 });
 
 test('A search by number names the outbox and the message', async () => {

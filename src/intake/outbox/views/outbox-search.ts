@@ -1,0 +1,153 @@
+import { LRUCache } from 'lru-cache';
+import type { Redis } from '../../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../../base/redis/keys.js';
+import { returnedOf } from '../../../campaign/fields/field-sets.js';
+import { possibleFormsOf } from '../../../campaign/numbers/number-forms.js';
+import { NOT_SENT_STATES } from '../../../campaign/states/recipient.js';
+import { messageEntry } from '../../../engine/inbound/in-flight.js';
+import { orNull, readOrNull } from '../../../engine/recipients/damaged.js';
+import {
+  outboxId,
+  outboxKeys,
+  parseMessage,
+  readMessages,
+  type StoredMessage,
+} from '../../../engine/recipients/outbox-messages.js';
+import type { OutboxSearch, SentMessage } from '../../../reporting/outbox-search.js';
+import { type IndexedOutbox, indexedOutboxes } from '../definition/outbox-index.js';
+import { readOutboxSettings } from '../definition/settings.js';
+import { messageRow } from './message-row.js';
+import { unknownClaims } from './unknown-claims.js';
+
+/*
+ * Finds messages of outboxes by number. There is no index by number, as for campaigns. Those that were sent are in `due` by when they last
+ * changed, the latest first.
+ */
+
+/** Messages per read, which must not block Redis for long. */
+const READ_AT_ONCE = 1_000;
+/** The latest messages of an outbox that a person may reply to. */
+const MAX_LATEST = 10_000;
+/** For how long they are kept: an outbox always gets others. */
+const KEPT_MS = 1_000;
+/** Messages that are kept, over all outboxes. */
+const MAX_KEPT = 1_000_000;
+/** Outboxes of a lane that are searched for what a person replies to. */
+const MAX_OUTBOXES = 1_000;
+
+type Sent = Pick<StoredMessage, 'to' | 'reference' | 'at'> & { readonly id: string };
+
+const wasSent = ({ state, at }: StoredMessage): boolean =>
+  at > 0 && state !== 'planned' && !NOT_SENT_STATES.includes(state);
+
+/** Opens the search. It does not access Redis before the first call. */
+export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
+  const fixed = (lane: LaneId, name: string) => outboxKeys(keys, lane, name).fixed;
+
+  /** The messages to these numbers, in no order. Only those whose text has one of them are parsed. */
+  async function* messagesTo(
+    { lane, name }: IndexedOutbox,
+    numbers: readonly string[],
+    signal?: AbortSignal,
+  ) {
+    const digits = numbers.map((number) => number.replace('+', ''));
+    for (let cursor = '0'; ; ) {
+      signal?.throwIfAborted();
+      const [next, flat] = await redis.hscan(fixed(lane, name).messages, cursor, 'COUNT', READ_AT_ONCE);
+      for (let at = 0; at + 1 < flat.length; at += 2) {
+        const [id = '', raw = ''] = [flat[at], flat[at + 1]];
+        if (!digits.some((each) => raw.includes(each))) continue;
+        const message = readOrNull(() => parseMessage(raw));
+        if (message !== null && numbers.includes(message.to)) yield { id, message };
+      }
+      cursor = next;
+      if (cursor === '0') return;
+    }
+  }
+
+  /** The latest messages that were sent, the last one first. */
+  async function* latest(lane: LaneId, name: string, from: number): AsyncGenerator<Sent> {
+    for (let offset = 0; offset < MAX_LATEST; offset += READ_AT_ONCE) {
+      const { due, messages } = fixed(lane, name);
+      const ids = await redis.zrangebyscore(due, '-inf', `-${from}`, 'LIMIT', offset, READ_AT_ONCE);
+      const stored = await readMessages(redis, messages, ids);
+      for (const [at, id] of ids.entries()) {
+        const message = stored[at];
+        if (message != null && wasSent(message))
+          yield { id, to: message.to, reference: message.reference, at: message.at };
+      }
+      if (ids.length < READ_AT_ONCE) return;
+    }
+  }
+
+  const latestSent = new LRUCache<
+    string,
+    { readonly sender: string; readonly sent: readonly Sent[] },
+    IndexedOutbox
+  >({
+    maxSize: MAX_KEPT,
+    sizeCalculation: ({ sent }) => sent.length + 1,
+    ttl: KEPT_MS,
+    ttlAutopurge: true,
+    async fetchMethod(_key, _stale, { context: { lane, name } }) {
+      const settings = await orNull(readOutboxSettings(redis, keys, lane, name));
+      const sent: Sent[] = [];
+      if (settings !== null) for await (const each of latest(lane, name, 1)) sent.push(each);
+      return { sender: settings?.sender ?? '', sent };
+    },
+  });
+
+  const outboxesOf = async (lanes: readonly LaneId[] | undefined): Promise<IndexedOutbox[]> =>
+    (await indexedOutboxes(redis, keys)).filter(({ lane }) => lanes?.includes(lane) ?? true);
+
+  return {
+    async *find(numbers, { lanes, signal } = {}) {
+      for (const outbox of await outboxesOf(lanes)) {
+        let more: Awaited<ReturnType<typeof aboutOutbox>> | undefined;
+        for await (const { id, message } of messagesTo(outbox, numbers, signal)) {
+          more ??= await aboutOutbox(outbox);
+          const claim = more.unknown.get(`${message.number} ${id}`);
+          const named = { campaign: null, name: null, outbox: outbox.name, message: id };
+          yield { ...messageRow(outbox.name, message, claim), ...named, ...more.returned };
+        }
+      }
+    },
+
+    async lastSent(lane, numbers, isSender) {
+      let last: SentMessage | null = null;
+      for (const outbox of (await outboxesOf([lane])).slice(0, MAX_OUTBOXES)) {
+        const known = await latestSent.fetch(`${outbox.lane} ${outbox.name}`, { context: outbox });
+        if (known === undefined || !isSender(known.sender)) continue;
+        for (const { id, to, reference, at } of known.sent)
+          if (at > (last?.sentAt ?? 0) && numbers.includes(to))
+            last = {
+              outbox: outbox.name,
+              message: id,
+              number: to,
+              reference,
+              sender: known.sender,
+              sentAt: at,
+            };
+      }
+      return last;
+    },
+
+    async sentSince(lane, number, from) {
+      const [forms, found] = [possibleFormsOf(number), [] as string[]];
+      // One in flight counts anyway: it may still arrive.
+      for (const outbox of await outboxesOf([lane]))
+        for await (const { message } of messagesTo(outbox, forms))
+          if (message.state === 'sending' || (message.at >= from && wasSent(message)))
+            found.push(messageEntry(lane, outboxId(outbox.name), message.number));
+      return found;
+    },
+  };
+
+  async function aboutOutbox({ lane, name }: IndexedOutbox) {
+    const [settings, unknown] = await Promise.all([
+      orNull(readOutboxSettings(redis, keys, lane, name)),
+      unknownClaims({ redis, keys, id: lane }, name),
+    ]);
+    return { returned: returnedOf(settings ?? {}), unknown };
+  }
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
+import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { START } from '../../engine/lane/lane-fixture.js';
+import { losableServer } from '../../engine/losable-server.js';
+import { reportReplay } from '../../engine/recovery/mortal-workers.js';
+import { NOW, outboxFixture } from './outbox-fixture.js';
+import { storedOutbox } from './stored-outbox.js';
+
+const { redis, prefix } = testRedis('outbox-lost-messages');
+/** How much the server may lose. */
+const LOSS = 2_000;
+
+/** A lane with the workers `a` and `b`, of which `a` dies together with what Redis has stored last. */
+async function twoWorkers(name: string, change: Partial<ScriptRules> = {}) {
+  const own = await outboxFixture(redis, `${prefix}-${name}`, { inFlight: 1_000, ...change });
+  let turns = 0;
+  const self = (process: string) => ({ process, seen: 0, loss: LOSS, replicaLoss: LOSS });
+  const claim = async (process: string, want = 1_000) => {
+    turns += 1;
+    const turn = `${process}${turns}`;
+    return (await own.claims.send({ turn, call: 1, want, ...self(process), now: own.now() })).claims;
+  };
+  const server = losableServer(redis, `${prefix}-${name}`);
+  for (const process of ['a', 'b'])
+    await reportToBarrier(own.laneStore, 'join', self(process), { now: own.now() });
+  await claim('a');
+  own.advance(2 * LOSS);
+  return {
+    ...own,
+    claim,
+    backUp: () => server.backUp(),
+    async lose(): Promise<void> {
+      await server.lose();
+      await own.stored.changeServer();
+    },
+    /** What `b` claims when the lane has recovered. */
+    async recover(): Promise<SendClaim[]> {
+      await claim('b');
+      await reportReplay(own.laneStore, self('b'), { now: own.now() });
+      own.advance(2 * own.rules.grace);
+      const claimed: SendClaim[] = [];
+      for (let calls = 0; calls < 10; calls += 1) claimed.push(...(await claim('b')));
+      return claimed;
+    },
+  };
+}
+
+describe('A message that a lost worker has claimed', () => {
+  test('is not sent again when the window opens that has closed since', async () => {
+    const own = await twoWorkers('window');
+    const closesAt = own.now() + LOSS + 1_000;
+    await own.stored.changeState('outbox:dentist', { window: 'w' });
+    await own.stored.setOpenings('w', START, [START, closesAt]);
+    await own.put('a');
+    own.advance(LOSS);
+    await own.backUp();
+    expect(await own.idsOf(await own.claim('a'))).toEqual(['a']);
+    await own.lose();
+    own.advance(1_000);
+    await own.stored.setOpenings('w', START, [closesAt + 30_000, closesAt + 60_000]);
+    expect(await own.recover()).toEqual([]);
+    own.advance(31_000);
+    expect(await own.idsOf(await own.claim('b'))).toEqual([]);
+    expect(await own.statesOf('a')).toEqual(['sending']);
+  });
+
+  test('is not sent again if more outboxes have something due than one claim looks at', async () => {
+    const own = await twoWorkers('many');
+    const names = Array.from({ length: 130 }, (_, at) => `other-${at}`);
+    for (const name of names) {
+      const other = storedOutbox(own.laneStore, name);
+      await other.create();
+      const { edition } = await other.read();
+      await outboxStore(own.laneStore, name, { edition }).put([{ id: name, message: NOW }], own.now());
+    }
+    await own.put('a');
+    own.advance(LOSS);
+    await own.backUp();
+    const claimed: string[] = [];
+    for (let calls = 0; calls < 10; calls += 1) claimed.push(...(await own.idsOf(await own.claim('a', 50))));
+    expect(claimed.length).toBeGreaterThan(100);
+    await own.lose();
+    const again = await own.idsOf(await own.recover());
+    expect(again.filter((id) => claimed.includes(id))).toEqual([]);
+  });
+
+  test('is not sent again if the worker had stayed with the server that was replaced', async () => {
+    const own = await twoWorkers('stayed');
+    await own.put('a', LOSS + 1_000);
+    own.advance(LOSS);
+    await own.backUp();
+    await own.lose();
+    await own.claim('b');
+    // Due since the loss was noticed, but the lost worker did not know of it yet.
+    own.advance(1_000);
+    expect(await own.recover()).toEqual([]);
+    expect(await own.statesOf('a')).toEqual(['sending']);
+  });
+});
+
+test('Messages that became due leave enough placeholder claims to a campaign that was sent from before', async () => {
+  const own = await twoWorkers('beside');
+  const ids = Array.from({ length: 500 }, (_, at) => `m${at}`);
+  const due = Math.ceil((own.now() + 2 * LOSS) / 1_000);
+  await own.putMany(ids.map((id) => ({ id, message: { ...NOW, due } })));
+  const launchAt = START - 3_600_000;
+  await own.stored.changeState('outbox:dentist', { launchAt });
+  await own.campaign('c', 2_000, { launchAt });
+  await own.backUp();
+  let lost = (await own.claim('a')).length;
+  own.advance(LOSS);
+  lost += (await own.claim('a')).length;
+  expect(lost).toBeGreaterThan(192);
+  await own.lose();
+  const again = (await own.recover()).filter(({ campaign, first }) => campaign === 'c' && first < lost);
+  expect(again).toEqual([]);
+});
+
+describe('Of a quota of 100 requests, a lost worker', () => {
+  /** Requests until the window is used up. */
+  async function sendOthers(own: Awaited<ReturnType<typeof twoWorkers>>): Promise<number> {
+    await own.putAllNow(Array.from({ length: 200 }, (_, at) => `other-${at}`));
+    own.advance(LOSS);
+    let requests = 0;
+    for (let calls = 0; calls < 10; calls += 1) requests += (await own.claim('b')).length;
+    return requests;
+  }
+
+  test('has used those that it may have made for messages', async () => {
+    const own = await twoWorkers('permits', { quota: 100 });
+    await own.putAllNow(Array.from({ length: 50 }, (_, at) => `m${at}`));
+    own.advance(LOSS);
+    await own.backUp();
+    expect(await own.claim('a')).toHaveLength(50);
+    await own.lose();
+    expect(await own.recover()).toEqual([]);
+    // Their placeholder claims use permits until then.
+    own.advance(own.rules.timeout + own.rules.margin + 1);
+    await own.sweep(own.now(), ['b']);
+    expect(await sendOthers(own)).toBeLessThanOrEqual(50);
+  });
+
+  test('has used none for messages that were not due', async () => {
+    const own = await twoWorkers('not-due', { quota: 100 });
+    await own.putAllNow(['a', 'b', 'c']);
+    for (let at = 0; at < 20; at += 1) await own.put(`later-${at}`, 3_600_000);
+    own.advance(LOSS);
+    await own.backUp();
+    expect(await own.claim('a')).toHaveLength(3);
+    await own.lose();
+    expect(await own.recover()).toEqual([]);
+    const requests = await sendOthers(own);
+    expect(requests).toBeLessThanOrEqual(97);
+    expect(requests).toBeGreaterThanOrEqual(91);
+  });
+});

@@ -131,9 +131,7 @@ export function drawScenario(streams: Streams): Scenario {
     if (isDrawn) windows.set(rule, drawOpenings(windowing));
     return isDrawn;
   };
-  // Where Redis loses data, a result of what ended while it waited may be missed: see the scripted world cancelled-put-lost.
-  const mayHaveOutbox = !isFairness && !faults.has('forget');
-  const outbox = mayHaveOutbox && boxing.chance(1 / 8) ? drawOutbox(boxing, lanes) : undefined;
+  const outbox = !isFairness && boxing.chance(1 / 8) ? drawOutbox(boxing, lanes) : undefined;
   const hasOwnWindow = outbox !== undefined && !faults.has('clock') && boxing.chance(0.25);
   const boxRule = 'window of the outbox';
   if (hasOwnWindow) windows.set(boxRule, drawOpenings(boxing));

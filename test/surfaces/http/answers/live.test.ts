@@ -96,6 +96,26 @@ test('Only what has changed is sent again, and a change with the next tick, of w
   await volley.cancel(id);
 });
 
+test('An outbox is no running campaign, and one that is paused needs a person, with its own remedy', async () => {
+  await volley.outboxes.create({ name: 'codes', message: 'Hi', lane: 'other', sender: 'ACME' });
+  const outbox = volley.outbox('codes', { lanes: ['other'] });
+  const { until } = await watch('/v1/live');
+  await outbox.put({ id: 'm1', to: '+447700900123' });
+  await until('overview', ({ counts }) => (counts.recipients['planned'] ?? 0) > 0);
+  await outbox.pause();
+  const isPaused = ({ attention }: LiveData['overview']) => attention.some(({ code }) => code === 'paused');
+  const { attention, running } = await until('overview', isPaused);
+  expect(running).toEqual([]);
+  expect(attention.find(({ code }) => code === 'paused')).toMatchObject({
+    lane: 'other',
+    campaign: null,
+    name: 'codes',
+    remedy: { operation: 'resumeOutbox', path: '/v1/outboxes/codes/resume' },
+  });
+  await outbox.cancelAll();
+  await outbox.resume();
+});
+
 test('A key that is limited to a lane sees nothing of another one', async () => {
   const [own, foreign] = [await campaign('main'), await campaign('other')];
   const limited = await key(['read'], ['main']);

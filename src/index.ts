@@ -106,6 +106,7 @@ export type {
   TurnFailure,
   UnknownRequest,
 } from './campaign/views/views.js';
+export type { DeliveredEvent } from './campaign/views/webhook-events.js';
 export type {
   FailedDelivery,
   Webhook,
@@ -209,7 +210,13 @@ export type {
   Reports,
 } from './reporting/report.js';
 export type { ResultsFeed, ResultsOptions } from './reporting/results-feed.js';
-export type { NewWebhook, WebhookChoice, Webhooks } from './reporting/webhooks/webhooks.js';
+export type {
+  FailedPage,
+  NewWebhook,
+  WebhookChoice,
+  WebhookSettings,
+  Webhooks,
+} from './reporting/webhooks/webhook-methods.js';
 export type { TokenCache } from './service/auth/token-cache.js';
 export type { TokenState } from './service/auth/token-state.js';
 export type {

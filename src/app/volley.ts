@@ -24,7 +24,7 @@ import type { FleetReader, UnconfiguredLane } from '../reporting/fleet-snapshot.
 import type { LiveReader } from '../reporting/live/live.js';
 import type { RecipientFinder, Reports } from '../reporting/report.js';
 import type { ResultsFeed } from '../reporting/results-feed.js';
-import type { Webhooks } from '../reporting/webhooks/webhooks.js';
+import type { Webhooks } from '../reporting/webhooks/webhook-methods.js';
 import type { TokenCache } from '../service/auth/token-cache.js';
 import type { ConformanceOptions, ConformanceResult } from '../tools/conformance/report.js';
 import type { ApiKeys } from './access/api-keys.js';

@@ -109,6 +109,8 @@ const ALL = [
   webhooks.addWebhook,
   webhooks.listWebhooks,
   webhooks.getWebhook,
+  webhooks.setWebhook,
+  webhooks.assignWebhook,
   webhooks.testWebhook,
   webhooks.rotateWebhook,
   webhooks.enableWebhook,

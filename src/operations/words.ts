@@ -77,6 +77,11 @@ export const DONE = {
   deleteOutbox: { text: ({ name }) => `Outbox ${name} is deleted.` },
   holdLane: { text: ({ lane }) => `Lane ${lane} is held.`, back: 'resumeLane' },
   resumeLane: { text: ({ lane, state }) => `Lane ${lane} is resumed.${NEXT[state] ?? ''}` },
+  setWebhook: { text: ({ id, url }) => `Webhook ${id} posts to ${url}.` },
+  assignWebhook: {
+    text: ({ id, key }) =>
+      `Webhook ${id} ${key === null ? 'belongs to no API key' : `belongs to API key ${key}`}.`,
+  },
   enableWebhook: { text: ({ id }) => `Webhook ${id} is enabled.` },
   disableWebhook: { text: ({ id }) => `Webhook ${id} is disabled.`, back: 'enableWebhook' },
   replayWebhook: { text: ({ replayedCount }) => `${counted(replayedCount, 'event')} will be sent again.` },

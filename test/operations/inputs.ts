@@ -193,6 +193,13 @@ export const webhook: Maker = async ({ volley, lane, receiver }) => {
   return { id };
 };
 
+/** It gets another address. */
+export const movedWebhook: Maker = async (place) => ({
+  ...(await webhook(place)),
+  url: place.receiver,
+  events: ['campaign.state'],
+});
+
 /** Each asks for another number, so that none repeats an earlier one. */
 export const newRecords: Maker = ({ lane }) => ({ ...january(1, number()), lane });
 /** A request for call records with an unknown outcome. */

@@ -187,6 +187,8 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   rotateWebhook: changes('operate', 'webhook', the.webhook, 'webhook.rotate', ALSO_READS),
   enableWebhook: changes('operate', 'webhook', the.webhook, 'webhook.enable', ALSO_READS),
   disableWebhook: changes('operate', 'webhook', the.webhook, 'webhook.disable'),
+  setWebhook: changes('operate', 'webhook', the.movedWebhook, 'webhook.set', ALSO_READS),
+  assignWebhook: changes('operate', 'webhook', the.webhook, 'webhook.assign', ALSO_READS),
   listFailedDeliveries: reads('read', 'webhook', the.webhook),
   replayWebhook: changes('operate', 'webhook', the.webhook, 'webhook.replay'),
   removeWebhook: changes('operate', 'webhook', the.webhook, 'webhook.remove'),

@@ -423,6 +423,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   };
   return Object.assign(managedBy, {
     lifeOf,
+    get: shared.get,
     /** The name and the limits of a key; null if there is none. */
     async limitsOf(id: string): Promise<Pick<UnsignedKey, 'name' | 'limits'> | null> {
       return (await read(id))?.key ?? null;

@@ -15,6 +15,7 @@ export const POSITION_KINDS = [
   'schedules',
   'unknown',
   'forgotten',
+  'failed',
 ] as const;
 /** See {@link POSITION_KINDS}. */
 export type PositionKind = (typeof POSITION_KINDS)[number];

@@ -26,7 +26,7 @@ export function checkWebhooks(webhooks: readonly Webhook[], now: number): Findin
         name,
         `${id} is disabled (${disabledBecause})${lastError === null ? '' : `: ${oneLine(lastError)}`}`,
         disabledBecause?.startsWith('key')
-          ? `Add it again with another key, and then: volley webhook remove ${id}`
+          ? `Give it to another key: volley webhook assign ${id} --key KEY`
           : `Fix the receiver, then: volley webhook enable ${id}`,
       ),
     ),

@@ -3,7 +3,8 @@ import { durationText, optional, strict } from '../../campaign/fields/input.js';
 import { LIMIT_NAMES, LIMITS } from '../../campaign/limits/limits.js';
 import { API_SCOPES } from '../../campaign/states/api-key.js';
 import type { LimitName, SomeLimits } from '../../campaign/states/limit-values.js';
-import type { Webhooks } from '../../reporting/webhooks/webhooks.js';
+import { DELIVERED_EVENTS } from '../../campaign/views/webhook-events.js';
+import { MAX_FILTER, type Webhooks } from '../../reporting/webhooks/webhook-methods.js';
 import type { ApiKeys } from '../access/api-keys.js';
 import type { LaneAdmin } from '../access/lane-admin.js';
 import { POSITION_KINDS, type PositionKind, type Positions } from '../access/positions.js';
@@ -63,10 +64,19 @@ export const KEY_METHODS: Inputs<ApiKeys> = {
 };
 
 const choice = { lanes: maybeTexts };
+const someTexts = optional(z.array(text).min(1).max(MAX_FILTER).readonly());
+const webhookSettings = {
+  url: text,
+  events: optional(z.array(z.enum(DELIVERED_EVENTS)).min(1).readonly()),
+  outboxes: someTexts,
+  tags: someTexts,
+};
 
 /** The methods of the webhooks. */
 export const WEBHOOK_METHODS: Inputs<Webhooks> = {
-  add: [['', members({ url: text, lanes: maybeTexts })]],
+  add: [['', members({ ...webhookSettings, lanes: maybeTexts })]],
+  set: [ID, ['', members(webhookSettings)], options(choice)],
+  assign: [ID, options({ ...choice, key: maybeText })],
   list: [options(choice)],
   get: [ID, options(choice)],
   remove: [ID, options(choice)],
@@ -74,7 +84,7 @@ export const WEBHOOK_METHODS: Inputs<Webhooks> = {
   rotate: [ID, options({ ...choice, overlap: maybeDuration })],
   enable: [ID, options(choice)],
   disable: [ID, options(choice)],
-  failed: [ID, options(choice)],
+  failed: [ID, options({ ...choice, limit: optional(z.int()), cursor: maybeText })],
   replay: [ID, options({ ...choice, delivery: maybeText })],
 };
 

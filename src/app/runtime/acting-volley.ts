@@ -265,10 +265,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       inbound: guarded(inboundFor(instance, inbound, by)),
       keys: guarded(
         apiKeysFor(by, cancelAllOf, {
-          list: async (key) =>
-            (await webhooksFor(by).list()).filter(
-              ({ createdBy }) => createdBy.kind === 'key' && createdBy.id === key,
-            ),
+          list: async (key) => (await webhooksFor(by).list()).filter((webhook) => webhook.key === key),
           disable: (key, because) =>
             disableWebhooksOf({ store: webhookStore(redis, keys), events }, key, because),
         }),

@@ -238,6 +238,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
     clock: systemClock,
     poster,
     lifeOf: apiKeysFor.lifeOf,
+    keyOf: apiKeysFor.get,
   });
   const { current, ...statuses } = createCampaignReader({ redis, keys, finder, heartbeats });
   const fleet = createFleetReader({

@@ -153,7 +153,7 @@ export function keyNames(prefix: string) {
       endpoints: `{${prefix}:webhooks:all}:endpoints`,
       /** Sorted set: the endpoints by when a worker is to look at each, ms. */
       due: `{${prefix}:webhooks:all}:due`,
-      /** Hash: lane, or `inbound:lane` or `stopped:lane` → what the endpoint has got (reporting/webhooks/lane-reader.ts). */
+      /** Hash: lane, or `inbound:lane` or `stopped:lane` → what the endpoint has got (reporting/webhooks/sources.ts). */
       cursors: (id: string): string => `{${prefix}:webhooks:all}:cursors:${id}`,
       /** Hash: delivery → the range of the log that it names, JSON; until the endpoint accepts it. */
       deliveries: (id: string): string => `{${prefix}:webhooks:all}:deliveries:${id}`,

@@ -47,6 +47,8 @@ export const AUDIT_ACTIONS = [
   'key.refused',
   'request.refused',
   'webhook.add',
+  'webhook.set',
+  'webhook.assign',
   'webhook.remove',
   'webhook.test',
   'webhook.rotate',

@@ -67,6 +67,14 @@ export type WebhookEventType = Event['type'];
 /** What an event of a type says. */
 export type WebhookData<Type extends WebhookEventType> = Extract<Event, { readonly type: Type }>['data'];
 
+const isDelivered = (type: WebhookEventType): type is DeliveredEvent => type !== 'webhook.test';
+/** The types of events that an endpoint gets by itself. A test is posted at once. */
+export type DeliveredEvent = Exclude<WebhookEventType, 'webhook.test'>;
+/** See {@link DeliveredEvent}. */
+export const DELIVERED_EVENTS: readonly DeliveredEvent[] = ALL.map(({ shape }) => shape.type.value).filter(
+  isDelivered,
+);
+
 /** The schema of each event, by its type. */
 export const WEBHOOK_EVENTS: ReadonlyMap<WebhookEventType, (typeof ALL)[number]> = new Map(
   ALL.map((event) => [event.shape.type.value, event]),

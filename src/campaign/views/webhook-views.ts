@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Actor, actor } from '../states/actor.js';
 import { count, textOrNull, time } from './measures.js';
+import { DELIVERED_EVENTS, type DeliveredEvent } from './webhook-events.js';
 
 /*
  * The public form of webhook endpoints.
@@ -24,6 +25,13 @@ export interface Webhook {
   readonly url: string;
   /** The lanes whose events it gets; null: all lanes, also those that are added later. */
   readonly lanes: readonly string[] | null;
+  /** The types of events that it gets; null: all. */
+  readonly events: readonly DeliveredEvent[] | null;
+  /** The outboxes, and the tags of campaigns and outboxes, whose results it gets; both null: all. */
+  readonly outboxes: readonly string[] | null;
+  readonly tags: readonly string[] | null;
+  /** The API key that it belongs to, and ends with; null: none. */
+  readonly key: string | null;
   readonly state: 'enabled' | 'disabled';
   /** Null while it is enabled. */
   readonly disabledBecause: DisabledBecause | null;
@@ -48,6 +56,8 @@ export interface Webhook {
   readonly lastError: string | null;
 }
 
+const names = z.array(z.string()).readonly().nullable();
+
 /** See {@link Webhook}. */
 export const webhook = z
   .object({
@@ -58,12 +68,22 @@ export const webhook = z
       .readonly()
       .nullable()
       .describe('The lanes whose events it gets; null: all lanes, also those that are added later'),
+    events: z
+      .array(z.enum(DELIVERED_EVENTS))
+      .readonly()
+      .nullable()
+      .describe('The types of events that it gets; null: all'),
+    outboxes: names.describe('The outboxes whose results it gets. If `tags` is null as well: all'),
+    tags: names.describe(
+      'The tags of the campaigns and outboxes whose results it gets. If `outboxes` is null as well: all',
+    ),
+    key: textOrNull.describe('The API key that it belongs to, and ends with; null: none'),
     state: z.enum(['enabled', 'disabled']),
     disabledBecause: z
       .enum(DISABLED_BECAUSE)
       .nullable()
       .describe(
-        '`operator`: you disabled it; `gone`: it answered 410; `failing`: every request failed for five days; `keyRevoked`: the API key that added it was revoked; `keyExpired`: that key has expired, or its session of the console has ended; `keyInvalid`: that key does not work, as `state` of the key says. Null while it is enabled',
+        '`operator`: you disabled it; `gone`: it answered 410; `failing`: every request failed for five days; `keyRevoked`: its API key was revoked; `keyExpired`: that key has expired, or its session of the console has ended; `keyInvalid`: that key does not work, as `state` of the key says. Null while it is enabled',
       ),
     createdAt: time,
     createdBy: actor,

@@ -18,6 +18,15 @@ export const outboxId = (name: string): string => `${START}${name}`;
 export const outboxName = (id: string): string | null =>
   id.startsWith(START) ? id.slice(START.length) : null;
 
+/** The results that the messages of an outbox got on a day, as the log of results names them (outbox.lua). */
+const RESULTS_OF_DAY = /^outbox:([^:]+):(\d+)$/;
+
+/** The outbox and the day of a list of results that the log names; null for a campaign. */
+export function messageListOf(id: string): { readonly outbox: string; readonly day: string } | null {
+  const [, outbox, day] = RESULTS_OF_DAY.exec(id) ?? [];
+  return outbox === undefined || day === undefined ? null : { outbox, day };
+}
+
 /** The names of an outbox's keys, all under its lane's hash tag. */
 export function outboxKeys(keys: Keys, lane: LaneId, name: string) {
   const keyOf = (part: string): string => keys.lane(lane, `${outboxId(name)}${part}`);
@@ -182,7 +191,7 @@ export async function readBatchMessage(
   return found?.number === first ? found : null;
 }
 
-/** What sending needs of the settings of an outbox. */
+/** What sending needs of the settings of an outbox, and webhooks with a filter. */
 const edition = z.object({
   /** Names the outbox at the service; no other outbox, or campaign, has it. */
   id: z.string(),
@@ -191,6 +200,7 @@ const edition = z.object({
   sender: z.string(),
   senderName: z.string().optional(),
   columns: z.array(z.string()),
+  tags: z.array(z.string()).optional(),
 });
 /** See {@link readEdition}. */
 export type OutboxEdition = z.output<typeof edition>;

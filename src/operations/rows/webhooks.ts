@@ -2,14 +2,16 @@ import { z } from 'zod';
 import { NotAllowedError } from '../../campaign/errors/errors.js';
 import type { ApiKey } from '../../campaign/states/api-key.js';
 import { allowsScope } from '../../campaign/states/api-key.js';
+import { DELIVERED_EVENTS } from '../../campaign/views/webhook-events.js';
 import {
   failedDelivery,
   webhook,
   webhookTest,
   webhookWithSecret,
 } from '../../campaign/views/webhook-views.js';
+import { MAX_FILTER } from '../../reporting/webhooks/webhook-methods.js';
 import { byLanesOfKey, byWebhook } from '../access.js';
-import { call } from '../operation.js';
+import { call, page } from '../operation.js';
 import { count, LANE_FLAG, laneName, onlyOfLane } from '../schemas/schemas.js';
 
 const ofWebhook = z.strictObject({ id: z.string().min(1).max(64) });
@@ -39,13 +41,37 @@ function mustRead(key: ApiKey | undefined): void {
   );
 }
 
+const MAX_EVENT_TYPES = DELIVERED_EVENTS.length;
+const some = z.array(z.string().min(1).max(64)).min(1).max(MAX_FILTER).optional();
+/** Where it is, and which events it gets. */
+const SETTINGS = {
+  url: z.string().describe('An https address, without a user or password'),
+  events: z
+    .array(z.enum(DELIVERED_EVENTS))
+    .min(1)
+    .max(MAX_EVENT_TYPES)
+    .optional()
+    .describe('Only events of these types. Default: all'),
+  outboxes: some.describe(
+    'Only results of these outboxes; with `tags`, also those of campaigns and outboxes with one of the tags. `lane.stopped` and `inbound.received` then come only if `events` names them',
+  ),
+  tags: some.describe(
+    'Only results and states of campaigns, and results of outboxes, with one of these tags',
+  ),
+};
+const FILTER_FLAGS = {
+  events: { value: 'types', about: 'only events of these types, separated by commas (default: all)' },
+  outboxes: { value: 'names', about: 'only results of these outboxes, separated by commas' },
+  tags: { value: 'labels', about: 'only results of campaigns and outboxes with one of these tags' },
+} as const;
+
 export const addWebhook = call({
   name: 'addWebhook',
   summary: 'Add a webhook',
   description:
     'Workers post what happens from now on to its address: results of recipients, states of campaigns, lanes that have stopped, and messages from people, signed as Standard Webhooks says.',
   httpNote:
-    'The key needs the scope `read` as well. The webhook keeps the lanes of the key, and is disabled when the key is revoked. `secret` is shown only in this response.',
+    'The key needs the scope `read` as well. The webhook keeps the lanes of the key, and ends with it: see `assignWebhook`. `secret` is shown only in this response.',
   tag: 'Webhooks',
   scope: 'operate',
   access: byLanesOfKey,
@@ -56,20 +82,80 @@ export const addWebhook = call({
     arguments: { url: 'an https address that receives the events' },
     flags: {
       lane: { ...LANE_FLAG, about: 'only events of this lane (default: all lanes, also those added later)' },
+      ...FILTER_FLAGS,
     },
     note: 'Volley prints its secret only once.',
-    examples: ['webhook add https://shop.example/volley'],
+    examples: [
+      'webhook add https://shop.example/volley',
+      'webhook add https://shop.example/volley --outboxes reminders --events recipients.settled',
+    ],
   },
   input: z.strictObject({
-    url: z.string().describe('An https address, without a user or password'),
+    ...SETTINGS,
     lane: laneName.optional().describe('Only events of this lane. Default: all lanes of the key'),
   }),
   output: webhookWithSecret,
   returns: 'The webhook, and its secret. `Location` is its address.',
   creates: { at: ({ id }) => `/webhooks/${id}`, existing: 'It never exists' },
-  async run(volley, { url }, { lanes, key }) {
+  async run(volley, { lane: _lane, ...settings }, { lanes, key }) {
     mustRead(key);
-    return volley.webhooks.add({ url, lanes });
+    return volley.webhooks.add({ ...settings, lanes });
+  },
+});
+
+export const setWebhook = call({
+  ...COMMAND,
+  name: 'setWebhook',
+  summary: 'Change the address of a webhook, and which events it gets',
+  description:
+    'Filters that you omit end. It keeps its lanes and its secret, and what it has not accepted yet goes to the new address.',
+  httpNote: 'The key needs the scope `read` as well.',
+  audit: 'webhook.set',
+  http: 'PUT /webhooks/{id}',
+  cli: {
+    usage: 'webhook set <webhook> <url>',
+    arguments: { ...commandOf('set').arguments, url: 'an https address that receives the events' },
+    flags: FILTER_FLAGS,
+    examples: ['webhook set last https://shop.example/hooks --tags spring'],
+  },
+  input: ofWebhook.extend(SETTINGS),
+  output: webhook,
+  returns: 'The webhook as it is now',
+  async run(volley, { id, ...settings }, { key }) {
+    mustRead(key);
+    return volley.webhooks.set(id, settings);
+  },
+});
+
+export const assignWebhook = call({
+  ...COMMAND,
+  name: 'assignWebhook',
+  summary: 'Give a webhook to another API key',
+  description:
+    'A webhook ends with its key. If its former key was revoked or has expired, this enables it again: it gets what happened meanwhile, as far as RETENTION has kept it.',
+  httpNote: 'It becomes a webhook of the key that asks, which needs the scope `read` as well.',
+  audit: 'webhook.assign',
+  http: 'POST /webhooks/{id}/assign',
+  cli: {
+    ...commandOf('assign'),
+    flags: { key: { value: 'id', about: 'the key (default: none, so that it stays until you remove it)' } },
+    examples: ['webhook assign last --key 0123456789ab'],
+  },
+  input: ofWebhook.extend({
+    key: z
+      .string()
+      .min(1)
+      .max(64)
+      .optional()
+      .describe('The id of the key. Over HTTP, only that of the key that asks. Default: that one'),
+  }),
+  output: webhook,
+  returns: 'The webhook belongs to the key',
+  async run(volley, { id, key: wanted }, { key }) {
+    mustRead(key);
+    if (key !== undefined && wanted !== undefined && wanted !== key.id)
+      throw new NotAllowedError('A key can take over a webhook only for itself: ask with the other key');
+    return volley.webhooks.assign(id, { key: wanted });
   },
 });
 
@@ -184,19 +270,25 @@ export const disableWebhook = call({
   run: (volley, { id }) => volley.webhooks.disable(id),
 });
 
-export const listFailedDeliveries = call({
+export const listFailedDeliveries = page({
   ...WEBHOOK,
   name: 'listFailedDeliveries',
   summary: 'List the events that a webhook refused',
   description:
-    'Volley gave up on them, because the endpoint refused each three times while it accepted others.',
+    'Volley gave up on them, because the endpoint refused each three times while it accepted others. They are in the order of their ids.',
   scope: 'read',
+  cost: { itemsPerToken: 50 },
   http: 'GET /webhooks/{id}/failed',
   cli: commandOf('failed'),
-  output: z.object({ failed: z.array(failedDelivery) }),
-  returns: 'The events, oldest first',
-  isLong: true,
-  run: async (volley, { id }) => ({ failed: await volley.webhooks.failed(id) }),
+  member: 'failed',
+  item: failedDelivery,
+  returns: 'A page of events',
+  position: 'failed',
+  limit: { max: 500, usual: 100 },
+  async run(volley, { id, limit, cursor }) {
+    const { failed, nextCursor } = await volley.webhooks.failed(id, { limit, cursor });
+    return { items: failed, nextCursor };
+  },
 });
 
 export const replayWebhook = call({

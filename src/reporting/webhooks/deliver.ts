@@ -344,7 +344,7 @@ async function beginTurn(deps: DeliverDeps, { endpoint, secrets, until }: Opened
       ahead ??= await lanes.ahead(endpoint.lanes ?? (await redis.smembers(keys.lanes)), cursors);
       const lane = ahead.shift();
       if (lane === undefined) return false;
-      const { steps, hasMore } = await lanes.read(id, lane, cursors, {
+      const { steps, hasMore } = await lanes.read(endpoint, lane, cursors, {
         deliveries: MAX_WAITING - waiting.size,
         results: Math.max(1, Math.min(health.maxResults, Math.floor(MAX_BYTES / bytesPerResult))),
       });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { LaneId } from '../../base/redis/keys.js';
-import { WEBHOOK_EVENTS, type WebhookEventType } from '../../campaign/views/webhook-events.js';
+import { DELIVERED_EVENTS, type DeliveredEvent } from '../../campaign/views/webhook-events.js';
 import { type Place, type Position, RESULT_LISTS, rowsOf } from '../results-log.js';
 
 /*
@@ -14,12 +14,8 @@ import { type Place, type Position, RESULT_LISTS, rowsOf } from '../results-log.
 const entry = z.tuple([z.number(), z.enum(RESULT_LISTS), z.number(), z.number()]);
 type Entry = z.output<typeof entry>;
 
-/** What a delivery says. A test is posted at once. */
-export type EventType = Exclude<WebhookEventType, 'webhook.test'>;
-const isDelivered = (type: WebhookEventType): type is EventType => type !== 'webhook.test';
-
 const stored = z.object({
-  type: z.enum([...WEBHOOK_EVENTS.keys()].filter(isDelivered)),
+  type: z.enum(DELIVERED_EVENTS),
   lane: z.string(),
   /** What it names in the log of results. */
   entries: z.array(entry),
@@ -58,6 +54,10 @@ const idOf = (...parts: readonly unknown[]): string =>
 /** The id of a request that tests an endpoint. */
 export const testId = (nonce: string): string => idOf('test', nonce);
 
+/** Which event tells what a list of the log names. */
+export const typeOf = (list: Place['list']): DeliveredEvent =>
+  list === 'state' ? 'campaign.state' : 'recipients.settled';
+
 /** Divides the places that were read from a position on into deliveries of at most `most` places. */
 export function deliveriesOf(
   endpoint: string,
@@ -73,8 +73,7 @@ export function deliveriesOf(
     const [first] = some;
     if (first === undefined) break;
     const id = idOf(endpoint, first.lane, start, at, some.length);
-    const type = first.list === 'state' ? 'campaign.state' : 'recipients.settled';
-    deliveries.push(newDelivery(id, type, { lane: first.lane, entries: entriesOf(some) }, now));
+    deliveries.push(newDelivery(id, typeOf(first.list), { lane: first.lane, entries: entriesOf(some) }, now));
     at += some.length;
   }
   return deliveries;
@@ -100,7 +99,7 @@ export function deliveryOf(
 
 function newDelivery(
   id: string,
-  type: EventType,
+  type: DeliveredEvent,
   { lane, entries, ref = '' }: { readonly lane: LaneId; readonly entries: Entry[]; readonly ref?: string },
   now: number,
 ): Delivery {

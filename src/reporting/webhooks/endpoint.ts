@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isThisMachine } from '../../base/config/cleartext.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { actor } from '../../campaign/states/actor.js';
+import { DELIVERED_EVENTS, type DeliveredEvent } from '../../campaign/views/webhook-events.js';
 import { DISABLED_BECAUSE } from '../../campaign/views/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
 
@@ -10,8 +11,14 @@ const stored = z.object({
   url: z.string(),
   /** The ids of its lanes; null: all. */
   lanes: z.array(z.string()).nullable(),
+  /** What else limits its events; null: nothing. */
+  events: z.array(z.enum(DELIVERED_EVENTS)).nullable().default(null),
+  outboxes: z.array(z.string()).nullable().default(null),
+  tags: z.array(z.string()).nullable().default(null),
   createdAt: z.number(),
   createdBy: actor,
+  /** The API key that it was given to, with which it ends; null: none. Undefined: the one that added it, if one did. */
+  key: z.string().nullable().optional(),
   /** Null while it is enabled. */
   disabledBecause: z.enum(DISABLED_BECAUSE).nullable(),
   /** Its secrets, sealed, the current one first; `until`: when one stops signing. */
@@ -43,12 +50,24 @@ export function packEndpoint({ id: _id, json: _json, ...endpoint }: Endpoint): s
 /** Where an endpoint is, for logs: its path may be a secret. */
 export const hostOf = ({ url }: Pick<Endpoint, 'url'>): string => new URL(url).host;
 
-/** The id of the API key that added an endpoint; null if none did. */
-export function keyOf({ createdBy }: Endpoint): string | null {
-  return createdBy.kind === 'key' ? createdBy.id : null;
+/** The id of the API key that an endpoint belongs to; null if none. */
+export function keyOf({ key, createdBy }: Pick<Endpoint, 'key' | 'createdBy'>): string | null {
+  return key === undefined && createdBy.kind === 'key' ? createdBy.id : (key ?? null);
 }
 
-/** Whose endpoint it is, for a fair share: the key that added it, or else everyone who gets events of the same lanes. */
+/** Which events an endpoint gets. */
+export type EventFilter = Pick<Endpoint, 'events' | 'outboxes' | 'tags'>;
+
+/** What belongs to a campaign or an outbox. An endpoint that wants only some of these gets nothing else, unless it names it. */
+const OF_CAMPAIGNS: readonly DeliveredEvent[] = ['recipients.settled', 'campaign.state'];
+
+/** Whether an endpoint gets events of a type, or some of them. */
+export function wantsType({ events, outboxes, tags }: EventFilter, type: DeliveredEvent): boolean {
+  if (events !== null) return events.includes(type);
+  return (outboxes === null && tags === null) || OF_CAMPAIGNS.includes(type);
+}
+
+/** Whose endpoint it is, for a fair share: its key, or else everyone who gets events of the same lanes. */
 export const ownerOf = (endpoint: Endpoint): string => keyOf(endpoint) ?? JSON.stringify(endpoint.lanes);
 
 /** What authenticates a secret besides the key: with another address or other lanes, it does not open. */

@@ -2,7 +2,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { returnedOf } from '../../campaign/fields/field-sets.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
-import type { WebhookData } from '../../campaign/views/webhook-events.js';
+import type { DeliveredEvent, WebhookData } from '../../campaign/views/webhook-events.js';
 import { inboundView } from '../../engine/inbound/inbound-service.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { parseClosed } from '../../engine/lane/closed.js';
@@ -12,19 +12,19 @@ import { readMeta } from '../../engine/store/campaign-meta.js';
 import { readState } from '../../engine/store/campaigns.js';
 import { campaignIdIn } from '../results-log.js';
 import type { ReadResults } from '../results-reader.js';
-import { type Delivery, type EventType, placesOf } from './delivery.js';
+import { type Delivery, placesOf } from './delivery.js';
 
 /** What a delivery says now. */
 export interface Payload {
   /** Null if there is nothing to say any more. */
-  readonly data: WebhookData<EventType> | null;
+  readonly data: WebhookData<DeliveredEvent> | null;
   readonly resultCount: number;
   /** Results that were removed at the end of their retention. */
   readonly removedCount: number;
 }
 
 const NOTHING: Payload = { data: null, resultCount: 0, removedCount: 0 };
-const only = <Type extends EventType>(_type: Type, data: WebhookData<Type>): Payload => ({
+const only = <Type extends DeliveredEvent>(_type: Type, data: WebhookData<Type>): Payload => ({
   ...NOTHING,
   data,
 });

@@ -3,7 +3,7 @@
   has moved it since. Nothing is sent before it is stored.
 
   KEYS  endpoints   hash: id -> endpoint, JSON
-        cursors     hash: what was read -> how far (lane-reader.ts)
+        cursors     hash: what was read -> how far (sources.ts)
         deliveries  hash: id -> delivery that was not accepted yet, JSON
         totals      hash: what happened to the deliveries of the endpoint
   ARGV  endpoint    the endpoint

@@ -27,7 +27,7 @@ export interface Totals {
   readonly health: Health;
 }
 
-/** What an endpoint has got, by what was read: see lane-reader.ts. */
+/** What an endpoint has got, by what was read: see sources.ts. */
 export type Cursors = ReadonlyMap<string, string>;
 
 /** What was read for an endpoint, and the cursor behind it. '' for a cursor: from the beginning. */
@@ -54,8 +54,8 @@ export interface Settlement {
 }
 
 /**
- * What a change of an endpoint did. A new one may not be added if the installation, the API key that adds it, or one of its lanes has as many
- * as it may have.
+ * What a change of an endpoint did. A new one may not be added if the installation, its API key, or one of its lanes has as many as it may
+ * have; nor may one be given to a key that has.
  */
 export type Change =
   | { readonly is: 'made' | 'stale' | 'full' | 'fullForKey' }
@@ -178,6 +178,20 @@ export function webhookStore(redis: Redis, keys: Keys) {
         cursor = next;
         if (cursor === '0') return;
       }
+    },
+    /** The failed deliveries of an endpoint whose ids follow one, in the order of their ids, and the last id if there are more. */
+    async failedAfter(
+      id: string,
+      after: string,
+      limit: number,
+    ): Promise<{ readonly deliveries: readonly Delivery[]; readonly next: string | null }> {
+      const ids = (await redis.hkeys(of.failed(id))).filter((each) => each > after).sort();
+      const some = ids.slice(0, limit);
+      const jsons = some.length === 0 ? [] : await redis.hmget(of.failed(id), ...some);
+      const deliveries = some.flatMap(
+        (name, at) => readOrNull(() => unpackDelivery(name, jsons[at] ?? '')) ?? [],
+      );
+      return { deliveries, next: some.length < ids.length ? (some.at(-1) ?? null) : null };
     },
     async failedWithId(id: string, delivery: string): Promise<Delivery | null> {
       const json = await redis.hget(of.failed(id), delivery);

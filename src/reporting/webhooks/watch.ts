@@ -1,15 +1,14 @@
 import { type Alarm, type Clock, pause } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { type Endpoint, ownerOf } from './endpoint.js';
-import { stopOf } from './lane-reader.js';
+import type { LaneReader } from './lane-reader.js';
 import type { WebhookStore } from './store.js';
 
 /*
- * Wakes endpoints that have something to do. The scripts that log results know nothing of endpoints, so each process looks where the logs end,
- * and whether lanes are stopped. A lane without open work logs nothing, so only those are looked at that are due for a sweep or were a moment ago, and all of them
- * now and then.
+ * Wakes endpoints that have something to do. The scripts that log results know nothing of endpoints, so each process looks at the marks of the
+ * sources (sources.ts). A lane without open work logs nothing, so only those are looked at that are due for a sweep or were a moment ago, and
+ * all of them now and then.
  */
 
 const LOOK_EVERY_MS = 1_000;
@@ -22,6 +21,7 @@ interface WatchOptions {
   readonly redis: Redis;
   readonly keys: Keys;
   readonly store: Pick<WebhookStore, 'endpoints' | 'due' | 'count'>;
+  readonly lanes: Pick<LaneReader, 'mark'>;
   readonly clock: Clock;
   readonly alarm: Alarm;
   wake(endpoint: string): Promise<void>;
@@ -33,7 +33,7 @@ interface WatchOptions {
 export function watchResults(options: WatchOptions): () => Promise<void> {
   const { redis, keys, store, clock, alarm, wake } = options;
   const stopping = new AbortController();
-  const ends = new Map<LaneId, string>();
+  const marks = new Map<LaneId, string>();
   let active: readonly LaneId[] = [];
   let allAt = 0;
 
@@ -46,15 +46,9 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
     return redis.smembers(keys.lanes);
   };
   const hasChanged = async (lane: LaneId): Promise<boolean> => {
-    const seen = await Promise.all([
-      redis.hget(keys.lane(lane, 'results'), 'chunk'),
-      redis.strlen(keys.lane(lane, 'latestResults')),
-      inboundStore(redis, keys, lane).newest(),
-      stopOf(redis, keys, lane),
-    ]);
-    const end = JSON.stringify(seen);
-    const isSame = ends.get(lane) === end;
-    ends.set(lane, end);
+    const mark = await options.lanes.mark(lane);
+    const isSame = marks.get(lane) === mark;
+    marks.set(lane, mark);
     return !isSame;
   };
   const look = async (): Promise<number> => {
@@ -80,7 +74,7 @@ export function watchResults(options: WatchOptions): () => Promise<void> {
     while (!stopping.signal.aborted) {
       const next = await look().catch(() => {
         // Redis may be away. What has changed meanwhile is noticed as soon as it is back.
-        ends.clear();
+        marks.clear();
         allAt = 0;
         return LOOK_EVERY_MS;
       });

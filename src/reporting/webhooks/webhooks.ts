@@ -5,79 +5,35 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
+import { listed } from '../../campaign/errors/listed.js';
 import { describeActor } from '../../campaign/states/actor.js';
+import { type ApiKey, allowsScope } from '../../campaign/states/api-key.js';
 import type { AuditAction, AuditedOperation, Operator } from '../../campaign/states/audit.js';
-import type {
-  DisabledBecause,
-  FailedDelivery,
-  Webhook,
-  WebhookTest,
-  WebhookWithSecret,
-} from '../../campaign/views/webhook-views.js';
+import type { DisabledBecause, Webhook } from '../../campaign/views/webhook-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { sizeOf, testId } from './delivery.js';
-import { checkedUrl, type Endpoint, hostOf, keyOf, openSecrets, sealSecret } from './endpoint.js';
+import {
+  checkedUrl,
+  type Endpoint,
+  type EventFilter,
+  hostOf,
+  keyOf,
+  openSecrets,
+  sealSecret,
+} from './endpoint.js';
 import { type KeyEndDeps, keyEndOf } from './key-ends.js';
 import type { LaneReader } from './lane-reader.js';
 import type { Poster } from './post.js';
 import { answerOf } from './retry-plan.js';
 import { newSecret, signedHeaders } from './signature.js';
 import { type Change, MAX_ENDPOINTS, MAX_OF_KEY, MAX_OF_LANE, type WebhookStore } from './store.js';
+import type { WebhookChoice, WebhookSettings, Webhooks } from './webhook-methods.js';
 
 const DAY_MS = 86_400_000;
 /** For how long events are also signed with the former secret. */
 const DEFAULT_OVERLAP_MS = DAY_MS;
 const MAX_OVERLAP_MS = 30 * DAY_MS;
-
-/** Which endpoints a caller may see. */
-export interface WebhookChoice {
-  /** Only endpoints whose lanes are all among these; default: all. */
-  readonly lanes?: readonly string[] | undefined;
-}
-
-/** What a new endpoint is. */
-export interface NewWebhook {
-  /** An https address. */
-  readonly url: string;
-  /** The lanes whose events it gets; default: all, also those that are added later. */
-  readonly lanes?: readonly string[] | undefined;
-}
-
-/**
- * Endpoints of producers, to which Volley posts what becomes of their recipients. Methods reject with a `NotFoundError` if there is no such
- * endpoint, and with an `InputError` if it was changed at the same time.
- */
-export interface Webhooks {
-  /**
-   * Adds an endpoint, which gets what happens from now on. Only this result, and that of `rotate`, contains its secret. Rejects with an
-   * `InputError` if the address is invalid, SECRETS_KEY is not set, or there are too many endpoints: 1,000 in an installation, 20 of an API
-   * key, and 50 that name a lane.
-   */
-  add(webhook: NewWebhook): Promise<WebhookWithSecret>;
-  /** Lists the endpoints, oldest first. */
-  list(choice?: WebhookChoice): Promise<Webhook[]>;
-  get(id: string, choice?: WebhookChoice): Promise<Webhook>;
-  /** Removes an endpoint, and what it has not accepted yet. */
-  remove(id: string, choice?: WebhookChoice): Promise<void>;
-  /** Posts an event of the type `webhook.test` at once, and returns what the endpoint answered. */
-  test(id: string, choice?: WebhookChoice): Promise<WebhookTest>;
-  /** Gives an endpoint another secret. Its events are signed with the former one, too, for `overlap` more, at most `30d`, default `1d`. */
-  rotate(
-    id: string,
-    options?: WebhookChoice & { readonly overlap?: string | undefined },
-  ): Promise<WebhookWithSecret>;
-  /**
-   * Enables an endpoint: it gets everything since it was disabled, as far as it is kept. Rejects with an `InputError` if the API key that
-   * added it does not work any more.
-   */
-  enable(id: string, choice?: WebhookChoice): Promise<Webhook>;
-  disable(id: string, choice?: WebhookChoice): Promise<Webhook>;
-  /** Lists the events that were given up on, oldest first. */
-  failed(id: string, choice?: WebhookChoice): Promise<FailedDelivery[]>;
-  /** Sends them again, or only one of them. Returns how many. */
-  replay(id: string, options?: WebhookChoice & { readonly delivery?: string | undefined }): Promise<number>;
-}
 
 /** What {@link webhookService} needs. */
 interface WebhookDeps {
@@ -93,7 +49,12 @@ interface WebhookDeps {
   /** Opened for the first test. */
   readonly poster: () => Promise<Poster>;
   readonly lifeOf: KeyEndDeps['lifeOf'];
+  /** What an API key may do. Rejects with a NotFoundError if there is none. */
+  readonly keyOf: (id: string) => Promise<Pick<ApiKey, 'scopes' | 'lanes'>>;
 }
+
+const MAX_FAILED_PAGE = 500;
+const DEFAULT_FAILED_PAGE = 100;
 
 /** Opens the endpoints; `webhooks(by)` are those that `by` manages. */
 export function webhookService(deps: WebhookDeps) {
@@ -107,6 +68,10 @@ export function webhookService(deps: WebhookDeps) {
       id: endpoint.id,
       url: endpoint.url,
       lanes: endpoint.lanes === null ? null : await Promise.all(endpoint.lanes.map(finder.nameOf)),
+      events: endpoint.events,
+      outboxes: endpoint.outboxes,
+      tags: endpoint.tags,
+      key: keyOf(endpoint),
       state: endpoint.disabledBecause === null ? 'enabled' : 'disabled',
       disabledBecause: endpoint.disabledBecause,
       createdAt: iso(endpoint.createdAt),
@@ -138,25 +103,24 @@ export function webhookService(deps: WebhookDeps) {
       return Promise.all(all.filter((endpoint) => isWithin(endpoint, ids)).map(viewOf));
     },
     get: async (id, choice) => viewOf(await require(id, choice)),
-    async failed(id, choice) {
+    async failed(id, { limit = DEFAULT_FAILED_PAGE, cursor, ...choice } = {}) {
+      if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_FAILED_PAGE))
+        throw new InputError(`ask for 1 to ${MAX_FAILED_PAGE} events`, { field: 'limit' });
       await require(id, choice);
-      const found = new Map<string, FailedDelivery>();
+      const { deliveries, next } = await store.failedAfter(id, cursor ?? '', limit);
       const names = new Map<LaneId, string>();
-      for await (const deliveries of store.failed(id)) {
-        for (const { lane } of deliveries) if (!names.has(lane)) names.set(lane, await finder.nameOf(lane));
-        for (const delivery of deliveries)
-          found.set(delivery.id, {
-            id: delivery.id,
-            type: delivery.type,
-            lane: names.get(delivery.lane) ?? delivery.lane,
-            resultCount: sizeOf(delivery),
-            createdAt: iso(delivery.createdAt),
-            failedAt: iso(delivery.failedAt),
-            attemptCount: delivery.attempts,
-            reason: delivery.reason,
-          });
-      }
-      return [...found.values()].sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+      for (const { lane } of deliveries) if (!names.has(lane)) names.set(lane, await finder.nameOf(lane));
+      const failed = deliveries.map((delivery) => ({
+        id: delivery.id,
+        type: delivery.type,
+        lane: names.get(delivery.lane) ?? delivery.lane,
+        resultCount: sizeOf(delivery),
+        createdAt: iso(delivery.createdAt),
+        failedAt: iso(delivery.failedAt),
+        attemptCount: delivery.attempts,
+        reason: delivery.reason,
+      }));
+      return { failed, nextCursor: next };
     },
   };
 
@@ -182,7 +146,7 @@ export function webhookService(deps: WebhookDeps) {
       if ((await store.change(before.id, before, after)).is === 'made') return;
       throw new InputError(`webhook ${before.id} was changed at the same time; try again`);
     };
-    const set = async (
+    const setState = async (
       action: AuditAction,
       id: string,
       choice: WebhookChoice | undefined,
@@ -192,13 +156,32 @@ export function webhookService(deps: WebhookDeps) {
       const { because } = await keyEndOf(deps, endpoint);
       if (disabledBecause === null && because !== null)
         throw new InputError(
-          `the API key that added webhook ${id} ${KEY_ENDS[because]}: add it again with another key, and remove this one`,
+          `the API key of webhook ${id} ${KEY_ENDS[because]}: give the webhook to another key, with \`volley webhook assign ${id} --key KEY\``,
         );
       await audited(action, endpoint, async () => {
         if (disabledBecause === null) await store.beginAnew(id, clock());
         await change(endpoint, { ...endpoint, disabledBecause });
       });
       return viewOf(await require(id));
+    };
+    /** Rejects unless an API key works, and may read what an endpoint gets. */
+    const requireKeyFor = async ({ lanes }: Endpoint, key: string): Promise<void> => {
+      const { state } = await deps.lifeOf(key);
+      if (state !== 'active')
+        throw new InputError(`API key ${key} does not work: it is unknown, revoked, or expired`, {
+          field: 'key',
+        });
+      const { scopes, lanes: only } = await deps.keyOf(key);
+      if (!allowsScope({ scopes }, 'read'))
+        throw new InputError(`API key ${key} lacks the scope \`read\`, and a webhook gets numbers`, {
+          field: 'key',
+        });
+      const its = lanes && (await Promise.all(lanes.map(finder.nameOf)));
+      if (only !== null && its?.every((lane) => only.includes(lane)) !== true)
+        throw new InputError(
+          `API key ${key} may use only ${listed(only)}, and the webhook gets events of ${its === null ? 'all lanes' : listed(its)}`,
+          { field: 'key' },
+        );
     };
     const tooMany = async (added: Change, endpoint: Endpoint): Promise<InputError> => {
       switch (added.is) {
@@ -232,7 +215,7 @@ export function webhookService(deps: WebhookDeps) {
     return {
       ...shared,
 
-      async add({ url: given, lanes: only }) {
+      async add({ url: given, lanes: only, ...filter }) {
         const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.known));
         const url = checkedUrl(given);
         const id = randomBytes(6).toString('hex');
@@ -242,8 +225,10 @@ export function webhookService(deps: WebhookDeps) {
           json: '',
           url,
           lanes,
+          ...filterOf(filter),
           createdAt: clock(),
           createdBy: by.actor,
+          key: by.actor.kind === 'key' ? by.actor.id : null,
           disabledBecause: null,
           secrets: [{ sealed: made.sealed, until: null }],
           sealedWith: deps.seal().fingerprint,
@@ -321,8 +306,49 @@ export function webhookService(deps: WebhookDeps) {
         return { ...(await viewOf(await require(id))), secret: made.secret };
       },
 
-      enable: (id, choice) => set('webhook.enable', id, choice, null),
-      disable: (id, choice) => set('webhook.disable', id, choice, 'operator'),
+      async set(id, { url: given, ...filter }, choice) {
+        const before = await require(id, choice);
+        const url = checkedUrl(given);
+        // The address authenticates the secrets.
+        const seal = deps.seal();
+        const secrets = openSecrets(seal, before, clock()).map((secret, at) => ({
+          sealed: sealSecret(seal, { ...before, url }, secret),
+          until: before.secrets[at]?.until ?? null,
+        }));
+        const after = { ...before, url, ...filterOf(filter), secrets, sealedWith: seal.fingerprint };
+        await audited(
+          'webhook.set',
+          before,
+          async () => {
+            await change(before, after);
+            if (url !== before.url) await store.beginAnew(id, clock());
+          },
+          { newHost: hostOf(after) },
+        );
+        return viewOf(await require(id));
+      },
+
+      async assign(id, { key: wanted, ...choice } = {}) {
+        const endpoint = await require(id, choice);
+        const key = wanted ?? (by.actor.kind === 'key' ? by.actor.id : null);
+        if (key !== null) await requireKeyFor(endpoint, key);
+        const isEnded = endpoint.disabledBecause !== null && endpoint.disabledBecause in KEY_ENDS;
+        const after = { ...endpoint, key, disabledBecause: isEnded ? null : endpoint.disabledBecause };
+        await audited(
+          'webhook.assign',
+          endpoint,
+          async () => {
+            if (isEnded) await store.beginAnew(id, clock());
+            const made = await store.change(id, endpoint, after);
+            if (made.is !== 'made') throw await tooMany(made, after);
+          },
+          { to: key ?? 'no key' },
+        );
+        return viewOf(await require(id));
+      },
+
+      enable: (id, choice) => setState('webhook.enable', id, choice, null),
+      disable: (id, choice) => setState('webhook.disable', id, choice, 'operator'),
 
       async replay(id, { delivery, ...choice } = {}) {
         const endpoint = await require(id, choice);
@@ -353,6 +379,13 @@ const KEY_ENDS = {
   keyExpired: 'has expired',
   keyInvalid: 'does not work any more',
 } as const;
+
+/** A filter as it is stored. */
+const filterOf = ({ events, outboxes, tags }: Omit<WebhookSettings, 'url'>): EventFilter => ({
+  events: events === undefined ? null : [...new Set(events)],
+  outboxes: outboxes === undefined ? null : [...new Set(outboxes)],
+  tags: tags === undefined ? null : [...new Set(tags)],
+});
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 

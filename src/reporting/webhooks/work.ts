@@ -29,6 +29,7 @@ export function deliverWebhooks(options: WebhookWorkOptions) {
     blocking,
     keys,
     store,
+    lanes,
     clock,
     events,
     poster,
@@ -55,7 +56,7 @@ export function deliverWebhooks(options: WebhookWorkOptions) {
     lookAgain: wake,
   });
   const stopWatch = watchResults({
-    ...{ redis, keys, store, clock, alarm, wake },
+    ...{ redis, keys, store, lanes, clock, alarm, wake },
     disableEnded: (endpoints) => disableEnded(options, endpoints),
   });
   return {

@@ -6,6 +6,10 @@ const WEBHOOK: Webhook = {
   id: 'w1',
   url: 'https://shop.example/volley',
   lanes: null,
+  events: null,
+  outboxes: null,
+  tags: null,
+  key: '0123456789ab',
   state: 'disabled',
   disabledBecause: 'gone',
   createdAt: '2030-01-01T00:00:00.000Z',
@@ -24,7 +28,7 @@ const WEBHOOK: Webhook = {
 test.each([
   ['gone', 'Fix the receiver, then: volley webhook enable w1'],
   ['failing', 'Fix the receiver, then: volley webhook enable w1'],
-  ['keyRevoked', 'Add it again with another key, and then: volley webhook remove w1'],
+  ['keyRevoked', 'Give it to another key: volley webhook assign w1 --key KEY'],
 ] as const)('The doctor says what to do about a webhook that is disabled (%s)', (disabledBecause, advice) => {
   expect(checkWebhooks([{ ...WEBHOOK, disabledBecause }], 0)).toEqual([
     expect.objectContaining({ state: 'fail', advice }),

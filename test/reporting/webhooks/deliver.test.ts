@@ -219,7 +219,7 @@ test('A request that is refused three times while others are accepted is given u
   }
   await turn();
   expect(await webhooks.get(id)).toMatchObject({ failedCount: 1, waitingCount: 0 });
-  const [failed] = await webhooks.failed(id);
+  const [failed] = (await webhooks.failed(id)).failed;
   expect(failed).toMatchObject({ resultCount: 1, attemptCount: 3, reason: 'the endpoint answered 422' });
   isRefusing = false;
   expect(await webhooks.replay(id)).toBe(1);
@@ -228,14 +228,23 @@ test('A request that is refused three times while others are accepted is given u
   expect(await webhooks.get(id)).toMatchObject({ failedCount: 0, waitingCount: 0 });
 });
 
-test('Each of many events that were given up is listed once, oldest first, and replayed once', async () => {
+test('Each of many events that were given up is in one page, and replayed once', async () => {
   const { webhooks, keys, id } = await endpoint();
   const many = Array.from({ length: 1_000 }, (_, at) =>
     deliveryOf(id, 'lane.stopped', 'default', `${at}`, at),
   );
   const packed = many.toReversed().flatMap((one) => [one.id, packDelivery(one)]);
   await redis.hset(keys.webhooks.failed(id), ...packed);
-  expect((await webhooks.failed(id)).map((one) => one.id)).toEqual(many.map((one) => one.id));
+  const listed: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const page = await webhooks.failed(id, { limit: 300, cursor });
+    expect(page.failed.length).toBeLessThanOrEqual(300);
+    listed.push(...page.failed.map((one) => one.id));
+    if (page.nextCursor === null) break;
+    cursor = page.nextCursor;
+  }
+  expect(listed).toEqual(many.map((one) => one.id).sort());
+  await expect(webhooks.failed(id, { limit: 501 })).rejects.toThrow('ask for 1 to 500 events');
   const [, second] = many;
   expect(await webhooks.replay(id, { delivery: second?.id })).toBe(1);
   await expect(webhooks.replay(id, { delivery: second?.id })).rejects.toThrow('has no failed event');

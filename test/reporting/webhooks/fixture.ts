@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeEach } from 'vitest';
 import { z } from 'zod';
 import type { Redis } from '../../../src/base/redis/connection.js';
-import type { KeyLife } from '../../../src/campaign/states/api-key.js';
+import type { ApiKey, KeyLife } from '../../../src/campaign/states/api-key.js';
 import type { Operator } from '../../../src/campaign/states/audit.js';
 import type { RecipientResult } from '../../../src/campaign/views/recipient-views.js';
 import { WEBHOOK_EVENTS } from '../../../src/campaign/views/webhook-events.js';
@@ -155,6 +155,8 @@ export function webhookFixture(
   const poster = openPoster({ allowed: ['127.0.0.1'], timeoutMs });
   const lives = new Map<string, KeyLife>();
   const lifeOf = async (key: string): Promise<KeyLife> => lives.get(key) ?? { state: 'active', until: null };
+  /** What API keys may do, if not everything. */
+  const rights = new Map<string, Pick<ApiKey, 'scopes' | 'lanes'>>();
   const options: DeliverDeps = {
     redis,
     keys,
@@ -185,6 +187,7 @@ export function webhookFixture(
     clock,
     poster: async () => poster,
     lifeOf,
+    keyOf: async (key) => rights.get(key) ?? { scopes: ['read'], lanes: null },
   });
   const webhooks = service(by);
   return {
@@ -194,6 +197,7 @@ export function webhookFixture(
     webhooks,
     options,
     lives,
+    rights,
     /** Adds an endpoint at a receiver, which verifies its signatures. */
     async add(receiver: Receiver): Promise<WebhookWithSecret> {
       const made = await webhooks.add({ url: receiver.url });

@@ -24,7 +24,7 @@ test.each([
     expect(await webhooks.get(id)).toMatchObject({ state: 'disabled', disabledBecause: because });
     expect(emitted).toContainEqual(expect.objectContaining({ type: 'webhook.disabled', because }));
     await expect(webhooks.enable(id)).rejects.toThrow(
-      `the API key that added webhook ${id} ${text}: add it again with another key`,
+      `the API key of webhook ${id} ${text}: give the webhook to another key`,
     );
   },
 );
@@ -58,4 +58,42 @@ test('An endpoint whose API key has ended is disabled although nothing happens, 
   expect(await stateOf(keyed.id)).toBeNull();
   await disableEnded(options, await store.endpoints());
   expect([await stateOf(keyed.id), await stateOf(own.id)]).toEqual(['keyExpired', null]);
+});
+
+test('A webhook of a key that was revoked gets everything since then when another key takes it over', async () => {
+  const { service, turn, lives, webhooks, settle } = fixture();
+  const { id, secret } = await service(byKey('0123456789ab')).add({ url: receiver.url });
+  receiver.secrets.push(secret);
+  lives.set('0123456789ab', { state: 'revoked', until: null });
+  await settle(2);
+  await turn(id);
+  expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyRevoked', key: '0123456789ab' });
+  const taken = await service(byKey('ba9876543210')).assign(id);
+  expect(taken).toMatchObject({ state: 'enabled', key: 'ba9876543210', createdBy: { id: '0123456789ab' } });
+  await turn(id);
+  expect(receiver.results()).toHaveLength(2);
+  lives.set('ba9876543210', { state: 'expired', until: null });
+  await turn(id);
+  expect(await webhooks.get(id)).toMatchObject({ disabledBecause: 'keyExpired' });
+  expect(await webhooks.assign(id)).toMatchObject({ state: 'enabled', key: null });
+});
+
+test('A webhook is given only to a key that works, may read what it gets, and has fewer than 20', async () => {
+  const { service, lives, rights, webhooks, finder } = fixture();
+  await finder.configured();
+  const { id } = await webhooks.add({ url: receiver.url });
+  const { id: ofLane } = await webhooks.add({ url: receiver.url, lanes: ['default'] });
+  const given = (key: string, webhook = id) => webhooks.assign(webhook, { key });
+  lives.set('revoked', { state: 'revoked', until: null });
+  await expect(given('revoked')).rejects.toThrow('API key revoked does not work');
+  rights.set('sends', { scopes: ['send'], lanes: null });
+  await expect(given('sends')).rejects.toThrow('lacks the scope `read`');
+  rights.set('limited', { scopes: ['read'], lanes: ['default'] });
+  await expect(given('limited')).rejects.toThrow('may use only default');
+  expect(await given('limited', ofLane)).toMatchObject({ key: 'limited' });
+  for (let at = 0; at < 20; at += 1) await service(byKey('full')).add({ url: receiver.url });
+  await expect(given('full')).rejects.toThrow('API key full has 20 webhooks');
+  // One that it has already counts once.
+  const [its] = (await webhooks.list()).filter(({ key }) => key === 'full');
+  expect(await given('full', its?.id)).toMatchObject({ key: 'full' });
 });

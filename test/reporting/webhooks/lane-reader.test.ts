@@ -42,7 +42,12 @@ test('A message that arrives while the log is read is read the next time', async
   const cursors = new Map<string, string>();
   const told: string[] = [];
   for (let turns = 0; turns < 2; turns += 1) {
-    const { steps } = await lanes.read('e1', 'default', cursors, ROOM);
+    const { steps } = await lanes.read(
+      { id: 'e1', events: null, outboxes: null, tags: null },
+      'default',
+      cursors,
+      ROOM,
+    );
     for (const { cursor, to, deliveries } of steps) {
       cursors.set(cursor, to);
       for (const { ref } of deliveries) told.push(ref);

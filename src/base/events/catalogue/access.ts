@@ -115,7 +115,7 @@ export const ACCESS_EVENTS = {
     (e) =>
       `webhook ${e.webhook} to ${e.host} is disabled (${e.because}); ${
         e.because.startsWith('key')
-          ? 'to receive its events, add it with another key'
+          ? `to give it to another key, run: volley webhook assign ${e.webhook} --key KEY`
           : `to enable it again, run: volley webhook enable ${e.webhook}`
       }`,
   ),

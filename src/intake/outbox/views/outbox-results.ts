@@ -1,13 +1,11 @@
 import type { Redis } from '../../../base/redis/connection.js';
 import type { Keys } from '../../../base/redis/keys.js';
 import { RESULT_STATES } from '../../../campaign/states/recipient.js';
-import { outboxKeys, readMessages } from '../../../engine/recipients/outbox-messages.js';
+import { messageListOf, outboxKeys, readMessages } from '../../../engine/recipients/outbox-messages.js';
 import type { OutboxResults, ResultOnLane } from '../../../reporting/results-reader.js';
 import { messageRow } from './message-row.js';
 import { unknownClaims } from './unknown-claims.js';
 
-/** The results that the messages of an outbox got on a day, as the log of results names them (outbox.lua). */
-const RESULTS_OF_DAY = /^outbox:([^:]+):(\d+)$/;
 const isResult = ({ status }: Pick<ResultOnLane, 'status'>): boolean =>
   RESULT_STATES.some((state) => state === status);
 /** An entry of such a list. */
@@ -17,8 +15,9 @@ const ENTRY = /^(\d+) (.*)$/s;
 export function outboxResults(redis: Redis, keys: Keys): OutboxResults {
   return {
     async results(lane, list, positions) {
-      const [, outbox, day] = RESULTS_OF_DAY.exec(list) ?? [];
-      if (outbox === undefined || day === undefined) return null;
+      const named = messageListOf(list);
+      if (named === null) return null;
+      const { outbox, day } = named;
       const boxKeys = outboxKeys(keys, lane, outbox);
       const runs = await Promise.all(
         runsOf(positions).map(async ([first, last]) => {

@@ -73,7 +73,7 @@ function webhookLines({ webhooks }: RotatedApiKey): string[] {
   if (enabled.length === 0)
     return webhooks.length === 0 ? [] : [`${counted(webhooks.length, 'webhook')} of this key: all disabled.`];
   return [
-    `This key has added ${counted(enabled.length, 'webhook')}, which still ${enabled.length === 1 ? 'gets' : 'get'} results. If the old secret has leaked, disable what is not yours:`,
+    `This key has ${counted(enabled.length, 'webhook')}, which still ${enabled.length === 1 ? 'gets' : 'get'} results. If the old secret has leaked, disable what is not yours:`,
     ...enabled.map(({ id, url }) => `  volley webhook disable ${id}   # ${oneLine(url)}`),
   ];
 }

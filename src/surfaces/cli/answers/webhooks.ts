@@ -55,9 +55,8 @@ const answers: Answers<'Webhooks', typeof operations> = {
     return { json: made, lines: [made.secret] };
   },
 
-  async listFailedDeliveries(run, { context: { clock, stdout }, input: { id } }) {
-    const { failed } = await run();
-    const lines = tableOf(stdout, failed, `Webhook ${id} has refused no event.`, {
+  listFailedDeliveries(failed, { context: { clock, stdout }, input: { id } }) {
+    return tableOf(stdout, failed, `Webhook ${id} has refused no event.`, {
       ID: (each) => each.id,
       TYPE: ({ type }) => type,
       LANE: ({ lane }) => lane,
@@ -65,12 +64,21 @@ const answers: Answers<'Webhooks', typeof operations> = {
       'GIVEN UP': ({ failedAt }) => timeText(failedAt, clock()),
       REASON: ({ reason }) => reason,
     });
-    return { json: { failed }, lines };
   },
 };
 
 const lanesOf = ({ lanes }: Pick<Webhook, 'lanes'>): string =>
   lanes === null ? 'all lanes' : `lane${lanes.length === 1 ? '' : 's'} ${lanes.join(', ')}`;
+
+/** Which events of its lanes an endpoint gets, if not all. */
+function filterOf({ events, outboxes, tags }: Webhook): string[] {
+  const of = [
+    ...(outboxes === null ? [] : [`of outbox ${outboxes.join(', ')}`]),
+    ...(tags === null ? [] : [`tagged ${tags.join(', ')}`]),
+  ].join(' or ');
+  const which = [events?.join(', ') ?? '', of].filter((part) => part !== '');
+  return which.length === 0 ? [] : [`Gets only: ${which.join('; ')}`];
+}
 
 const stateOf = ({ state, disabledBecause, failingSince }: Webhook): string => {
   if (state === 'disabled') return `disabled (${disabledBecause})`;
@@ -82,6 +90,8 @@ function linesOf(shown: Webhook, now: number): string[] {
   const at = (time: string): string => moment(Date.parse(time), now);
   return [
     `Webhook ${shown.id}: ${oneLine(shown.url)} (${lanesOf(shown)}), ${stateOf(shown)}`,
+    ...filterOf(shown),
+    ...(shown.key === null ? [] : [`Belongs to API key ${shown.key}, and ends with it`]),
     `Accepted ${counted(shown.deliveredCount, 'event')} with ${counted(shown.resultCount, 'result')}${lastDeliveredAt === null ? '' : `, the last one ${at(lastDeliveredAt)}`}; ${counted(shown.waitingCount, 'event')} waiting`,
     ...(failingSince === null ? [] : [`Failing since ${at(failingSince)}: ${oneLine(lastError ?? '')}`]),
     ...(failedCount === 0

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { resultsLogs } from '../../../src/reporting/results-log.js';
+import { laneReader } from '../../../src/reporting/webhooks/lane-reader.js';
+import type { Reader } from '../../../src/reporting/webhooks/sources.js';
+import { outboxFixture } from '../../intake/outbox/outbox-fixture.js';
+import { people } from '../results-fixture.js';
+import { webhookScene } from './fixture.js';
+
+const { redis, receiver, fixture, references } = await webhookScene('webhooks-filters');
+
+test('An endpoint with tags gets the results and states of campaigns that have one of them, and nothing else', async () => {
+  const { webhooks, turn, campaign, send, keys, stored } = fixture();
+  await redis.sadd(keys.lanes, 'default');
+  const { id, secret } = await webhooks.add({ url: receiver.url, tags: ['spring', 'vip'] });
+  receiver.secrets.push(secret);
+  await campaign({ recipients: people(2), tags: ['vip', 'other'] });
+  await campaign({ recipients: people(2, 10), tags: ['winter'] });
+  await campaign({ recipients: people(2, 20) });
+  await send('T');
+  await stored.changeRecord({ closed: JSON.stringify({ stopped: { why: '403', since: 1 } }), epoch: 7 });
+  expect(await turn(id)).toBeNull();
+  expect(references().sort()).toEqual(['order-0', 'order-1']);
+  expect(receiver.others.map(({ event }) => event.type)).toEqual(['campaign.state']);
+  expect(receiver.problems).toEqual([]);
+});
+
+test('An endpoint gets events of its types only, and those of others that happen meanwhile not even later', async () => {
+  const { webhooks, turn, settle, keys } = fixture();
+  await redis.sadd(keys.lanes, 'default');
+  const { id, secret } = await webhooks.add({ url: receiver.url, events: ['campaign.state'] });
+  receiver.secrets.push(secret);
+  await settle(2);
+  await turn(id);
+  expect(receiver.received).toEqual([]);
+  expect(receiver.others.map(({ event }) => event.type)).toEqual(['campaign.state']);
+  await webhooks.set(id, { url: receiver.url });
+  await turn(id);
+  expect(receiver.received).toEqual([]);
+  await settle(1, 5);
+  await turn(id);
+  expect(references()).toEqual(['order-5']);
+});
+
+test('An endpoint with outboxes or tags gets the results of their messages', async () => {
+  const own = await outboxFixture(redis, 'filters');
+  const { settings } = await own.read();
+  await own.change({ settings: JSON.stringify({ ...settings, tags: ['visits'] }) });
+  await own.put('m1', 5_000);
+  await own.cancel('m1');
+  const finder = { nameOf: async (lane: string) => lane };
+  const lanes = laneReader({
+    redis,
+    keys: own.keys,
+    logs: resultsLogs(redis, own.keys, finder),
+    clock: Date.now,
+  });
+  const isTold = async (filter: Partial<Reader>): Promise<boolean> => {
+    const reader = { id: 'e1', events: null, outboxes: null, tags: null, ...filter };
+    const room = { deliveries: 32, results: 200 };
+    const { steps } = await lanes.read(reader, own.laneId, new Map(), room);
+    return steps.some(({ deliveries }) => deliveries.length > 0);
+  };
+  expect(await isTold({})).toBe(true);
+  expect(await isTold({ outboxes: [own.name] })).toBe(true);
+  expect(await isTold({ outboxes: ['others'] })).toBe(false);
+  expect(await isTold({ outboxes: ['others'], tags: ['visits'] })).toBe(true);
+  expect(await isTold({ tags: ['spring'] })).toBe(false);
+  expect(await isTold({ events: ['lane.stopped'] })).toBe(false);
+});
+
+test('After its address was changed, an endpoint gets what waits at the new one, at once and with the same secret', async () => {
+  const { webhooks, turn, settle, add, pass } = fixture();
+  const { id } = await add(receiver);
+  await settle(1);
+  receiver.answer(() => 503);
+  await turn(id);
+  pass(1_000);
+  await turn(id);
+  const before = receiver.received.length;
+  const moved = await webhooks.set(id, { url: `${receiver.url}/new` });
+  expect(moved).toMatchObject({ url: `${receiver.url}/new`, failingSince: null, waitingCount: 2 });
+  receiver.answer(() => 200);
+  expect(await turn(id)).toBeNull();
+  expect(receiver.received.length).toBeGreaterThan(before);
+  expect(receiver.problems).toEqual([]);
+  expect(await webhooks.get(id)).toMatchObject({ waitingCount: 0 });
+  await expect(webhooks.set(id, { url: 'http://shop.example/' })).rejects.toThrow('must begin with https://');
+});

@@ -7,6 +7,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId, LaneName } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { NoSuchLaneError } from '../../campaign/errors/errors.js';
+import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
 import { toEvents } from '../scripts/announced-events.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { scriptRules } from '../scripts/rules.js';
@@ -17,9 +18,11 @@ import { readLaneOutlook } from './lane-outlook.js';
 import { readLaneStatus } from './lane-status.js';
 import { singleFlight } from './single-flight.js';
 
+const outcomes = z.enum(['done', 'missing', 'sent', ...CAMPAIGN_STATES]);
+
 /** The result of a campaign command: `done`, `missing` (no such campaign), `sent` (there is nothing to cancel), or the state that does not allow it. */
 export interface CommandResult {
-  readonly outcome: 'done' | 'missing' | 'sent' | 'importing' | 'completed' | 'cancelled';
+  readonly outcome: z.infer<typeof outcomes>;
   /** Requests of the campaign that are still running. */
   readonly inFlight: number;
   /** Recipients. */
@@ -29,7 +32,6 @@ export interface CommandResult {
   readonly isNew: boolean;
 }
 
-const outcomes = z.enum(['done', 'missing', 'sent', 'importing', 'completed', 'cancelled']);
 const commandCampaign = laneScript(import.meta.url, './command-campaign.lua', (reply): CommandResult => {
   const [outcome, inFlight, cancelled, events, isNew] = z
     .tuple([outcomes, z.number(), z.number(), z.string(), z.number()])

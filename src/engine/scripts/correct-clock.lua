@@ -61,7 +61,7 @@ local function past(at) return at > 0 and math.min(at + delayMs, now) or at end
 -- A stored time until which something lasts: no longer than before.
 local function ending(at) return at > 0 and math.min(at + delayMs, now + math.max(0, at - was)) or at end
 
--- The same for a recovery. A process that knew the new time may have begun it after the step, in a lane that Redis had restored to the
+-- The same for a recovery. A process that knows only the new time may have begun it after the step, in a lane that Redis had restored to the
 -- old time. Then its times are right, and a delay by the step would make it last as much longer.
 local lostAt = lane.lostAt
 local function recovering(at) return at > 0 and math.min(ending(at), now + math.max(0, at - lostAt)) or at end

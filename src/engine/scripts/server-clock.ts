@@ -12,6 +12,16 @@ const PROMPT_MS = 1_000;
 /** A difference of more than this is a step (policy.lua). */
 const STEP_MS = 5_000;
 
+/** A process remembers what it expected before so many steps, less one: a lane may have lost that it was corrected after them. */
+const MOST_ERAS = 4;
+
+/** The time between two steps: when the clocks were last compared in it, and the least time that a lane can have seen in it. */
+interface Era {
+  readonly time: number;
+  readonly age: Stopwatch;
+  readonly from: number;
+}
+
 /**
  * What a process expects the time of a lane's Redis server to be, measured with the clocks of its own machine. The lane's scripts
  * compare it with the actual time, so that none of them runs with a clock that was set forward or back. The wall clock does not
@@ -19,20 +29,26 @@ const STEP_MS = 5_000;
  */
 export function createServerClock({ monotonic, uptime }: Pick<Machine, 'monotonic' | 'uptime'>) {
   const start = (): Stopwatch => startStopwatch({ monotonic, uptime, clock: monotonic });
-  let last: { readonly time: number; readonly age: Stopwatch } | undefined;
-  const expected = ({ time, age }: NonNullable<typeof last>): number =>
-    Math.ceil(time + age() * (1 + MAX_DRIFT));
+  let eras: readonly Era[] = [];
+  const expected = ({ time, age }: Era): number => Math.ceil(time + age() * (1 + MAX_DRIFT));
+  const hasStepped = (time: number): boolean => {
+    const last = eras.at(-1);
+    return last !== undefined && Math.abs(time - expected(last)) > STEP_MS;
+  };
   return {
-    /** For the scripts: the expected time, and the time at which the two clocks were compared; empty before that. */
+    /**
+     * For the scripts, of each era, the oldest first: the expected time, the time at which the two clocks were last compared, and from
+     * when a lane has seen this era. Empty before the first comparison.
+     */
     get expectation(): string {
-      return last === undefined ? '' : `~${expected(last)}~${last.time}`;
+      return eras.map((era) => `~${expected(era)}~${era.time}~${era.from}`).join('');
     },
     /** Whether the two clocks should be compared. */
     get isDue(): boolean {
-      return last === undefined || last.age() > COMPARE_EVERY_MS;
+      return (eras.at(-1)?.age() ?? Number.POSITIVE_INFINITY) > COMPARE_EVERY_MS;
     },
     /** Whether the server's time differs from the expected one by a step. False before the first comparison. */
-    hasStepped: (time: number): boolean => last !== undefined && Math.abs(time - expected(last)) > STEP_MS,
+    hasStepped,
     /**
      * Compares the two clocks: `ask` reads the server's. Resolves with whether it was changed. The expected time is never behind,
      * because its age counts from before the call.
@@ -40,8 +56,13 @@ export function createServerClock({ monotonic, uptime }: Pick<Machine, 'monotoni
     async compare(ask: () => Promise<number>): Promise<boolean> {
       const age = start();
       const time = Math.floor(await ask());
-      const isStep = last !== undefined && Math.abs(time - expected(last)) > STEP_MS;
-      if (last === undefined || isStep || age() <= PROMPT_MS) last = { time, age };
+      const [last, isStep] = [eras.at(-1), hasStepped(time)];
+      if (last === undefined) eras = [{ time, age, from: time }];
+      else if (isStep) {
+        // What a lane saw before the step was no further from the expected time than that.
+        const from = Math.min(time, expected(last) + STEP_MS);
+        eras = [...eras, { time, age, from }].slice(-MOST_ERAS);
+      } else if (age() <= PROMPT_MS) eras = [...eras.slice(0, -1), { ...last, time, age }];
       return isStep;
     },
   };

@@ -91,12 +91,14 @@ end
 
 -- The server's clock was set forward if it is ahead of what the calling process expects, but only by as much as has passed since the
 -- clock last agreed with a process: the others have seen that part. Returns how far it is ahead of what the process expects and of
--- what the lane has seen, and since when the process has compared the two; nil if the process expects nothing.
+-- what the lane has seen, and since when the process has compared the two; nil if the process expects nothing. Redis may have lost that
+-- the lane was corrected. So of a process that has noticed a step, what it expected when the lane was last seen counts.
 local function lane_ahead(lane, time, now)
-  local expected, since = string.match(time, '~(%d+)~(%d+)$')
-  if not expected then return nil end
-  local ahead = now - tonumber(expected)
-  since = tonumber(since)
+  local ahead, since
+  for expected, compared, from in string.gmatch(time, '~(%d+)~(%d+)~(%d+)') do
+    if not ahead or tonumber(from) <= lane.agreedAt then ahead, since = now - tonumber(expected), tonumber(compared) end
+  end
+  if not ahead then return nil end
   if lane.agreedAt == 0 then return ahead, 0, since end
   -- A process that may have compared the clock before it was set back does not know what the lane has seen since then.
   local mayHaveMissed = lane.agreedAt < since and since <= lane.setBackFrom

@@ -11,6 +11,7 @@ import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
+import { losableServer } from '../losable-server.js';
 
 const { redis, prefix } = testRedis('clock-steps');
 const [SECOND, MINUTE, HOUR] = [1_000, 60_000, 3_600_000];
@@ -89,6 +90,27 @@ describe('A clock of Redis that is set forward', () => {
     lane.step(2 * HOUR);
     expect(await worker.send()).toBe(0);
     expect(lane.changes).toEqual([2 * HOUR - 5]);
+    lane.pass(59 * MINUTE);
+    expect(await worker.send()).toBe(0);
+    lane.pass(MINUTE + 10 * SECOND);
+    expect(await worker.send()).toBe(100);
+  });
+
+  test('returns no permit early after Redis has lost that the lane was corrected, however often', async () => {
+    const lane = await steppingLane('correction-lost');
+    const worker = lane.worker();
+    expect(await worker.send()).toBe(100);
+    const server = losableServer(redis, `${prefix}:`);
+    await server.backUp();
+    lane.pass(10 * SECOND);
+    lane.step(2 * HOUR);
+    for (const _loss of [1, 2, 3]) {
+      expect(await worker.send()).toBe(0);
+      await server.lose();
+      lane.pass(5 * SECOND);
+    }
+    expect(await worker.send()).toBe(0);
+    expect(lane.changes.map((ms) => Math.round(ms / MINUTE))).toEqual([120, 120, 120, 120]);
     lane.pass(59 * MINUTE);
     expect(await worker.send()).toBe(0);
     lane.pass(MINUTE + 10 * SECOND);

@@ -65,13 +65,13 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
     name: 'clock-set-before-a-loss',
     seeds: [1357],
     about:
-      'The clock is set forward by an hour, and Redis loses that the lane was corrected. p1 knows the new time and finds the loss; only then does p2 correct the lane again.',
+      'The clock is set forward by an hour, and Redis loses data. p3, which has just started and knows only the new time, finds the loss; only then does p2 correct the lane.',
     scenario: scenario({ lossMs: 2_000 }),
     script(stage) {
       stage.at(1_000, () => stage.faults.forget(1_000));
-      stage.at(1_500, () =>
-        stage.faults.setClock(3_600_000, ({ name }) => (name === 'p1' ? 100 : undefined)),
-      );
+      stage.at(1_500, () => stage.faults.setClock(3_600_000, () => undefined));
+      stage.at(1_600, () => stage.faults.kill(stage.process('p1'), 500));
+      stage.at(1_900, () => stage.faults.stop(stage.process('p2'), 500, []));
       stage.at(2_500, () => stage.command('cancel', 'c00'));
     },
     bug: {
@@ -88,6 +88,33 @@ export const CLOCK_WORLDS: readonly ScriptedWorld[] = [
           file: 'engine/scripts/correct-clock.lua',
           from: "recovering(entry['until'])",
           to: "ending(entry['until'])",
+        },
+      ],
+    },
+  },
+  {
+    name: 'clock-correction-lost',
+    seeds: [31100],
+    about:
+      'The clock is set forward, and every process notices. Then Redis loses that the lane was corrected, and no process remains that knows only the time before.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 1 } })],
+      campaigns: [campaign({ recipients: 2 })],
+      lossMs: 2_000,
+    }),
+    script(stage) {
+      stage.at(3_000, () => stage.faults.forget(1_500));
+      stage.at(3_500, () => stage.faults.setClock(3_600_000, () => 100));
+    },
+    bug: {
+      name: 'a process forgets what it expected before a step',
+      invariant: 1,
+      why: 'it takes the new time for the right one, and a permit returns early',
+      lua: [
+        {
+          file: 'engine/store/record.lua',
+          from: 'if not ahead or tonumber(from) <= lane.agreedAt then',
+          to: 'if true then',
         },
       ],
     },

@@ -10,7 +10,7 @@ async function* customers() {
 }
 
 const outcome = await volley.enqueue({
-  recipients: customers(), // an array or the path of a CSV file works too
+  recipients: customers(), // an array or the path of a CSV or Excel file works too
   sender: 'ACME',
   message: 'Hi {{name}}, your table is ready.',
   idempotencyKey: 'table-2030-05-01', // running it twice creates only one campaign

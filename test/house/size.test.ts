@@ -6,17 +6,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 7900,
+  campaign: 8000,
   base: 6600,
   service: 4400,
   engine: 18_800,
-  intake: 11_200,
+  intake: 12_050,
   'call-records': 2600,
   reporting: 7000,
   tools: 6800,
   app: 6500,
   operations: 5050,
-  surfaces: 19_700,
+  surfaces: 19_800,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -13,7 +13,7 @@ export type Kind =
   | { readonly kind: 'time' }
   /** A text, such as `90m`. Campaigns store ms. */
   | { readonly kind: 'duration' }
-  | { readonly kind: 'message' | 'country' | 'amount' }
+  | { readonly kind: 'message' | 'country' | 'amount' | 'lineNumber' }
   | { readonly kind: 'text'; readonly longest: number }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   /** Hours, and closed dates, which have a flag of their own. Campaigns and outboxes store the rule that follows from both and `zone`. */
@@ -26,17 +26,19 @@ export type Kind =
 /** What the type of a field's values says about its row. */
 export type KindOf<Value> = [Value] extends [boolean]
   ? { readonly kind: 'switch' }
-  : [Value] extends [readonly string[]]
-    ? { readonly kind: 'labels' }
-    : [Value] extends [ResultsOf]
-      ? { readonly kind: 'resultsOf' }
-      : [Value] extends [Metadata]
-        ? { readonly kind: 'entries' }
-        : [Value] extends [{ readonly hours: string }]
-          ? { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
-          : string extends Value
-            ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'duration' | 'text' }
-            : { readonly kind: 'choice'; readonly choices: readonly Value[] };
+  : [Value] extends [number]
+    ? { readonly kind: 'lineNumber' }
+    : [Value] extends [readonly string[]]
+      ? { readonly kind: 'labels' }
+      : [Value] extends [ResultsOf]
+        ? { readonly kind: 'resultsOf' }
+        : [Value] extends [Metadata]
+          ? { readonly kind: 'entries' }
+          : [Value] extends [{ readonly hours: string }]
+            ? { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
+            : string extends Value
+              ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'duration' | 'text' }
+              : { readonly kind: 'choice'; readonly choices: readonly Value[] };
 
 /** The value of a field that says nothing. */
 export function emptyOf(field: Kind): unknown {
@@ -54,6 +56,7 @@ export function emptyOf(field: Kind): unknown {
     case 'switch':
     case 'time':
     case 'duration':
+    case 'lineNumber':
     case 'window':
     case 'resultsOf':
       return null;

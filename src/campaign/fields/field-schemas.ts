@@ -39,6 +39,7 @@ interface Schemas {
   readonly amount: z.ZodString;
   readonly time: z.ZodNumber;
   readonly duration: z.ZodNumber;
+  readonly lineNumber: z.ZodNumber;
   readonly switch: z.ZodBoolean;
   /** A rule. */
   readonly window: z.ZodString;
@@ -67,6 +68,7 @@ function ofKind(field: Field): z.ZodType {
       return z.string();
     case 'time':
     case 'duration':
+    case 'lineNumber':
       return z.number();
     case 'switch':
       return z.boolean();
@@ -98,6 +100,8 @@ function inputOfKind(field: Field): z.ZodType {
       return timeInput;
     case 'switch':
       return z.boolean();
+    case 'lineNumber':
+      return z.number();
     case 'choice':
       return z.enum(field.choices);
     case 'window':

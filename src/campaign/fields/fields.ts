@@ -50,6 +50,10 @@ export interface CampaignFields {
   readonly toResultsOf?: ResultsOf | undefined;
   /** The column with the phone numbers; default: found by its name or its values (`to` for objects). */
   readonly toColumn?: string | undefined;
+  /** Of an Excel workbook: the sheet with the list; default: the first one that is not hidden. */
+  readonly sheet?: string | undefined;
+  /** The line of a CSV or a sheet that names the columns, if something else is above it; default: the first that is not empty. */
+  readonly headerLine?: number | undefined;
   /** ISO 3166 code of nationally written numbers; default: `DEFAULT_COUNTRY`. */
   readonly country?: string | undefined;
   /**
@@ -258,6 +262,33 @@ export const FIELDS = {
     stored: 'never',
     compared: null,
     withoutRead: 'whole',
+  },
+  sheet: {
+    kind: 'text',
+    longest: 200,
+    description: 'Of an Excel workbook: the sheet with the list. Default: the first one that is not hidden.',
+    flag: '--sheet <name>',
+    help: 'the sheet of an Excel workbook (default: the first one)',
+    takenBy: LISTS,
+    stored: 'never',
+    // The rows that result from it are compared.
+    compared: null,
+    withoutRead: 'whole',
+  },
+  headerLine: {
+    kind: 'lineNumber',
+    description:
+      'The line of the file that names the columns, if something else is above it. Default: the first line that is not empty.',
+    flag: '--header-line <number>',
+    help: 'the line that names the columns, if something else is above it (default: the first line)',
+    takenBy: LISTS,
+    stored: 'never',
+    compared: null,
+    withoutRead: 'whole',
+    problem: (line) =>
+      Number.isInteger(line) && line >= 1 && line <= 1_000
+        ? null
+        : 'the line of the header is not a number from 1 to 1,000',
   },
   country: {
     kind: 'country',

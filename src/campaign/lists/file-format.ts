@@ -4,13 +4,20 @@
 
 /** How much of a file shows its format. */
 export const FORMAT_BYTES = 64;
+/** Bytes of a workbook at most, compressed as it is. */
+export const MAX_WORKBOOK_BYTES = 20_000_000;
 
 const EXCEL = 'In Excel, save it as "CSV UTF-8"';
+/** What is wrong with a workbook that has more. */
+export const WORKBOOK_TOO_LONG = `The limit for an Excel workbook is ${MAX_WORKBOOK_BYTES / 1_000_000} MB. ${EXCEL}, which may be longer.`;
+const OLD = 'In Excel, save it without a password, as an Excel workbook (.xlsx)';
+/** How a file with a password names what it contains, somewhere in it: it is of the same kind as an old workbook. */
+const ENCRYPTED = [...'EncryptedPackage'].join('\0');
 const AGAIN = 'Export the list again, as CSV';
 
 /** The first characters of a file, each a byte, and what it is. Those of texts come in {@link TEXTS}: a message may begin like them. */
 const BINARY: readonly (readonly [start: string, is: string, advice: string])[] = [
-  ['\xd0\xcf\x11\xe0', 'an Excel workbook of an old version (.xls)', EXCEL],
+  ['\xd0\xcf\x11\xe0', 'an Excel workbook of an old version (.xls), or with a password', OLD],
   ['\x1f\x8b', 'compressed with gzip', 'Decompress it'],
   ['BZh', 'compressed with bzip2', 'Decompress it'],
   ['\xfd7zXZ\0', 'compressed with xz', 'Decompress it'],
@@ -24,11 +31,13 @@ const BINARY: readonly (readonly [start: string, is: string, advice: string])[] 
   ['PAR1', 'a Parquet file', AGAIN],
 ];
 
+/** The parts that a workbook may begin with. */
+const WORKBOOK = /\[Content_Types\]|_rels\/|docProps\/|docMetadata\/|customXml\/|xl\//;
 /** Files in ZIP archives, by the names at their beginning. */
 const ZIPPED: readonly (readonly [name: RegExp, is: string, advice: string])[] = [
   [/vnd\.oasis/, 'an OpenDocument file (.ods)', 'In LibreOffice, save it as "Text CSV" in UTF-8'],
   [/Index\/|\.iwa|preview.*\.jpg/, 'a Numbers document', 'In Numbers, export it to CSV'],
-  [/\[Content_Types\]|_rels\/|docProps\/|xl\//, 'an Excel workbook (.xlsx)', EXCEL],
+  [WORKBOOK, 'an Excel workbook (.xlsx)', EXCEL],
   [/^/, 'a ZIP archive', 'Unpack it, and use the CSV file in it'],
 ];
 
@@ -43,12 +52,24 @@ const TEXTS: readonly (readonly [start: RegExp, is: string, advice: string])[] =
   [/^[[{]\s*["{[]/, 'JSON', AGAIN],
 ];
 
+const ZIP = 'PK\x03\x04';
+const startOf = (head: Uint8Array, length = FORMAT_BYTES): string =>
+  Array.from(head.subarray(0, length), (byte) => String.fromCharCode(byte)).join('');
+
+/** Whether a file that begins with these bytes is an Excel workbook (.xlsx), which lists may be. */
+export function isWorkbook(head: Uint8Array): boolean {
+  const start = startOf(head);
+  return start.startsWith(ZIP) && ZIPPED.find(([name]) => name.test(start))?.[0] === WORKBOOK;
+}
+
 /** Says what a file is that begins with these bytes, if it is no text, and what to do; undefined if it may be one. */
 export function binaryFormat(head: Uint8Array): string | undefined {
-  const start = String.fromCharCode(...head.subarray(0, FORMAT_BYTES));
-  const found = start.startsWith('PK\x03\x04')
+  const start = startOf(head);
+  const found = start.startsWith(ZIP)
     ? ZIPPED.find(([name]) => name.test(start))
     : BINARY.find(([beginning]) => start.startsWith(beginning));
+  if (found === BINARY[0] && startOf(head, head.length).includes(ENCRYPTED))
+    return sentence('an Excel workbook with a password', 'In Excel, remove the password, and save it again');
   return found && sentence(found[1], found[2]);
 }
 

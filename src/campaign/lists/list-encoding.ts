@@ -1,4 +1,4 @@
-import { binaryFormat, FORMAT_BYTES } from './file-format.js';
+import { binaryFormat, FORMAT_BYTES, isWorkbook } from './file-format.js';
 
 /*
  * Turns a text in Windows-1252 or UTF-16 into UTF-8, passes on a text in UTF-8, and refuses files that are no text: for the command line, and for the page
@@ -28,10 +28,14 @@ const SPACE = 0x20;
 const WORD = /[\p{L}\p{M}\p{N}'’.-]*[^\p{ASCII}][\p{L}\p{M}\p{N}'’.-]*/u;
 const encoder = new TextEncoder();
 
-/** Passes a text on in UTF-8. `onEncoding` is called once if it was not. Throws a {@link EncodingError} for a text that is damaged, and for a file that is none. */
+/**
+ * Passes a text on in UTF-8. `onEncoding` is called once if it was not. `passesWorkbook`: an Excel workbook is passed on as it is. Throws a {@link EncodingError} for a text that is damaged, and for a file that
+ * is none.
+ */
 export async function* inUtf8(
   chunks: AsyncIterable<Uint8Array>,
   onEncoding: OnEncoding,
+  passesWorkbook = false,
 ): AsyncGenerator<Uint8Array> {
   let decode: ((bytes: Uint8Array, isLast: boolean) => Uint8Array) | undefined;
   let held = new Uint8Array();
@@ -43,14 +47,15 @@ export async function* inUtf8(
         held = bytes.slice();
         continue;
       }
-      decode = decoderOf(bytes, onEncoding);
+      decode = decoderOf(bytes, onEncoding, passesWorkbook);
     }
     yield decode(bytes, false);
   }
-  yield (decode ?? decoderOf(held, onEncoding))(held, true);
+  yield (decode ?? decoderOf(held, onEncoding, passesWorkbook))(held, true);
 }
 
-function decoderOf(head: Uint8Array, onEncoding: OnEncoding) {
+function decoderOf(head: Uint8Array, onEncoding: OnEncoding, passesWorkbook: boolean) {
+  if (passesWorkbook && isWorkbook(head)) return (bytes: Uint8Array): Uint8Array => bytes;
   const format = binaryFormat(head);
   if (format !== undefined) throw new EncodingError(format);
   const utf16 = utf16Of(head);

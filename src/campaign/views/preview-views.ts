@@ -182,6 +182,10 @@ export interface Preview {
   readonly validFor: string | null;
   /** Why the campaign would be refused; null if it would not. */
   readonly refusal: Refusal | null;
+  /** Of an Excel workbook: the sheet with the list; otherwise null. */
+  readonly sheet: string | null;
+  /** Its sheets that are not hidden, and the one with the list; empty for other lists. */
+  readonly sheets: readonly string[];
   readonly columns: readonly string[];
   readonly toColumn: string;
   /** The column with the country of each row; null if none is used. */
@@ -258,6 +262,11 @@ export const preview = z
       'Messages not sent this long after the start lapse, such as `90m`; null: never',
     ),
     refusal: refusal.nullable().describe('Why the campaign would be refused; null if it would not'),
+    sheet: textOrNull.describe('Of an Excel workbook: the sheet with the list; otherwise null'),
+    sheets: z
+      .array(z.string())
+      .readonly()
+      .describe('Its sheets that are not hidden, and the one with the list; empty for other lists'),
     columns: z.array(z.string()).readonly(),
     toColumn: z.string(),
     countryColumn: textOrNull.describe('The column with the country of each row; null if none is used'),

@@ -61,7 +61,7 @@ import {
  *   compare            sent-before.ts      if asked for: the numbers that get the text from an earlier campaign, and once more before
  *        │                                  the commit
  *   read the list      read-list.ts        once, batch by batch:
- *        │               rows                open-list.ts: csv/read-csv.ts, read-objects.ts, or read-results-of.ts
+ *        │               rows                open-list.ts: open-file.ts, read-objects.ts, or read-results-of.ts
  *        │               number column       number-column.ts
  *        │               country column      country-column.ts
  *        │               checks              check-rows.ts: each row is a recipient, a duplicate, or invalid

@@ -7,7 +7,7 @@ import type { ResultsOf } from '../../campaign/fields/results-of.js';
 import { LimitError, refusedText } from '../../campaign/limits/check-limits.js';
 import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/text/template.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
-import { readCsv } from './csv/read-csv.js';
+import { openFile } from './open-file.js';
 import { rowsOfObjects } from './read-objects.js';
 import { rowsOfResults } from './read-results-of.js';
 import { type CheckedRows, checkRows, type Duplicates } from './rows/check-rows.js';
@@ -36,9 +36,7 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign): Promi
   const { recipients, toResultsOf } = campaign;
   const { config } = deps;
   const rows =
-    toResultsOf === undefined
-      ? await rowsOf(recipients, campaign.signal)
-      : await resultsOf(deps, toResultsOf);
+    toResultsOf === undefined ? await rowsOf(recipients, campaign) : await resultsOf(deps, toResultsOf);
   const compiled = compileTemplate(campaign.message, rows.columns);
   if (!compiled.ok) {
     rows.close();
@@ -88,9 +86,15 @@ function seenBy(members: ReturnType<typeof unusedMembers>, rows: Rows): Rows {
 }
 
 /** The rows of a file, or of objects. */
-export function rowsOf(recipients: CampaignInput['recipients'] = [], signal?: AbortSignal): Promise<Rows> {
+export function rowsOf(
+  recipients: CampaignInput['recipients'] = [],
+  { sheet, headerLine, signal }: Pick<CampaignInput, 'sheet' | 'headerLine' | 'signal'> = {},
+): Promise<Rows> {
   if (!isCsv(recipients)) return rowsOfObjects(recipients);
-  return readCsv(typeof recipients === 'string' ? recipients : recipients.csv, signal);
+  return openFile(typeof recipients === 'string' ? recipients : recipients.csv, {
+    choice: { sheet, headerLine },
+    signal,
+  });
 }
 
 function resultsOf({ redis, keys }: ListDeps, wanted: ResultsOf): Promise<Rows> {

@@ -181,6 +181,8 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),
         validFor: validForMs === undefined ? null : exactDuration(validForMs),
         refusal: null,
+        sheet: list.sheet,
+        sheets: list.sheets,
         columns: list.columns,
         toColumn: list.numberColumn,
         countryColumn: list.countryColumn,

@@ -260,15 +260,15 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       yield* suppression.list(list);
     },
     async import(input, { toColumn, countryColumn, country, ...options } = {}) {
-      const [{ checkRows, invalidRowOf }, { readCsv }, { invalidRows }, { withOptionalHeader }] =
+      const [{ checkRows, invalidRowOf }, { openFile }, { invalidRows }, { withOptionalHeader }] =
         await Promise.all([
           import('./rows/check-rows.js'),
-          import('./csv/read-csv.js'),
+          import('./open-file.js'),
           import('./invalid-groups.js'),
           import('./rows/number-column.js'),
         ]);
       const list = await checkRows(
-        withOptionalHeader(await readCsv(typeof input === 'string' ? input : input.csv)),
+        withOptionalHeader(await openFile(typeof input === 'string' ? input : input.csv)),
         {
           toColumn,
           countryColumn,

@@ -59,6 +59,8 @@ function schemaOf(field: Field): z.ZodType {
       );
     case 'switch':
       return z.boolean();
+    case 'lineNumber':
+      return z.int().min(1).max(1_000);
     case 'choice':
       return z.enum(field.choices);
     case 'window':
@@ -107,14 +109,18 @@ export type Members<Name extends FieldName> = {
 /** What a client sends as some fields. */
 export type MemberValues<Name extends FieldName> = z.output<z.ZodObject<Members<Name>>>;
 
-/** The header `Idempotency-Key` is the only field that is not a member. `toColumn` is one where the list is a CSV. */
-type MemberOf<By extends Taker> = Exclude<FieldOf<By>, 'idempotencyKey' | 'toColumn'>;
+/** The fields that are members only where the list is a file. */
+export const OF_FILES = ['toColumn', 'sheet', 'headerLine'] as const;
+
+/** The header `Idempotency-Key` is the only field that is never a member. */
+type MemberOf<By extends Taker> = Exclude<FieldOf<By>, 'idempotencyKey' | (typeof OF_FILES)[number]>;
 
 /** The members that something takes. */
 export function membersOf<By extends Taker>(by: By): Members<MemberOf<By>> {
   return shapeOf(
     fieldsOf(by).filter(
-      (name): name is MemberOf<By> & FieldOf<By> => name !== 'idempotencyKey' && name !== 'toColumn',
+      (name): name is MemberOf<By> & FieldOf<By> =>
+        name !== 'idempotencyKey' && !OF_FILES.some((ofFile) => ofFile === name),
     ),
   );
 }

@@ -6,6 +6,9 @@ import { describe, expect, inject, test } from 'vitest';
 import { chooseList, MESSY } from './screens.js';
 import { stage } from './stage.js';
 
+/** What LibreOffice has made, with a title above the header and two sheets. */
+const WORKBOOK = new URL('../../intake/import/excel/libreoffice.xlsx', import.meta.url).pathname;
+
 interface Problem {
   readonly line: number;
   readonly column: string | null;
@@ -112,6 +115,30 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     await page.getByText('2 invalid rows').waitFor();
     await page.getByText('or choose column "Land" above, which contains countries').first().waitFor();
     expect(await page.getByLabel('Countries in').inputValue()).toBe(' ');
+  });
+
+  test('reads the sheet of a workbook that a person chooses, below the header that it offers', async () => {
+    const { page, expectError } = await on.visit({ key: await on.up.key(), at: '/new' });
+    expectError(/status of 400/);
+    await chooseList(page, WORKBOOK);
+    await page.getByText('The header seems to be on line 3').waitFor();
+    await page.getByRole('button', { name: 'Use line 3 as the header' }).click();
+    await page.getByLabel('Country of national numbers').selectOption('NO');
+    await page.getByLabel('Message', { exact: true }).fill('Hi {{name}}, until {{until}}');
+    await page.locator('.bubble', { hasText: 'Hi Åse & Søn, “VIP”, until 2030-05-01' }).waitFor();
+    await page.getByText('"25%" for 0.25 on line 4').waitFor();
+    await page.getByLabel('Message', { exact: true }).fill('Hi');
+    await page.getByLabel('Leave out invalid rows').check();
+    await page.getByLabel('Type 3 to confirm').fill('3');
+    await page.getByRole('button', { name: 'Send 3 messages' }).click();
+    await page.getByText('The campaign is created: 3 recipients.').waitFor();
+    // Another sheet, of a list that is chosen again.
+    await page.goto(`${on.up.origin}/console/new`);
+    await chooseList(page, WORKBOOK);
+    await page.getByRole('button', { name: 'Use line 3 as the header' }).click();
+    await page.getByLabel('Sheet').selectOption('Archive');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => page.getByLabel('Numbers in').inputValue()).toBe('to');
   });
 
   test('shows a script in a name as text, on the phone and in the tables', async () => {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { NumberKinds } from '../../../src/campaign/numbers/number.js';
 import { compileTemplate } from '../../../src/campaign/text/template.js';
-import { readCsv } from '../../../src/intake/import/csv/read-csv.js';
+import { openFile } from '../../../src/intake/import/open-file.js';
 import { checkRows } from '../../../src/intake/import/rows/check-rows.js';
 
 async function check(path: string, text: string, numberKinds?: NumberKinds) {
-  const list = await readCsv(path);
+  const list = await openFile(path);
   const compiled = compileTemplate(text, list.columns);
   if (!compiled.ok) throw new Error(compiled.reason);
   const checked = await checkRows(list, { defaultCountry: 'GB', numberKinds, template: compiled.template });

@@ -56,6 +56,8 @@ describe('A schedule that is due', () => {
       tags: ['spring', 'vip'],
       metadata: { shop: '17' },
       toColumn: 'phone',
+      sheet: 'List',
+      headerLine: 3,
       country: 'GB',
       countryColumn: 'home',
       priority: 'high',

@@ -117,6 +117,8 @@ export interface CheckedRows {
   readonly unusedCountryColumn: string | null;
   /** The countries of the recipients read so far. */
   readonly countries: Pick<ReturnType<typeof numberCountries>, 'counts'>;
+  readonly sheet: string | null;
+  readonly sheets: readonly string[];
   /** Which rows read so far look doubtful, in sentences for people. */
   warnings(): string[];
   /** Can be read once, in the order of the list. */
@@ -278,7 +280,9 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       countryColumn: usedColumn?.name ?? null,
       unusedCountryColumn: country === usedColumn ? null : (country?.name ?? null),
       countries,
-      warnings: () => [...spanned.warnings(), ...countries.warnings()],
+      sheet: list.sheet ?? null,
+      sheets: list.sheets ?? [],
+      warnings: () => [...(list.warnings ?? []), ...spanned.warnings(), ...countries.warnings()],
       batches: mapRows(rows, list.batches, check, () => list.close()),
       counts: () => ({
         rows: counts.recipient + counts.duplicate + counts.invalid,

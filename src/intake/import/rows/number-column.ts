@@ -71,12 +71,13 @@ const SOME_DIGITS = /\d(?:\D{0,3}\d){5}/;
 
 /**
  * Throws a {@link ListError} if the first line of a file is a title and its header is further down: if a line names a column with phone
- * numbers, the next one has digits in it, and no line above has a number or such a name.
+ * numbers, the next one has digits in it, and no line above has a number or such a name. `takesHeaderLine`: whether a person can name the line.
  */
 export function refuseTitle(
   line: number,
   names: readonly string[],
   below: readonly Pick<Row, 'line' | 'fields'>[],
+  takesHeaderLine = false,
 ): void {
   const cellsOf = ({ fields }: Pick<Row, 'fields'>): string[] =>
     fields.flatMap((field) => field.split(ANY_DELIMITER)).map((cell) => cell.replaceAll('"', '').trim());
@@ -88,8 +89,12 @@ export function refuseTitle(
     const position = cells.findIndex(isUsual);
     const next = below[at + 1];
     if (position === -1 || next === undefined || !SOME_DIGITS.test(cellsOf(next)[position] ?? '')) continue;
+    const remedy = takesHeaderLine
+      ? `Set \`headerLine\` to \`${row.line}\`, or delete everything above it`
+      : `Delete everything above line ${row.line}`;
     throw new ListError(
-      `The header must be the first line. Line ${row.line} looks like it (${quotedList(cells.filter(Boolean))}), but line ${line} is above it. Delete everything above line ${row.line}.`,
+      `The header seems to be on line ${row.line} (${quotedList(cells.filter(Boolean))}), and line ${line} is above it. ${remedy}.`,
+      { line: row.line },
     );
   }
 }
@@ -102,7 +107,7 @@ export function withOptionalHeader(list: Rows): Rows {
     yield [{ line: 1, fields: [only], fault: null }];
     yield* list.batches;
   };
-  return { columns: ['number'], batches: batches(), close: () => list.close() };
+  return { ...list, columns: ['number'], batches: batches() };
 }
 
 /** The position of the column that a caller names. Throws a {@link ListError} if there is none. */

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import type { ErrorItem } from '../../../campaign/errors/error-codes.js';
 import { InputError } from '../../../campaign/errors/errors.js';
 
 /** One row of a list. */
@@ -79,6 +80,11 @@ export interface Rows {
   readonly columns: readonly string[];
   /** The column with the phone numbers, if the kind of list says which it is. */
   readonly numberColumn?: string | undefined;
+  /** Of a workbook: the sheet that is read, and all that could be. */
+  readonly sheet?: string | undefined;
+  readonly sheets?: readonly string[] | undefined;
+  /** What may not be as the producer sees it in a spreadsheet, in sentences for people. */
+  readonly warnings?: readonly string[] | undefined;
   /** Why it has no other columns, if the producer did not choose them. */
   readonly lacksBecause?: string | undefined;
   /** Can be read once. Leaving the loop early closes the list. */
@@ -90,9 +96,19 @@ export interface Rows {
 /** The file or array is not a usable list. The message says what is wrong, where, and how to fix it. */
 export class ListError extends InputError {
   override readonly name = 'ListError';
+  readonly #line: number | null;
 
-  constructor(message: string, options: ErrorOptions = {}) {
+  /** `line`: the line that the message is about. */
+  constructor(
+    message: string,
+    { line = null, ...options }: ErrorOptions & { readonly line?: number | null } = {},
+  ) {
     super(message, { ...options, field: 'recipients' });
+    this.#line = line;
+  }
+
+  override get errors(): readonly ErrorItem[] {
+    return super.errors.map((error) => ({ ...error, line: this.#line }));
   }
 }
 

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { setImmediate as nextTick } from 'node:timers/promises';
 import { quotedList } from '../../../campaign/errors/nearest.js';
 import { numberReader } from '../../../campaign/numbers/number.js';
-import { readCsv } from '../../import/csv/read-csv.js';
+import { openFile } from '../../import/open-file.js';
 import { numberColumn } from '../../import/rows/number-column.js';
 import { ListError, type Rows, refuseRepeated } from '../../import/rows/rows.js';
 import { spannedRows } from '../../import/rows/spanned-rows.js';
@@ -46,7 +46,7 @@ export async function* messagesOfCsv(
   columns: CsvColumns,
   country: string | undefined,
 ): AsyncGenerator<MessageLine> {
-  const rows = await readCsv(input);
+  const rows = await openFile(input);
   try {
     yield* messagesOfRows(rows, columns, country);
   } finally {
@@ -55,7 +55,7 @@ export async function* messagesOfCsv(
 }
 
 async function* messagesOfRows(
-  { columns, batches }: Rows,
+  { columns, batches, warnings: ofFile = [] }: Rows,
   { idColumn = 'id', toColumn }: CsvColumns,
   country: string | undefined,
 ): AsyncGenerator<MessageLine> {
@@ -68,21 +68,33 @@ async function* messagesOfRows(
   refuseRepeated(columns, MEMBERS);
   const read = numberReader(country, 'mobile');
   let toAt: number | undefined;
+  // They are about the file, and come with its first message.
+  const unsaid = [...ofFile];
   for await (const batch of batches) {
     toAt ??= numberColumn(columns, batch, read, toColumn);
     for (const [at, row] of batch.entries()) {
-      const { line, fields, fault } = row;
+      const { line, fields, fault, unusable } = row;
       if (at % LINES_PER_TURN === 0) await nextTick();
       const id = fields[idAt] ?? '';
       if (fault !== null) {
         yield { line, id, member: null, reason: fault };
         continue;
       }
+      const [bad] = unusable ?? [];
+      if (bad !== undefined) {
+        yield { line, id, member: columns[bad[0]] ?? null, reason: bad[1] };
+        continue;
+      }
       const values = Object.fromEntries(columns.map((name, at) => [name, fields[at] ?? '']));
       const spanned = spannedRows(read, toAt);
       spanned.add(row);
       const message = { ...values, id, to: fields[toAt] ?? '' };
-      yield { line, message, toColumn: columns[toAt], warnings: spanned.warnings() };
+      yield {
+        line,
+        message,
+        toColumn: columns[toAt],
+        warnings: [...unsaid.splice(0), ...spanned.warnings()],
+      };
     }
   }
 }

@@ -19,7 +19,7 @@ const CHUNK_BYTES = 64 * 1024;
  * file can be sent as it is.
  */
 export function invalidFile(list: string) {
-  const stem = list.replace(/\.csv$/i, '');
+  const stem = list.replace(/\.(?:csv|xlsx)$/i, '');
   let file: { path: string; descriptor: number } | undefined;
   let rows = 0;
   let chunk = '';

@@ -1,5 +1,5 @@
 import type { ReportRow } from '../../../campaign/views/recipient-views.js';
-import { readCsv } from '../../../intake/import/csv/read-csv.js';
+import { openFile } from '../../../intake/import/open-file.js';
 import { checkRows } from '../../../intake/import/rows/check-rows.js';
 import type { Row } from '../../../intake/import/rows/rows.js';
 import type { OtherColumns } from '../../../reporting/excel-report.js';
@@ -25,7 +25,7 @@ export async function originalList(
   file: string,
   { country, toColumn, countryColumn }: ListOptions,
 ): Promise<OtherColumns> {
-  const rows = await readCsv((await openListFile(context, file)).csv);
+  const rows = await openFile((await openListFile(context, file)).csv);
   const fields = new Map<number, readonly string[]>();
   const kept = (batch: readonly Row[]): readonly Row[] => {
     for (const row of batch) fields.set(row.line, row.fields);

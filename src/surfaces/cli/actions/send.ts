@@ -160,7 +160,7 @@ async function sampleInput(
   const [number = ''] = await readNumbers(context, [typed]);
   const read = numberReader(country)(number);
   if (!read.ok) throw badInput(`option '--test-to <number>': ${withOptions(read.reason)}.`);
-  const list = await rowsOf(input.recipients);
+  const list = await rowsOf(input.recipients, input);
   const compiled = compileTemplate(input.message, list.columns);
   if (!compiled.ok) {
     list.close();

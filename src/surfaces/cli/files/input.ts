@@ -15,7 +15,7 @@ import { inUtf8 } from './encoding.js';
 /** Means standard input instead of a file, a number, or a text: then `ps` and the shell's history do not show it. */
 export const STDIN = '-';
 
-/** A list of recipients, in UTF-8 whatever its encoding was. */
+/** A list of recipients: CSV in UTF-8 whatever its encoding was, or an Excel workbook. */
 interface ListInput extends CsvStream {
   /** For people: the name of the file without its extension. */
   readonly name: string;
@@ -26,10 +26,11 @@ export async function openListFile(context: Context, file: string): Promise<List
   const isStdin = file === STDIN;
   const source = isStdin ? stdinOf(context, 'the list') : await fileStream(context.cwd, file);
   const shown = isStdin ? 'The list' : file;
-  const decoded = inUtf8(buffersOf(source), (encoding, example) => {
+  const note = (encoding: string, example: string | undefined): void => {
     const how = example === undefined ? '' : `, for example "${oneLine(example)}"`;
     context.note(`${shown} is in ${encoding}, not UTF-8. Volley reads it as ${encoding}${how}.`);
-  });
+  };
+  const decoded = inUtf8(buffersOf(source), note, true);
   return {
     csv: Readable.from(decoded, { objectMode: false }),
     name: isStdin ? 'standard input' : basename(file, extname(file)).slice(0, FIELDS.name.longest),

@@ -24,6 +24,7 @@ import {
   oneOf,
   someNames,
   tomorrow,
+  wholeNumber,
   withRequired,
 } from './option-values.js';
 
@@ -40,7 +41,7 @@ export function withList(command: Command): Command {
   return command
     .argument(
       '[file]',
-      'CSV file with a header line; commas, semicolons, or tabs; UTF-8, Windows-1252, or UTF-16; - for standard input; none with --to-results-of',
+      'Excel workbook (.xlsx), or CSV file; with a header line; - for standard input; none with --to-results-of',
       filled,
     )
     .hook('preAction', (_parent, called) => {
@@ -98,6 +99,8 @@ function withField(
       return command.option(flag, help, filled);
     case 'choice':
       return command.option(flag, help, oneOf(field.choices));
+    case 'lineNumber':
+      return command.option(flag, help, wholeNumber(1, 1_000));
     case 'time': {
       const example = help.replace('{tomorrow}', tomorrow(context.clock()));
       const read = (text: string): string => momentOrWords(text, context.clock);

@@ -25,7 +25,7 @@ import {
   type ReportRow,
   type Volley,
 } from '../../../index.js';
-import { readCsv } from '../../../intake/import/csv/read-csv.js';
+import { openFile } from '../../../intake/import/open-file.js';
 import { formatReport } from '../../../reporting/report-file.js';
 import { type SimulatorOptions, type Summary, startSimulator } from '../../../tools/simulator/index.js';
 import { listenForStop } from '../../lifecycle.js';
@@ -268,7 +268,7 @@ async function enqueue(volley: Volley, lane: 'main' | 'auto'): Promise<string> {
 
 /** The rows that one lane sends. The number decides the lane, so that no spelling of it reaches both lanes. */
 async function* partOf(file: string, lane: 'main' | 'auto'): AsyncGenerator<RecipientInput> {
-  const list = await readCsv(file);
+  const list = await openFile(file);
   const read = numberReader(COUNTRY);
   const column = list.columns.indexOf('phone');
   for await (const batch of list.batches) {

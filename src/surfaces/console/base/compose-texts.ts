@@ -7,13 +7,16 @@ import { countText } from './times.js';
 export const newTexts = {
   title: 'New campaign',
 
-  choose: 'Choose a CSV file, or drop it here',
+  choose: 'Choose an Excel workbook or a CSV file, or drop it here',
   chooseAnother: 'Choose another file',
   listAbout:
-    'A header line, then one recipient per row. Commas, semicolons, or tabs; any encoding that Excel writes.',
+    'A header line, then one recipient per row. A workbook may have 20 MB and 200,000 rows; a CSV may be longer.',
   encoding: (encoding: string) => `The file is in ${encoding}; the page reads it as that.`,
   rows: (count: number, isWhole: boolean) =>
     isWhole ? counted(count, 'row') : `${counted(count, 'row')} in the first 256 kB`,
+  sheet: 'Sheet',
+  useHeader: (line: number) => `Use line ${line} as the header`,
+  headerOn: (line: string) => `The header is on line ${line}.`,
   toColumn: 'Numbers in',
   ofNational: 'Country of national numbers',
   countryAbout: 'Numbers with a plus do not need it. Default: DEFAULT_COUNTRY.',
@@ -132,6 +135,8 @@ function inPage(text: string): string {
     )
     .replace('set `countryColumn`', 'choose that column above')
     .replace(/ To name it, set `(?:toColumn|countryColumn)`.*$/, ' Choose it below.')
+    .replace(/ Set `headerLine` to .*$/, '')
+    .replace(' To read another one, set `sheet`.', ' Choose another one above.')
     .replace('set `sender` or SENDER_ADDRESS', 'enter one above')
     .replace(/ To refuse them, set NUMBER_KINDS.*$/, '');
 }

@@ -10,25 +10,29 @@ export interface Loaded<Data> {
   /** The newest that was loaded, also while it is loaded again; null: nothing yet. */
   readonly data: Data | null;
   readonly error: string | null;
+  /** What `error` is about. */
+  readonly thrown: unknown;
   readonly isBusy: boolean;
   /** The key of `data`. */
   readonly key: string | null;
 }
 
+const NOTHING = { data: null, error: null, thrown: null, isBusy: true, key: null };
+
 /** What was loaded for a key. It is loaded again when the key changes; what another key asked for is aborted. */
 export function useLoaded<Data>(key: string, load: (signal: AbortSignal) => Promise<Data>): Loaded<Data> {
-  const [loaded, setLoaded] = useState<Loaded<Data>>({ data: null, error: null, isBusy: true, key: null });
+  const [loaded, setLoaded] = useState<Loaded<Data>>(NOTHING);
   const run = commandsRun.value;
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;
     setLoaded((before) => ({ ...before, isBusy: true }));
     load(signal)
-      .then((data) => signal.aborted || setLoaded({ data, error: null, isBusy: false, key }))
+      .then((data) => signal.aborted || setLoaded({ ...NOTHING, data, isBusy: false, key }))
       .catch((thrown: unknown) => {
         if (signal.aborted) return;
         const error = problemOf(thrown);
-        setLoaded((before) => ({ ...before, error, isBusy: false }));
+        setLoaded((before) => ({ ...before, error, thrown, isBusy: false }));
       });
     return () => controller.abort();
   }, [key, run]);

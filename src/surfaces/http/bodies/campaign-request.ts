@@ -12,7 +12,7 @@ import {
   startOf,
 } from '../../../intake/import/campaign-input.js';
 import { laneMeant } from '../../../operations/access.js';
-import { fieldsIn, membersOf, shapeOf } from '../../../operations/schemas/campaign-members.js';
+import { fieldsIn, membersOf, OF_FILES, shapeOf } from '../../../operations/schemas/campaign-members.js';
 import { columnsOf, recipient, rowsOf } from '../../../operations/schemas/recipient-rows.js';
 import { callerOf } from '../access/access.js';
 import type { ListMemory } from '../limits/list-memory.js';
@@ -64,7 +64,7 @@ const { toResultsOf: _results, ...listed } = details;
 
 /** A campaign whose recipients follow as CSV: the part `campaign` of `multipart/form-data`. */
 export const campaignDetails = z
-  .strictObject({ ...listed, ...shapeOf(['toColumn']), expect: expected })
+  .strictObject({ ...listed, ...shapeOf(OF_FILES), expect: expected })
   .meta({ id: 'CampaignDetails' });
 
 type CampaignDetails = z.output<typeof campaignDetails>;

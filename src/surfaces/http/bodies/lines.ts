@@ -9,10 +9,12 @@ import { acceptedBody, expectedBody } from './request-body.js';
  * JSON array has arrived as a whole, and is parsed as it is read.
  */
 
+/** An Excel workbook is read as CSV is. */
+const WORKBOOK = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 /** The content types of such lists. */
-export const LINES = ['application/x-ndjson', 'text/csv', 'application/json'] as const;
+export const LINES = ['application/x-ndjson', 'text/csv', WORKBOOK, 'application/json'] as const;
 /** Those that are read from the connection. The parser of JSON bodies leaves an array for such a route as text. */
-const STREAMED = ['application/x-ndjson', 'text/csv'];
+const STREAMED = ['application/x-ndjson', 'text/csv', WORKBOOK];
 
 /** A list of one of the types. */
 type Lines = { readonly csv: Readable } | { readonly ndjson: Readable } | { readonly json: Readable };
@@ -32,7 +34,7 @@ export function linesOf({ body, headers }: FastifyRequest, maxBytes: number): Li
   const list = Readable.from(limited(body, maxBytes), { objectMode: false });
   const type = headers['content-type'] ?? '';
   if (/^application\/json\b/i.test(type)) return { json: list };
-  return /^text\/csv\b/i.test(type) ? { csv: list } : { ndjson: list };
+  return /^(?:text\/csv|application\/vnd\.openxml)/i.test(type) ? { csv: list } : { ndjson: list };
 }
 
 async function* limited(body: Readable, maxBytes: number): AsyncGenerator<Buffer> {

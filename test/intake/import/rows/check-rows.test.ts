@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { compileTemplate } from '../../../../src/campaign/text/template.js';
-import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
+import { openFile } from '../../../../src/intake/import/open-file.js';
 import { type RecipientInput, rowsOfObjects } from '../../../../src/intake/import/read-objects.js';
 import {
   type CheckedRow,
@@ -12,7 +12,7 @@ import { withOptionalHeader } from '../../../../src/intake/import/rows/number-co
 import type { Rows } from '../../../../src/intake/import/rows/rows.js';
 
 function csv(text: string): Promise<Rows> {
-  return readCsv(Readable.from([Buffer.from(text)]));
+  return openFile(Readable.from([Buffer.from(text)]));
 }
 
 /** A list that is too long to be read to its end: only closing it ends it. */
@@ -166,7 +166,7 @@ describe('Checking a list', () => {
 
   it('closes the file if the column or the country is refused', async () => {
     const source = longCsv('a,b\nx,y\n');
-    await expect(checkRows(await readCsv(source))).rejects.toThrow(
+    await expect(checkRows(await openFile(source))).rejects.toThrow(
       'The column with the phone numbers is not clear',
     );
     await expect.poll(() => source.destroyed).toBe(true);

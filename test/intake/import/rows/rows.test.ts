@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
+import { openFile } from '../../../../src/intake/import/open-file.js';
 
 const LISTS = 12;
 const ROWS = 30_000;
@@ -24,7 +24,7 @@ test('Lists that a process reads at the same time do not block its event loop to
   })();
   const read = await Promise.all(
     Array.from({ length: LISTS }, async () => {
-      const list = await readCsv(csvStream());
+      const list = await openFile(csvStream());
       let count = 0;
       for await (const batch of list.batches) {
         rows += batch.length;

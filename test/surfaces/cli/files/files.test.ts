@@ -12,7 +12,7 @@ import { basename, join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readProblem } from '../../../../src/base/config/file-problem.js';
 import { spreadsheetSafe } from '../../../../src/campaign/text/spreadsheet.js';
-import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
+import { openFile } from '../../../../src/intake/import/open-file.js';
 import { formatReport, forSpreadsheet } from '../../../../src/reporting/report-file.js';
 import { invalidFile } from '../../../../src/surfaces/cli/actions/invalid-file.js';
 import { outputFile } from '../../../../src/surfaces/cli/files/output-file.js';
@@ -99,7 +99,7 @@ describe('The file of invalid rows, in a spreadsheet', () => {
   });
 
   test('has the original fields when it is read as a list', async () => {
-    const read = await readCsv(path);
+    const read = await openFile(path);
     expect(read.columns).toEqual(['line', 'column', 'reason', ...columns]);
     expect((await read.batches.next()).value[0].fields).toEqual(['2', 'phone', '@SUM(1)', ...row]);
     read.close();
@@ -107,7 +107,7 @@ describe('The file of invalid rows, in a spreadsheet', () => {
 
   test('leaves the apostrophes of other lists alone', async () => {
     writeFileSync(list, "phone,text\n+447700900101,'+1\n");
-    const read = await readCsv(list);
+    const read = await openFile(list);
     expect((await read.batches.next()).value[0].fields).toEqual(['+447700900101', "'+1"]);
     read.close();
   });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { textRow, workbookOf } from '../../../intake/import/excel/workbook.js';
 import { type ApiResponse, campaignForm } from '../../../scene/api.js';
 import { scene } from '../../../scene/scene.js';
 
@@ -17,9 +18,9 @@ const campaign = (more: object = {}) => ({
   sendAt: LATER,
   ...more,
 });
-const preview = (list: string, query = '', more: object = {}, own?: string): Promise<ApiResponse> =>
+const preview = (list: string | Blob, query = '', more: object = {}, own?: string): Promise<ApiResponse> =>
   call('POST', `/v1/preview/upload${query}`, { form: campaignForm(campaign(more), list), key: own });
-const create = (list: string, more: object): Promise<ApiResponse> =>
+const create = (list: string | Blob, more: object): Promise<ApiResponse> =>
   call('POST', '/v1/campaigns/upload', { form: campaignForm(campaign(more), list) });
 const stored = () => storedKeys(/:campaign:/);
 
@@ -121,6 +122,34 @@ test('A campaign is created only if it is what its preview said', async () => {
   expect(await stored()).toEqual(before);
   const created = await create(list, { expect: { digest, recipientCount: 1 } });
   expect([created.status, created.json]).toMatchObject([201, { recipientCount: 1, suppressed: 1 }]);
+});
+
+test('The same is true of a campaign from a workbook', async () => {
+  const workbook = (...names: string[]): Blob => {
+    const rows = ['Spring,', 'phone,name', ...names.map((name, at) => `+44770090020${at},${name}`)].map(
+      (row, at) => textRow(at + 1, ...row.split(',')),
+    );
+    return new Blob([Uint8Array.from(workbookOf({ sheets: [{ name: 'List', rows: rows.join('') }] }))]);
+  };
+  const list = workbook('Ada', 'Bob');
+  expect((await preview(list)).json).toMatchObject({
+    status: 400,
+    errors: [
+      { pointer: '/recipients', line: 2, message: expect.stringContaining('Set `headerLine` to `2`') },
+    ],
+  });
+  const more = { sheet: 'List', headerLine: 2 };
+  const seen = (await preview(list, '', more)).json as { digest: string };
+  expect(seen).toMatchObject({
+    recipientCount: 2,
+    sheet: 'List',
+    sheets: ['List'],
+    samples: [{ line: 3 }, {}],
+  });
+  const expected = { ...more, expect: { digest: seen.digest, recipientCount: 2 } };
+  expect((await create(workbook('Ada', 'Eve'), expected)).json).toMatchObject({ code: 'unexpected' });
+  const created = await create(list, expected);
+  expect([created.status, created.json]).toMatchObject([201, { recipientCount: 2 }]);
 });
 
 test('A preview counts who was texted in the last 24 hours, but not on lanes that the key may not use', async () => {

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
+import { ApiError } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { COUNTRY_OPTIONS } from '../../base/countries.js';
 import { problemOf } from '../../base/loaded.js';
+import { labelOf } from '../../base/texts.js';
 import { sizeText } from '../../base/times.js';
 import { Alert } from '../../parts/Section.js';
 import { NO_COLUMN } from './draft.js';
@@ -9,15 +11,20 @@ import { Entry, optionsOf } from './Entry.js';
 import { choose, columnsOf } from './list.js';
 import type { Page } from './page.js';
 
+const OF_FILE = { sheet: '', headerLine: '', toColumn: '', countryColumn: '' };
+
 /** Chooses a list, and says which of its columns has the numbers. */
 export function ListStep(page: Page) {
-  const { list, setList, change, first, preview, isWhole } = page;
+  const { draft, list, setList, change, first, preview, isWhole } = page;
+  const sheets = preview?.sheets ?? [];
+  /** The line that looks like the header, if another one is above it. */
+  const header = first.thrown instanceof ApiError ? first.thrown.errors[0]?.line : null;
   const [problem, setProblem] = useState<string | null>(null);
   const [isOver, setOver] = useState(false);
 
   const take = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
-    change({ toColumn: '', countryColumn: '', skipInvalid: false });
+    change({ ...OF_FILE, skipInvalid: false });
     const chosen = await choose(file).catch(problemOf);
     setList(typeof chosen === 'string' ? null : chosen);
     setProblem(typeof chosen === 'string' ? chosen : null);
@@ -41,13 +48,13 @@ export function ListStep(page: Page) {
         <span>
           <strong>{list?.file.name ?? texts.choose}</strong>{' '}
           {list && <span class="quiet">{sizeText(list.file.size)}</span>}
-          {preview && ` · ${texts.rows(preview.rows, isWhole)}`}
+          {preview && ` · ${texts.rows(preview.rows, isWhole || typeof list?.head !== 'string')}`}
         </span>
         <span class="quiet">{list === null ? texts.listAbout : texts.chooseAnother}</span>
         <input
           class="unseen"
           type="file"
-          accept=".csv,.txt,.tsv,text/csv,text/plain"
+          accept=".xlsx,.xlsm,.csv,.txt,.tsv,text/csv,text/plain"
           onChange={(event) => {
             void take(event.currentTarget.files?.[0]);
             // The same file may be chosen again after it was corrected.
@@ -56,9 +63,33 @@ export function ListStep(page: Page) {
         />
       </label>
       <Alert text={problem ?? (first.error && texts.inPage(first.error))} />
+      {header && (
+        <p class="row">
+          <button type="button" onClick={() => change({ headerLine: String(header) })}>
+            {texts.useHeader(header)}
+          </button>
+        </p>
+      )}
+      {draft.headerLine && (
+        <p class="row quiet">
+          {texts.headerOn(draft.headerLine)}
+          <button type="button" class="plain" onClick={() => change({ headerLine: '' })}>
+            {labelOf('undo')}
+          </button>
+        </p>
+      )}
       {list?.encoding && <p class="quiet">{texts.encoding(list.encoding)}</p>}
       {list && (
         <div class="row">
+          {sheets.length > 1 && (
+            <Entry
+              {...page}
+              name="sheet"
+              value={preview?.sheet ?? ''}
+              label={texts.sheet}
+              options={optionsOf(sheets)}
+            />
+          )}
           <Entry
             {...page}
             name="toColumn"

@@ -46,7 +46,8 @@ export function TextStep(page: Page) {
 function Hint({ draft, change, campaign, list, first, preview, isWhole, focus }: Page & { focus(): void }) {
   const hint = segmentHint(draft.message);
   const { data: simpler } = useFirstCheck(
-    hint && list,
+    // A workbook would be read once more.
+    hint && typeof list?.head === 'string' ? list : null,
     hint
       ? { sender: 'Sender', ...campaign, message: hint.other || '-', sendAt: undefined, zone: undefined }
       : {},

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError, type Output } from '../../base/api.js';
 import { type Loaded, useLoaded } from '../../base/loaded.js';
-import type { ChosenList } from './list.js';
+import { type ChosenList, SHORT_BYTES } from './list.js';
 import { upload, useUpload } from './upload.js';
 
 export type Preview = Output<'previewUpload'>;
@@ -19,15 +19,18 @@ export function useFirstCheck(
   campaign: Campaign,
   findsCountries = false,
 ): Loaded<Preview | null> {
-  return useLoaded(`${list?.key} ${JSON.stringify(campaign)} ${findsCountries}`, async (signal) => {
+  // A long workbook is read once, whatever is written meanwhile.
+  const isLong = list !== null && typeof list.head !== 'string' && !list.isWhole;
+  const asked = isLong ? { ...campaign, message: '-' } : campaign;
+  return useLoaded(`${list?.key} ${JSON.stringify(asked)} ${findsCountries}`, async (signal) => {
     if (list === null) return null;
     await new Promise((resolve) => setTimeout(resolve, TYPING_MS));
     const part = new Blob([list.head]);
     const query = { partial: 'true', problems: PROBLEMS, findsCountries: String(findsCountries) };
     const checked = (message: unknown) =>
-      upload('previewUpload', part, { campaign: { ...campaign, message }, query, signal });
+      upload('previewUpload', part, { campaign: { ...asked, message }, query, signal });
     // A text that is not finished does not hide what is wrong with the numbers.
-    return checked(campaign['message'] || '-').catch((error: unknown) => {
+    return checked(asked['message'] || '-').catch((error: unknown) => {
       if (error instanceof ApiError && error.of('message') !== undefined) return checked('-');
       throw error;
     });
@@ -36,8 +39,6 @@ export function useFirstCheck(
 
 /** What a check of the whole list has found, and for which campaign, as a text. */
 const NOTHING: { readonly preview: Preview | null; readonly of: string } = { preview: null, of: '' };
-/** Short lists are checked again by themselves. */
-const SHORT_BYTES = 1_000_000;
 const AFTER_MS = 600;
 
 /** Checks a whole list, with its progress. `isReady`: whether there is enough to check. */

@@ -8,6 +8,10 @@ export const EMPTY = {
   lane: '',
   sender: '',
   message: '',
+  /** Of a workbook; empty: its first. */
+  sheet: '',
+  /** Empty: the first line. */
+  headerLine: '',
   toColumn: '',
   country: '',
   /** Empty: the one that the server finds; {@link NO_COLUMN}: none. */
@@ -24,10 +28,11 @@ export type Draft = Readonly<typeof EMPTY>;
 
 /** The campaign as the API takes it; what is empty has the default of the server. */
 export function campaignOf(draft: Draft): Readonly<Record<string, unknown>> {
-  const { isLater, local, zone, skipInvalid, again, ...texts } = draft;
+  const { isLater, local, zone, headerLine, skipInvalid, again, ...texts } = draft;
   const given = Object.entries(texts).filter(([, value]) => value.trim() !== '');
   return {
     ...Object.fromEntries(given),
+    ...(headerLine && { headerLine: Number(headerLine) }),
     ...(skipInvalid && { skipInvalid }),
     ...(again && { again }),
     ...(isLater && { sendAt: local, zone }),

@@ -1,4 +1,10 @@
 import { CsvReader, dialectOf } from '../../../../campaign/lists/csv-records.js';
+import {
+  FORMAT_BYTES,
+  isWorkbook,
+  MAX_WORKBOOK_BYTES,
+  WORKBOOK_TOO_LONG,
+} from '../../../../campaign/lists/file-format.js';
 import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/lists/list-encoding.js';
 
 /*
@@ -7,6 +13,8 @@ import { type Encoding, EncodingError, inUtf8 } from '../../../../campaign/lists
 
 /** The beginning of a list, in which columns and first errors are found at once. */
 const HEAD_BYTES = 256 * 1024;
+/** Short lists are checked again by themselves. */
+export const SHORT_BYTES = 1_000_000;
 
 export interface ChosenList {
   readonly file: File;
@@ -14,15 +22,20 @@ export interface ChosenList {
   readonly key: string;
   /** Null: UTF-8. */
   readonly encoding: Encoding | null;
-  /** The complete records of its first 256 kB. */
-  readonly head: string;
-  /** Whether that is all of it. */
+  /** The complete records of its first 256 kB; an Excel workbook can only be read as a whole. */
+  readonly head: string | File;
+  /** Whether that is all of it, and short enough to be checked whenever the text changes. */
   readonly isWhole: boolean;
 }
 
 /** Reads the beginning of a list. Throws a {@link EncodingError} if it is damaged. */
 export async function choose(file: File): Promise<ChosenList> {
   if (file.size === 0) throw new EncodingError('The file is empty. Add at least one row.');
+  const key = `${file.name} ${performance.now()}`;
+  if (isWorkbook(new Uint8Array(await file.slice(0, FORMAT_BYTES).arrayBuffer()))) {
+    if (file.size > MAX_WORKBOOK_BYTES) throw new EncodingError(WORKBOOK_TOO_LONG);
+    return { file, key, encoding: null, head: file, isWhole: file.size <= SHORT_BYTES };
+  }
   const isWhole = file.size <= HEAD_BYTES;
   let encoding: Encoding | null = null;
   const decoder = new TextDecoder();
@@ -30,12 +43,12 @@ export async function choose(file: File): Promise<ChosenList> {
   const bytes = chunksOf(file.slice(0, HEAD_BYTES));
   for await (const chunk of inUtf8(bytes, (found) => (encoding = found)))
     text += decoder.decode(chunk, { stream: true });
-  const key = `${file.name} ${performance.now()}`;
   return { file, key, encoding, head: isWhole ? text : wholeRecords(text), isWhole };
 }
 
 /** The whole list in UTF-8: the file itself, or what it says, written anew. The browser keeps both outside the tab. */
-export async function inWhole({ file }: ChosenList, signal: AbortSignal): Promise<Blob> {
+export async function inWhole({ file, head }: ChosenList, signal: AbortSignal): Promise<Blob> {
+  if (typeof head !== 'string') return file;
   let [isOther, passed] = [false, 0];
   const written: Blob[] = [];
   for await (const chunk of inUtf8(chunksOf(file), () => (isOther = true))) {
@@ -72,7 +85,8 @@ const HEADER = /^(?:sep=(.)[\r\n]+)?((?:"[^"]*"|[^"\r\n])*)/;
 const SEPARATORS = [',', ';', '\t'] as const;
 
 /** The columns of a list, as far as its header says it plainly: to choose from when the server cannot tell which has the numbers. */
-export function columnsOf(text: string): string[] {
+export function columnsOf(text: string | File): string[] {
+  if (typeof text !== 'string') return [];
   const [, named, header = ''] = HEADER.exec(text) ?? [];
   const inQuotes = /("[^"]*")/;
   const partsBy = (separator: string): string[] =>

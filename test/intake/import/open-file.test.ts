@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readCsv } from '../../../../src/intake/import/csv/read-csv.js';
-import type { Row, Rows } from '../../../../src/intake/import/rows/rows.js';
-import { ListError } from '../../../../src/intake/import/rows/rows.js';
-import { NIGHTLY } from '../../../base/parts.js';
-import { LONG, LONG_ROWS, streamOf } from './csv-stream.js';
+import { openFile } from '../../../src/intake/import/open-file.js';
+import type { Row, Rows } from '../../../src/intake/import/rows/rows.js';
+import { ListError } from '../../../src/intake/import/rows/rows.js';
+import { NIGHTLY } from '../../base/parts.js';
+import { LONG, LONG_ROWS, streamOf } from './csv/csv-stream.js';
 
 async function all(list: Rows): Promise<Row[]> {
   const rows: Row[] = [];
@@ -21,7 +21,7 @@ async function read(
   bytes: string | Buffer,
   chunk?: number,
 ): Promise<{ columns: readonly string[]; rows: Row[] }> {
-  const list = await readCsv(streamOf(bytes, chunk));
+  const list = await openFile(streamOf(bytes, chunk));
   return { columns: list.columns, rows: await all(list) };
 }
 
@@ -51,6 +51,20 @@ describe('Reading a CSV file', () => {
     expect((await read('"say ""a,b,c""";d\n1;2\n')).columns).toEqual(['say "a,b,c"', 'd']);
     expect((await read('size (");a,b;c\n1;2;3\n')).columns).toEqual(['size (")', 'a,b', 'c']);
     expect((await read('phone\n1,2\n')).rows[0]?.fault).toContain('has 2 fields');
+  });
+
+  it.each([
+    ['\n', 'Members, 25 November\n\nphone;name\n+4791234567;Ada\n'],
+    ['\r\n', '\ufeffMembers, 25 November\r\n\r\nphone;name\r\n+4791234567;Ada\r\n'],
+    ['\r', 'Members, 25 November\r\rphone;name\r+4791234567;Ada\r'],
+  ])('takes the header from the line that a person names, with line ends %j', async (_ends, text) => {
+    const choice = { headerLine: 3 };
+    const list = await openFile(streamOf(text), { choice });
+    expect(list.columns).toEqual(['phone', 'name']);
+    expect(await all(list)).toEqual([good(4, '+4791234567', 'Ada')]);
+    await expect(openFile(streamOf('a\n1\n'), { choice })).rejects.toThrow(
+      'The file has no line 3 that could be the header.',
+    );
   });
 
   it("takes the delimiter from Excel's sep line, if there is one", async () => {
@@ -135,7 +149,7 @@ describe('The line numbers of rows', () => {
 
   it('continue from batch to batch', async () => {
     const rows = Array.from({ length: 2_500 }, (_, i) => `${i},x`);
-    const list = await readCsv(streamOf(`a,b\n${rows.join('\n')}\n`));
+    const list = await openFile(streamOf(`a,b\n${rows.join('\n')}\n`));
     const sizes: number[] = [];
     const lines: number[] = [];
     for await (const batch of list.batches) {
@@ -157,7 +171,7 @@ it('A batch ends by its size, and the file is read no further than one batch ahe
     })(),
   );
   let read = 0;
-  for await (const batch of (await readCsv(source)).batches) {
+  for await (const batch of (await openFile(source)).batches) {
     read += batch.length;
     expect(batch.length).toBe(1);
     // A row has half a megabyte. The source and the parser hold a few of them in their buffers.
@@ -327,32 +341,32 @@ describe('A file on disk', () => {
   it('is read by its path', async () => {
     const path = join(folder, 'list.csv');
     await writeFile(path, 'to,name\n+4520123456,Åse\n');
-    expect(await all(await readCsv(path))).toEqual([good(2, '+4520123456', 'Åse')]);
+    expect(await all(await openFile(path))).toEqual([good(2, '+4520123456', 'Åse')]);
   });
 
   it('must not be a folder', async () => {
-    await expect(readCsv(folder)).rejects.toThrow(`The path ${folder} is a folder, not a file.`);
+    await expect(openFile(folder)).rejects.toThrow(`The path ${folder} is a folder, not a file.`);
   });
 
   it('is named in the error if it does not exist', async () => {
     const path = join(folder, 'nowhere.csv');
-    await expect(readCsv(path)).rejects.toThrow(`There is no file ${path}.`);
+    await expect(openFile(path)).rejects.toThrow(`There is no file ${path}.`);
   });
 
   it('is closed if the reader leaves early, and if it is never read', async () => {
     const path = join(folder, 'long.csv');
     await writeFile(path, `a,b\n${'1,2\n'.repeat(200_000)}`);
     const left = createReadStream(path);
-    for await (const batch of (await readCsv(left)).batches) {
+    for await (const batch of (await openFile(left)).batches) {
       expect(batch.length).toBeGreaterThan(0);
       break;
     }
     await expect.poll(() => left.closed).toBe(true);
     const unread = createReadStream(path);
-    (await readCsv(unread)).close();
+    (await openFile(unread)).close();
     await expect.poll(() => unread.closed).toBe(true);
     const refused = Readable.from([Buffer.from('a,,b\n1,2,3\n')]);
-    await expect(readCsv(refused)).rejects.toThrow(ListError);
+    await expect(openFile(refused)).rejects.toThrow(ListError);
     expect(refused.destroyed).toBe(true);
   });
 });

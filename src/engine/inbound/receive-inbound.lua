@@ -51,7 +51,9 @@ if not known then
   pending.count = pending.count + 1
   redis.call('HSET', inboundIdsKey, digest, name)
 end
-local isMine = pending.count >= pending.total and pending.lease <= now
+-- A lease lasts no longer than that, whatever the server's clock has done since.
+local isLeased = now < pending.lease and pending.lease <= now + leaseMs
+local isMine = pending.count >= pending.total and not isLeased
 if isMine then pending.lease = now + leaseMs end
 if isMine or not known then redis.call('HSET', inboundPendingKey, name, cjson.encode(pending)) end
 if isMine then return { cjson.encode(pending) } end

@@ -33,7 +33,8 @@ local next, some = unpack(redis.call('HSCAN', inboundPendingKey, cursor, 'COUNT'
 local taken = { next }
 for i = 1, #some, 2 do
   local pending = cjson.decode(some[i + 1])
-  if pending.lease <= now and (pending.count >= pending.total or pending.at + partsMs <= now) then
+  local isLeased = now < pending.lease and pending.lease <= now + leaseMs
+  if not isLeased and (pending.count >= pending.total or pending.at + partsMs <= now) then
     pending.lease = now + leaseMs
     local json = cjson.encode(pending)
     redis.call('HSET', inboundPendingKey, some[i], json)

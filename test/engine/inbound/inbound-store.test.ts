@@ -37,6 +37,17 @@ test('A message that no process has logged in time is taken by another one, and 
   expect(await store.before(undefined, 10)).toHaveLength(1);
 });
 
+test('A lease lasts no longer than usual when the clock of Redis is set while it runs', async () => {
+  const store = open('clock');
+  const received = await store.receive(message('c'));
+  const HOUR_MS = 3_600_000;
+  await stored('clock').editPending({ lease: Date.now() + HOUR_MS });
+  expect(await store.receive(message('c'))).toEqual(received);
+  await stored('clock').editPending({ lease: Date.now() + HOUR_MS });
+  expect(await store.takeOverdue(KEPT_MS)).toEqual([received]);
+  expect(await store.receive(message('c'))).toBe('busy');
+});
+
 test('A message whose part does not come is taken without it', async () => {
   const store = open('missing');
   await store.receive(part('b', 2, 'world'));

@@ -61,10 +61,11 @@ local function past(at) return at > 0 and math.min(at + delayMs, now) or at end
 -- A stored time until which something lasts: no longer than before.
 local function ending(at) return at > 0 and math.min(at + delayMs, now + math.max(0, at - was)) or at end
 
--- The same for a recovery. A process that knows only the new time may have begun it after the step, in a lane that Redis had restored to the
--- old time. Then its times are right, and a delay by the step would make it last as much longer.
+-- The same for what began at `since`. A process that knows only the new time may have begun it after the step, in a lane of the old time,
+-- which Redis may have restored. Then its times are right, and a delay by the step would make it last as much longer.
+local function ending_since(at, since) return at > 0 and math.min(ending(at), now + math.max(0, at - since)) or at end
 local lostAt = lane.lostAt
-local function recovering(at) return at > 0 and math.min(ending(at), now + math.max(0, at - lostAt)) or at end
+local function recovering(at) return ending_since(at, lostAt) end
 
 local function all_past(text)
   local processes = text ~= '' and cjson.decode(text) or {}
@@ -74,13 +75,13 @@ end
 
 local function causes_corrected(closed)
   for cause, entry in pairs(closed) do
-    entry.since = past(entry.since)
     if cause == 'recovering' then
       entry['until'] = recovering(entry['until'])
     elseif entry['until'] and cause ~= 'window' then
       -- A window opens at a time of day.
-      entry['until'] = ending(entry['until'])
+      entry['until'] = ending_since(entry['until'], entry.since)
     end
+    entry.since = past(entry.since)
     if entry.probeUntil then entry.probeUntil = ending(entry.probeUntil) end
   end
   return closed

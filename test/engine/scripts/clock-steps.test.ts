@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.js';
 import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
+import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
 import { correctClock, type LaneStore } from '../../../src/engine/scripts/lane-script.js';
 import { createServerClock } from '../../../src/engine/scripts/server-clock.js';
@@ -290,6 +291,22 @@ describe('A clock of Redis that is set forward', () => {
     expect(await started.send()).toBe(0);
     lane.pass(60 * MINUTE + 10 * SECOND);
     expect(await started.send()).toBe(100);
+  });
+
+  test('makes nothing last longer that a process has begun which knows only the new time', async () => {
+    const lane = await steppingLane('begun-since');
+    const known = lane.worker();
+    await lane.fixture.stored.setWorkers({ one: [1, 1], other: [1, 1] });
+    await known.send(1);
+    lane.pass(20 * SECOND);
+    lane.step(2 * HOUR);
+    const loses = { process: 'new', seen: 0, loss: 2 * SECOND, replicaLoss: 2 * SECOND };
+    await reportToBarrier(lane.worker().store, 'join', loses);
+    lane.pass(SECOND);
+    await known.sweep();
+    const { closed } = await lane.fixture.views.look(lane.now());
+    expect(closed).toMatchObject([{ cause: 'joining', until: expect.any(Number) }]);
+    expect(closed[0]?.until).toBeLessThanOrEqual(lane.now() + 2 * SECOND);
   });
 
   test('does not stop a process that no other can tell about the clock', async () => {

@@ -1,8 +1,17 @@
 import type { ClaimState, LaneState } from './lane-state.js';
 import { Violation } from './violation.js';
+import type { VirtualClock } from './virtual-clock.js';
 
 /** A pause applies to all processes, and only one request probes at a time (invariant 7). */
 export class GateChecker {
+  readonly #clock: VirtualClock;
+  /** When each claim was made, ms of virtual time: the time that Redis stores is corrected with its clock, to a later one than it was. */
+  readonly #claimedAt = new Map<string, number>();
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
   observed(lane: string, before: LaneState, now: LaneState, by: string): void {
     if (by !== 'claim-send' && by !== 'claim-poll') return;
     const fresh = [...now.claims, ...now.polls].filter(
@@ -10,6 +19,8 @@ export class GateChecker {
         !before.claims.has(number) && !before.polls.has(number) && placeholder === undefined && epoch !== -1,
     );
     if (fresh.length === 0) return;
+    const nameOf = (number: string, { turn }: ClaimState): string => `${lane} ${number} ${turn}`;
+    for (const [number, claim] of fresh) this.#claimedAt.set(nameOf(number, claim), this.#clock.now);
     if (now.stopped !== '' || now.held !== '') {
       throw new Violation(8, `${by} claimed ${fresh.length} requests although ${lane} is held or stopped`);
     }
@@ -22,8 +33,10 @@ export class GateChecker {
       );
     }
     const probes = [...now.claims, ...now.polls].filter(
-      ([, claim]: readonly [string, ClaimState]) =>
-        claim.epoch === now.epoch && now.time - claim.at < claim.timeout + claim.margin,
+      ([number, claim]: readonly [string, ClaimState]) =>
+        claim.epoch === now.epoch &&
+        this.#clock.now <
+          (this.#claimedAt.get(nameOf(number, claim)) ?? Infinity) + claim.timeout + claim.margin,
     );
     if (probes.length > 1) {
       throw new Violation(7, `${probes.length} requests probe ${lane} in epoch ${now.epoch} after ${by}`);

@@ -38,7 +38,7 @@ export class Checker {
   constructor(world: World) {
     this.#world = world;
     this.#statuses = new StatusChecker(world);
-    this.#gate = new GateChecker();
+    this.#gate = new GateChecker(world.clock);
     this.#resumption = new ResumptionChecker(world);
     this.#fairness = new FairnessChecker(world);
   }

@@ -60,4 +60,35 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
       ],
     },
   },
+  {
+    name: 'clock-set-after-a-probe',
+    seeds: [32553],
+    about:
+      'p1 probes a lane that the service throttles. The clock is set forward by an hour, and p1 is killed. p2 probes when the probe of p1 is over, although the claim of p1 seems younger since the correction.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 100 } })],
+      campaigns: [campaign({ recipients: 3 })],
+      chaosMs: 60_000,
+    }),
+    script(stage) {
+      stage.fates('send', { refusal: 429 }, { refusal: 429 }, { refusal: 429 }, { kind: 'silence' });
+      stage.at(4_000, () => stage.faults.setClock(3_600_000, () => 0));
+      stage.at(4_500, () => {
+        stage.faults.loseLocks(stage.process('p1'));
+        stage.faults.kill(stage.process('p1'), 30_000);
+      });
+    },
+    bug: {
+      name: 'a corrected clock ends a probe',
+      invariant: 7,
+      why: 'a probe that is in flight seems to be over',
+      lua: [
+        {
+          file: 'engine/scripts/correct-clock.lua',
+          from: 'entry.probeUntil = ending(entry.probeUntil)',
+          to: 'entry.probeUntil = past(entry.probeUntil)',
+        },
+      ],
+    },
+  },
 ];

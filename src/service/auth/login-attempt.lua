@@ -6,6 +6,9 @@
   replaces the assumption that the attempt got no answer. An attempt that began later may have been refused since, so a late
   success takes back no refusal.
 
+  If the server's clock was set forward, an attempt seems overdue that has only just begun. So once one is found overdue, the next one
+  waits for as long as that one may take: by then, its report counts. If the clock was set back, no wait is longer than the longest.
+
   KEYS  budget  hash: counted (attempts that count), silent (how many of those have no clear answer), proven ('1' once a login
                 succeeded), step (into the delays), retryAt (ms), reason (of the last unanswered attempt), stop (code), stopDetail,
                 pending (nonce of the attempt in flight), pendingSince, pendingUntil (ms), refusedSince (late refusals while it is in
@@ -83,15 +86,15 @@ local function reopen(counted)
 end
 
 -- An attempt without a clear answer is no evidence against a password that has worked before: it does not count, and the next
--- one waits. A password that has never worked may be the reason, so the attempt counts.
-local function unanswered(since, reason)
+-- one waits, so many ms at least. A password that has never worked may be the reason, so the attempt counts.
+local function unanswered(reason, leastMs)
   local isProven = field('proven') == '1'
   if isProven then count(-1) else set('silent', numberOf('silent') + 1) end
   if not isProven and numberOf('counted') >= rules.limit then
     stop('unanswered', reason)
   else
     local step = numberOf('step') + 1
-    set('step', step, 'retryAt', since + rules.delays[math.min(step, #rules.delays)], 'reason', reason)
+    set('step', step, 'retryAt', now + math.max(leastMs, rules.delays[math.min(step, #rules.delays)]), 'reason', reason)
   end
   return isProven and 'overdue' or 'silent'
 end
@@ -100,6 +103,8 @@ local function status()
   if field('stop') ~= '' then
     return { kind = 'stopped', code = field('stop'), detail = field('stopDetail') }
   end
+  local latest = now + math.max(rules.attemptMs, rules.delays[#rules.delays])
+  if numberOf('retryAt') > latest then set('retryAt', latest) end
   local retryAt = numberOf('retryAt')
   if now < retryAt then return { kind = 'later', ms = retryAt - now, reason = field('reason') } end
   return { kind = 'open' }
@@ -113,10 +118,14 @@ local function begin()
     return { kind = 'go' }
   end
   if pending ~= '' then
-    local pendingUntil = numberOf('pendingUntil')
+    local since, pendingUntil = numberOf('pendingSince'), numberOf('pendingUntil')
+    if now < since then
+      pendingUntil = now + pendingUntil - since
+      set('pendingSince', now, 'pendingUntil', pendingUntil)
+    end
     if now < pendingUntil then return { kind = 'wait', ms = pendingUntil - now } end
     clear('pending')
-    remember(pending, unanswered(numberOf('pendingSince'), 'the process that logged in has died'))
+    remember(pending, unanswered('the process that logged in has died', pendingUntil - since))
   end
   if again then reopen(0) end
 
@@ -135,7 +144,7 @@ local function settlePending()
   elseif phase == 'refused' then
     if numberOf('counted') >= rules.limit then stop(code, detail) end
   elseif phase == 'unanswered' then
-    unanswered(now, detail)
+    unanswered(detail, 0)
   elseif phase == 'uncounted' then
     count(-1)
   end

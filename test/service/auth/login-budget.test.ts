@@ -15,20 +15,25 @@ let serial = 0;
 let nonces = 0;
 let budget: LoginBudget;
 
-beforeEach(() => {
-  now = 1_700_000_000_000;
-  serial += 1;
+/** The budget of this test, in a process whose attempts may take so long. */
+function budgetOf(attemptMs: number): LoginBudget {
   const id = `credential-${serial}`;
-  budget = loginBudget({
+  return loginBudget({
     redis,
     keys: keyNames(prefix),
     credentialId: async () => id,
-    attemptMs: MINUTE,
+    attemptMs,
     retryAfterMs: [1, 5, 15, 60].map((minutes) => minutes * MINUTE),
     retry: {},
     closing: new AbortController().signal,
     now: () => now,
   });
+}
+
+beforeEach(() => {
+  now = 1_700_000_000_000;
+  serial += 1;
+  budget = budgetOf(MINUTE);
 });
 
 /** Begins an attempt, settles it with this outcome, and returns the budget's status. */
@@ -37,6 +42,14 @@ async function attempt(outcome: Parameters<LoginBudget['settle']>[1], again = fa
   const nonce = `nonce-${nonces}`;
   expect(await budget.begin(nonce, again)).toEqual(GO);
   return budget.settle(nonce, outcome);
+}
+
+/** The attempt in flight takes too long, and is found overdue. So many minutes later, the next one may begin. */
+async function becomesOverdue(minutes = 1) {
+  now += MINUTE;
+  const later = { kind: 'later', ms: minutes * MINUTE };
+  expect(await budget.begin('too soon', false)).toMatchObject(later);
+  now += minutes * MINUTE;
 }
 
 test('a password is tried twice, then not again until an operator allows it', async () => {
@@ -64,7 +77,7 @@ test('a successful login restores both attempts', async () => {
 test('an attempt is counted before it is sent, so an attempt whose process dies counts', async () => {
   expect(await budget.begin('dies', false)).toEqual(GO);
   expect((await budget.read()).attemptsLeft).toBe(1);
-  now += MINUTE;
+  await becomesOverdue();
   expect(await budget.begin('next', false)).toEqual(GO);
   expect((await budget.read()).attemptsLeft).toBe(0);
   expect(await budget.settle('next', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
@@ -121,15 +134,45 @@ test('a process that dies during a login with a proven password delays the next 
   await attempt(PAIR);
   for (const minutes of [1, 5, 15]) {
     expect(await budget.begin(`dies ${minutes}`, false)).toEqual(GO);
-    now += minutes * MINUTE;
+    await becomesOverdue(minutes);
   }
   expect(await budget.begin('next', false)).toEqual(GO);
+});
+
+test('an attempt that seems overdue because the clock was set forward is waited for, and a refusal counts', async () => {
+  await attempt(PAIR);
+  await attempt({ kind: 'badCredential' });
+  expect(await budget.begin('in flight', false)).toEqual(GO);
+  now += 24 * 60 * MINUTE;
+  expect(await budget.begin('next', false)).toMatchObject({ kind: 'later', ms: MINUTE });
+  expect(await budget.settle('in flight', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
+  now += MINUTE;
+  expect(await budget.begin('next', false)).toMatchObject({ kind: 'stopped', code: 'badCredential' });
+});
+
+test('the next attempt waits for as long as the overdue one may take, if that is longer than the usual wait', async () => {
+  expect(await budgetOf(10 * MINUTE).begin('dies', false)).toEqual(GO);
+  now += 24 * 60 * MINUTE;
+  expect(await budget.begin('next', false)).toMatchObject({ kind: 'later', ms: 10 * MINUTE });
+});
+
+test('no wait is longer than the longest after the clock was set back', async () => {
+  await attempt(PAIR);
+  expect(await budget.begin('dies', false)).toEqual(GO);
+  now -= 24 * 60 * MINUTE;
+  expect(await budget.begin('next', false)).toEqual({ kind: 'wait', ms: MINUTE });
+  await becomesOverdue();
+  expect(await attempt(NO_ANSWER)).toMatchObject({ kind: 'later', ms: 5 * MINUTE });
+  now -= 24 * 60 * MINUTE;
+  expect(await budget.begin('next', false)).toMatchObject({ kind: 'later', ms: 60 * MINUTE });
+  now += 60 * MINUTE;
+  expect(await attempt(PAIR)).toEqual({ kind: 'open' });
 });
 
 test('a refusal that arrives after its attempt expired still counts', async () => {
   await attempt(PAIR);
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   await budget.begin('next', false);
   await budget.settle('late', { kind: 'badCredential' });
   expect(await budget.settle('next', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
@@ -137,7 +180,7 @@ test('a refusal that arrives after its attempt expired still counts', async () =
 
 test('a success that arrives after its attempt expired still proves the password', async () => {
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   await budget.begin('next', false);
   expect(await budget.settle('next', NO_ANSWER)).toMatchObject({ kind: 'stopped' });
   expect(await budget.settle('late', PAIR)).toEqual({ kind: 'open' });
@@ -145,7 +188,7 @@ test('a success that arrives after its attempt expired still proves the password
 
 test('a success that arrives late does not forget an attempt that began meanwhile', async () => {
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   await budget.begin('next', false);
   await budget.settle('late', PAIR);
   await budget.settle('next', { kind: 'badCredential' });
@@ -163,7 +206,7 @@ test('a success that is reported again does not forget a refusal that came since
 
 test('a success that arrives late does not forget a refusal that came since', async () => {
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
   expect(await budget.settle('late', PAIR)).toEqual({ kind: 'open' });
   expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
@@ -172,7 +215,7 @@ test('a success that arrives late does not forget a refusal that came since', as
 test('a success that arrives late leaves a password stopped that was refused twice since', async () => {
   await attempt(PAIR);
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   await attempt({ kind: 'badCredential' });
   expect(await attempt({ kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
   expect(await budget.settle('late', PAIR)).toMatchObject({ kind: 'stopped', code: 'badCredential' });
@@ -180,7 +223,7 @@ test('a success that arrives late leaves a password stopped that was refused twi
 
 test('once a success arrives late, attempts without an answer no longer count', async () => {
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   expect(await attempt(NO_ANSWER)).toMatchObject({ kind: 'stopped', code: 'unanswered' });
   await budget.settle('late', PAIR);
   expect((await budget.read()).attemptsLeft).toBe(2);
@@ -189,9 +232,9 @@ test('once a success arrives late, attempts without an answer no longer count', 
 test('each of several attempts that expired still counts when its refusal arrives', async () => {
   await attempt(PAIR);
   await budget.begin('first', false);
-  now += MINUTE;
+  await becomesOverdue();
   await budget.begin('second', false);
-  now += 5 * MINUTE;
+  await becomesOverdue(5);
   await attempt(NOT_SENT);
   expect(await budget.settle('first', { kind: 'badCredential' })).toEqual({ kind: 'open' });
   expect(await budget.settle('second', { kind: 'badCredential' })).toMatchObject({ kind: 'stopped' });
@@ -200,7 +243,7 @@ test('each of several attempts that expired still counts when its refusal arrive
 test('a refusal that arrives late while another attempt succeeds still counts', async () => {
   await attempt(PAIR);
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   await budget.begin('next', false);
   await budget.settle('late', { kind: 'badCredential' });
   expect(await budget.settle('next', PAIR)).toEqual({ kind: 'open' });
@@ -239,7 +282,7 @@ test('attempts of which nothing left never count, however many there are', async
 
 test('an attempt that reports too late that nothing of it left does not count, and opens a budget that it closed', async () => {
   await budget.begin('late', false);
-  now += MINUTE;
+  await becomesOverdue();
   await budget.begin('next', false);
   expect(await budget.settle('next', NO_ANSWER)).toMatchObject({ kind: 'stopped', code: 'unanswered' });
   now += MINUTE;

@@ -1,6 +1,8 @@
 export type {
   ApiKeys,
   CancelledOfKey,
+  ChangedLimits,
+  KeyChoice,
   NewApiKey,
   RotatedApiKey,
   ShownApiKey,

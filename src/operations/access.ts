@@ -24,6 +24,8 @@ import type { ScheduleDetails } from '../intake/schedules/schedule.js';
 export interface Located {
   /** Null if it belongs to all lanes. */
   readonly lane: string | null;
+  /** All of them, if it belongs to several. */
+  readonly lanes?: readonly string[] | undefined;
 }
 
 /** A rule of access, for operations with this input. `Found`: what it reads of the object that the input names, if it names one. */
@@ -80,6 +82,10 @@ export interface OnLane {
 }
 const lane = ({ lane }: OnLane): string | undefined => lane;
 
+/** An object on these lanes, all of which the caller may use; null: on all. */
+const onSeveral = (lanes: readonly string[] | null): Located =>
+  lanes?.[0] === undefined ? { lane: null } : { lane: lanes[0], lanes };
+
 /** A campaign, by its id. */
 export const byCampaign: Access<{ readonly id: string }> = {
   rule: 'object',
@@ -105,12 +111,20 @@ export const bySuppressionOperation: Access<{ readonly id: string }> = {
   find: (volley, { id }) => volley.suppression.operation(id),
 };
 
-/** An API key, by its id. Its rights cover no lane in particular, so no client that is limited to lanes may manage it. */
+/** An API key, by its id. A client that is limited to lanes manages those that may use no others. */
 export const byApiKey: Access<{ readonly id: string }> = {
   rule: 'object',
   what: 'key',
   member: 'id',
-  find: async () => ({ lane: null }),
+  async find(volley, { id }, lanes) {
+    try {
+      return onSeveral((await volley.keys.get(id, { lanes })).lanes);
+    } catch (error) {
+      // The revocation of one that is revoked already can be finished.
+      if (lanes === undefined && error instanceof NotFoundError) return { lane: null };
+      throw error;
+    }
+  },
 };
 
 /** A schedule, by its id. */
@@ -127,10 +141,7 @@ export const byWebhook: Access<{ readonly id: string }> = {
   rule: 'object',
   what: 'webhook',
   member: 'id',
-  async find(volley, { id }, lanes) {
-    const { lanes: its } = await volley.webhooks.get(id, { lanes });
-    return { lane: its?.[0] ?? null };
-  },
+  find: async (volley, { id }, lanes) => onSeveral((await volley.webhooks.get(id, { lanes })).lanes),
 };
 
 /** A request for call records, by its id. */
@@ -200,7 +211,7 @@ export async function admit<Input extends object>(
         throw isObject && key !== null ? missing(access, input) : error;
       });
       if (key !== null && !allowsLane(key, found.lane)) throw missing(access, input);
-      return { input, lanes: found.lane === null ? undefined : [found.lane], found };
+      return { input, lanes: found.lanes ?? (found.lane === null ? undefined : [found.lane]), found };
     }
     case 'lane': {
       const subject = access.covering?.(input);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { PositionKind, Volley } from '../app/volley.js';
 import type { ProblemCode } from '../campaign/errors/error-codes.js';
-import type { ApiKey, ApiScope } from '../campaign/states/api-key.js';
+import type { ApiKey, RequiredScope } from '../campaign/states/api-key.js';
 import type { AuditAction } from '../campaign/states/audit.js';
 import type { CampaignInput } from '../intake/import/campaign-input.js';
 import type { BroadcastEvent } from '../reporting/event-feed.js';
@@ -144,7 +144,7 @@ interface Row<
   readonly description?: string;
   readonly tag: Tag;
   /** What an API key must be allowed to do; undefined if HTTP lacks the operation. The server refuses to start with a route without one. */
-  readonly scope?: ApiScope;
+  readonly scope?: RequiredScope;
   /** The bucket of the rate limit; default: `requests`. Floods of other requests never block `control`. */
   readonly bucket?: 'control';
   readonly cost?: Cost;

@@ -14,8 +14,8 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   'call-records': 2600,
   reporting: 7000,
   tools: 6800,
-  app: 6500,
-  operations: 5050,
+  app: 6750,
+  operations: 5150,
   surfaces: 19_800,
 };
 

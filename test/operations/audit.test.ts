@@ -19,7 +19,10 @@ async function run(operation: Operation, input: object, acting: Volley): Promise
   const whole =
     operation.kind === 'upload' ? input : { ...operation.input.parse(input), ...limitOf(operation) };
   const admitted = await admit<never>(operation.access, null, acting, whole as never);
-  const hooks = { lanes: admitted.lanes, found: admitted.found as never };
+  // Only a caller with a key has one of its own.
+  const key =
+    operation.scope === 'any' ? await volley.keys.create({ name: 'own', scopes: ['send'] }) : undefined;
+  const hooks = { key, lanes: admitted.lanes, found: admitted.found as never };
   const done = await operation.run(acting, admitted.input, hooks);
   if (operation.kind === 'rows') for await (const _ of done as AsyncIterable<unknown>);
 }

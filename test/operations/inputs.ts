@@ -181,11 +181,14 @@ export const received: Maker = async ({ volley, lane }) => {
   return { lane };
 };
 
-export const newKey: Maker = ({ lane }) => ({ name: 'shop', scope: ['read'], lane: [lane] });
-export const apiKey: Maker = async ({ volley }) => {
-  const { id } = await volley.keys.create({ name: 'another', scopes: ['read'] });
+export const newKey: Maker = ({ lane }) => ({ name: 'shop', scope: ['send'], lane: [lane] });
+/** A key that may do less than every key that may manage it. */
+export const apiKey = async ({ volley, lane }: Place): Promise<{ id: string }> => {
+  const limits = { test: true, senders: ['OTHER'], recipientsPerDay: 1 };
+  const { id } = await volley.keys.create({ name: 'another', scopes: ['send'], lanes: [lane], ...limits });
   return { id };
 };
+export const changedKey: Maker = async (place) => ({ ...(await apiKey(place)), maxSegments: 1 });
 
 export const newWebhook: Maker = ({ lane, receiver }) => ({ url: receiver, lane });
 export const webhook: Maker = async ({ volley, lane, receiver }) => {

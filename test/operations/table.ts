@@ -1,4 +1,4 @@
-import type { ApiScope } from '../../src/campaign/states/api-key.js';
+import type { RequiredScope } from '../../src/campaign/states/api-key.js';
 import type { AuditAction } from '../../src/campaign/states/audit.js';
 import { OPERATIONS, type OperationName } from '../../src/operations/index.js';
 import type { Operation } from '../../src/operations/operation.js';
@@ -15,7 +15,7 @@ import * as the from './inputs.js';
  *   lane      the lane that the input names
  *   lanes     all lanes of the key, or one of them that the input names
  *   all       what covers all lanes: keys that are limited to some are refused
- *   others    an object of this kind on a lane; a `key` belongs to none
+ *   others    an object of this kind on a lane
  */
 type Touched =
   | 'lane'
@@ -42,7 +42,7 @@ interface More {
 
 export interface Expected extends More {
   /** Null if HTTP lacks the operation. */
-  readonly scope: ApiScope | null;
+  readonly scope: RequiredScope | null;
   readonly touches: Touched;
   /** Whether it only reads, so that a test key may use it on every lane. */
   readonly reads: boolean;
@@ -52,7 +52,7 @@ export interface Expected extends More {
   readonly leaves: AuditAction | null;
 }
 
-type Scope = ApiScope | null;
+type Scope = RequiredScope | null;
 const reads = (
   scope: Scope,
   touches: Touched,
@@ -153,11 +153,13 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   receiveInbound: changes('inbound', 'lane', the.fromPerson, null),
   listInbound: reads('read', 'lanes', the.onLane),
 
-  createKey: changes(null, 'all', the.newKey, 'key.create'),
-  listKeys: reads('admin', 'all', the.nothing),
+  createKey: changes('admin', 'lanes', the.newKey, 'key.create', { limits: ['recipientsPerDay'] }),
+  listKeys: reads('admin', 'lanes', the.nothing),
   showKey: reads('admin', 'key', the.apiKey),
+  getMe: reads('any', 'lanes', the.nothing),
+  rotateKey: changes('admin', 'key', the.apiKey, 'key.rotate'),
+  setKey: changes('admin', 'key', the.changedKey, 'key.set'),
   revokeKey: changes('admin', 'key', the.apiKey, 'key.revoke'),
-  rotateKey: changes(null, 'key', the.apiKey, 'key.rotate'),
   createSignInLink: changes(null, 'all', the.nothing, 'console.link'),
 
   listAuditEntries: reads('read', 'lanes', the.onLane),

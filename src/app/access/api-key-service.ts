@@ -1,37 +1,28 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
-import { durationOption, exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import { loadScript } from '../../base/redis/script.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
-import { InputError, NotFoundError, throwInputErrors } from '../../campaign/errors/errors.js';
-import { allLimits, keyLimits, limitsAmong } from '../../campaign/limits/limits.js';
-import { formatAmount } from '../../campaign/limits/price.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
+import { allLimits } from '../../campaign/limits/limits.js';
 import { type Actor, describeActor } from '../../campaign/states/actor.js';
 import { API_SCOPES, type ApiKey, type KeyLife } from '../../campaign/states/api-key.js';
 import type { Operator } from '../../campaign/states/audit.js';
-import type { SomeLimits } from '../../campaign/states/limit-values.js';
-import type { DisabledBecause, Webhook } from '../../campaign/views/webhook-views.js';
-import { storedInDay } from '../../engine/day-limits/daily.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { createDigests, type DigestMaker } from '../../service/auth/seal.js';
-import type { ApiKeys, CancelledOfKey } from './api-keys.js';
+import type { ApiKeys } from './api-keys.js';
+import { keyDetails } from './key-details.js';
+import { DEFAULT_MAX_SUPPRESSIONS, managingKeys } from './manage-keys.js';
 import type { RefusedKeys } from './refused-keys.js';
 import { revokedKeys } from './revoked-keys.js';
 import { isSession, LONGEST_MS, newId, type Session, sessionStore } from './sessions.js';
 import { storedJson } from './stored-json.js';
-import { anyKey, signedText, storedKey, type UnsignedKey } from './stored-key.js';
+import { anyKey, replaceKey, type StoredKey, signedText, storedKey, type UnsignedKey } from './stored-key.js';
+import { isOnLanes } from './within-key.js';
 
 /** `vk_`, `test_` for a test key, the id, and the secret: 32 random bytes in base64url. */
 const KEY_FORMAT = /^vk_(?<test>test_)?(?<id>[0-9a-f]{12})_(?<secret>[A-Za-z0-9_-]{43})$/;
-const NAME_FORMAT = /^[^\p{Cc}]{1,100}$/u;
-const DAY_MS = 86_400_000;
-const DEFAULT_LIFETIME_MS = 365 * DAY_MS;
-const DEFAULT_OVERLAP_MS = DAY_MS;
-/** Enough for opt-outs that arrive one by one; a key that imports whole lists needs more. */
-const DEFAULT_MAX_SUPPRESSIONS = 10_000;
 /** The last use is recorded at most once in this time, so that checking a key stays cheap. */
 const RECORD_USE_EVERY_MS = 60_000;
 /** A client that waits for its key to be checked learns quickly that Redis does not respond. */
@@ -39,40 +30,11 @@ const CHECK_PATIENCE = { answerWithinMs: 3_000, tries: 1 };
 /** The digest an unknown key is compared with, so that the comparison takes as long as for a known one. */
 const NO_DIGEST = '';
 
-/** What Redis has about a key. `key`: what it says; null if that cannot be trusted. */
-interface Stored {
-  readonly id: string;
-  readonly json: string;
-  readonly key: UnsignedKey | null;
-  /** What made its MAC; null if it cannot be trusted. */
-  readonly maker: DigestMaker | null;
-}
 /** A key that is valid with one of its secrets. `at`: which one; `secretMaker`: what made its digest. */
-interface Valid extends Stored {
+interface Valid extends StoredKey {
   readonly key: UnsignedKey;
   readonly at: number;
   readonly secretMaker: DigestMaker;
-}
-const replaceScript = loadScript(import.meta.url, './replace-key.lua', (reply) => reply === 1);
-
-/** The limits of a new key. Throws an InputError that names those that are not valid. */
-function checkedLimits(given: SomeLimits): UnsignedKey['limits'] {
-  const checked = keyLimits.safeParse(limitsAmong(given));
-  throwInputErrors(
-    (checked.error?.issues ?? []).map(({ path: [name], message }) => {
-      const field = String(name);
-      return new InputError(`\`${field}\` ${message}`, { field });
-    }),
-  );
-  return checked.data ?? {};
-}
-
-const NOTHING_CANCELLED: CancelledOfKey = { cancelled: [], emptied: [], shared: [] };
-
-/** The webhooks that a key has added. */
-export interface WebhooksOfKey {
-  list(key: string): Promise<readonly Webhook[]>;
-  disable(key: string, because: DisabledBecause): Promise<void>;
 }
 
 interface ApiKeyDeps {
@@ -89,34 +51,45 @@ interface ApiKeyDeps {
   readonly previousSecretsKey?: string | undefined;
   /** Of the prices. */
   readonly currency: string | undefined;
+  /** Requests that a key without a limit of its own may make a minute. */
+  readonly requestsPerMinute: number;
 }
+
+const noSuchKey = (id: string): NotFoundError =>
+  new NotFoundError(`there is no key ${id}; \`volley keys list\` shows all keys`);
 
 /**
  * Opens the API keys; `apiKeys(by)` are those that `by` manages. `cancelCampaigns` cancels the campaigns of a key.
  */
 export function apiKeyService(deps: ApiKeyDeps) {
-  const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey, currency } = deps;
+  const { redis, keys, finder, clock, events, refused, secretsKey, previousSecretsKey } = deps;
   const sessions = sessionStore(deps);
   const secretDigests = createDigests(secretsKey, previousSecretsKey, 'secrets of API keys');
   const recordDigests = createDigests(secretsKey, previousSecretsKey, 'records of API keys');
   const revoked = revokedKeys(redis, keys, recordDigests);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
-  const opened = (id: string, json: string, isRevoked: boolean): Stored => {
+  const opened = (id: string, json: string, isRevoked: boolean): StoredKey => {
     const parsed = storedKey.safeParse(storedJson(json)).data;
     const maker =
       parsed === undefined || isRevoked ? null : recordDigests.makerOf(signedText(id, parsed), parsed.mac);
     return { id, json, key: maker === null || parsed === undefined ? null : parsed, maker };
   };
-  const read = async (id: string): Promise<Stored | null> => {
+  const read = async (id: string): Promise<StoredKey | null> => {
     const [json, isRevoked] = await Promise.all([redis.hget(keys.apiKeys, id), revoked.has(id)]);
     return json === null ? null : opened(id, json, isRevoked);
   };
   const isOver = (until: number | null): boolean => until !== null && until <= clock();
   const signed = (id: string, key: UnsignedKey): string =>
     JSON.stringify({ ...key, mac: recordDigests.of(signedText(id, key)) });
-  const newSecret = (id: string, { lifetime, limits }: Pick<UnsignedKey, 'lifetime' | 'limits'>) => {
+  const newSecret = (
+    id: string,
+    { lifetime, limits }: Pick<UnsignedKey, 'lifetime' | 'limits'>,
+    endsBy: number | null = null,
+  ) => {
     const secret = randomBytes(32).toString('base64url');
-    const until = lifetime === null ? null : clock() + lifetime;
+    const never = Number.POSITIVE_INFINITY;
+    const end = Math.min(lifetime === null ? never : clock() + lifetime, endsBy ?? never);
+    const until = end === never ? null : end;
     const prefix = limits.test ? 'vk_test_' : 'vk_';
     return {
       text: `${prefix}${id}_${secret}`,
@@ -124,8 +97,9 @@ export function apiKeyService(deps: ApiKeyDeps) {
     };
   };
   const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
-  const viewOf = async ({ id, json, key, maker }: Stored, used?: string): Promise<ApiKey> => {
+  const viewOf = async ({ id, json, key, maker }: StoredKey, used?: string): Promise<ApiKey> => {
     const { name, scopes, lanes, created } = key ?? anyKey.parse(storedJson(json));
+    const { createdBy = null } = key ?? {};
     const [current, previous] = key?.secrets ?? [];
     return {
       id,
@@ -134,6 +108,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
       lanes: lanes === null ? null : await Promise.all(lanes.map(finder.nameOf)),
       state: current === undefined ? 'invalid' : isOver(current.until) ? 'expired' : 'active',
       createdAt: new Date(created).toISOString(),
+      createdBy,
       expiresAt: isoOrNull(current?.until ?? null),
       oldSecretUntil: previous === undefined || isOver(previous.until) ? null : isoOrNull(previous.until),
       needsPreviousKey: maker === 'previous',
@@ -152,10 +127,10 @@ export function apiKeyService(deps: ApiKeyDeps) {
     recordedAt.set(of, now);
     await Promise.all([redis.hset(keys.apiKeysUsed, id, now), session && sessions.used(session)]);
   };
-  const require = async (id: string): Promise<Stored> => {
+  const require = async (id: string): Promise<StoredKey> => {
     const stored = await read(id);
     if (stored !== null) return stored;
-    throw new NotFoundError(`there is no key ${id}; \`volley keys list\` shows all keys`);
+    throw noSuchKey(id);
   };
   /**
    * What is stored of a key, if it is valid with a secret; null if not. `digest`: that of the secret, as it is made now; `makerOf`: what made
@@ -211,11 +186,11 @@ export function apiKeyService(deps: ApiKeyDeps) {
       index === at ? { ...one, digest: secretDigests.of(idAndSecret) } : one,
     );
     const after = signed(id, { ...key, secrets });
-    await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after });
+    await replaceKey(redis, keys, { id, before, after });
   };
 
   /** Whether a key was made for a session that has ended. */
-  const hasLeft = async ({ id, key }: Stored): Promise<boolean> =>
+  const hasLeft = async ({ id, key }: StoredKey): Promise<boolean> =>
     key?.session === true && !(await sessions.isOpen(id));
   /** Removes the keys of sessions that have ended. Nothing can use them. */
   const removeLeft = async (): Promise<void> => {
@@ -254,17 +229,17 @@ export function apiKeyService(deps: ApiKeyDeps) {
   };
 
   /** A key whose record may have been restored after a rotation had replaced its secret: then it is invalid. */
-  const unlessReplaced = async (stored: Stored): Promise<Stored> => {
+  const unlessReplaced = async (stored: StoredKey): Promise<StoredKey> => {
     const [current] = stored.key?.secrets ?? [];
     const isReplaced = current !== undefined && (await revoked.hasEnded(stored.id, current.digest, clock()));
     return isReplaced ? { ...stored, key: null } : stored;
   };
   /** A key as it is listed. */
-  const listedView = async (stored: Stored, used?: string): Promise<ApiKey> =>
+  const listedView = async (stored: StoredKey, used?: string): Promise<ApiKey> =>
     viewOf(await unlessReplaced(stored), used);
 
-  const shared: Omit<ApiKeys, 'create' | 'createLink' | 'rotate' | 'revoke'> = {
-    async list() {
+  const shared: Omit<ApiKeys, 'create' | 'createLink' | 'rotate' | 'set' | 'revoke'> = {
+    async list({ lanes } = {}) {
       const [all, used] = await Promise.all([redis.hgetall(keys.apiKeys), redis.hgetall(keys.apiKeysUsed)]);
       const views = await Promise.all(
         Object.entries(all).map(async ([id, json]) => {
@@ -272,17 +247,15 @@ export function apiKeyService(deps: ApiKeyDeps) {
           return (await hasLeft(stored)) ? [] : [await listedView(stored, used[id])];
         }),
       );
-      return views.flat().sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+      const seen = views.flat().filter((view) => isOnLanes(view, lanes));
+      return seen.sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
     },
 
-    async get(id) {
+    async get(id, { lanes } = {}) {
       const [stored, used] = await Promise.all([require(id), redis.hget(keys.apiKeysUsed, id)]);
       const view = await listedView(stored, used ?? undefined);
-      if (view.recipientsPerDay === null && view.costPerDay === null) return { ...view, today: null };
-      const { messages, micros, endsAt } = await storedInDay({ redis, keys }, id, clock());
-      const cost = currency === undefined ? null : `${formatAmount(micros, currency)} ${currency}`;
-      const resetsAt = new Date(endsAt).toISOString();
-      return { ...view, today: { recipientCount: messages, cost, resetsAt } };
+      if (!isOnLanes(view, lanes)) throw noSuchKey(id);
+      return keyDetails(deps, view);
     },
 
     async check(text) {
@@ -323,95 +296,18 @@ export function apiKeyService(deps: ApiKeyDeps) {
     signOut: (text) => sessions.end(text),
   };
 
-  const managedBy = (
-    by: Operator,
-    cancelCampaigns: (key: string) => Promise<CancelledOfKey>,
-    webhooks: WebhooksOfKey,
-  ): ApiKeys => {
-    const actor = describeActor(by.actor);
-    return {
-      ...shared,
-      async create({ name, scopes, lanes: only, lifetime: wanted, maxSuppressions, ...others }) {
-        if (!NAME_FORMAT.test(name.trim())) {
-          throw new InputError('a key needs a name of 1 to 100 characters on one line');
-        }
-        if (scopes.length === 0) {
-          throw new InputError(`a key needs at least one scope: ${API_SCOPES.join(', ')}`);
-        }
-        const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.known));
-        const id = newId();
-        const lifetime = wanted === null ? null : durationOption('lifetime', wanted, DEFAULT_LIFETIME_MS);
-        const limits = checkedLimits(others);
-        const secret = newSecret(id, { lifetime, limits });
-        const key: UnsignedKey = {
-          name: name.trim(),
-          scopes: API_SCOPES.filter((scope) => scopes.includes(scope)),
-          lanes,
-          created: clock(),
-          lifetime,
-          maxSuppressions: maxSuppressions ?? DEFAULT_MAX_SUPPRESSIONS,
-          limits,
-          secrets: [secret.stored],
-        };
-        return { ...(await add(id, key, by, actor)), key: secret.text };
-      },
-
-      async createLink({ scopes: wanted }) {
-        const scopes = API_SCOPES.filter((scope) => wanted.includes(scope));
-        const details = { scopes: scopes.join(',') };
-        const { text, endsAt } = await by.audited({ action: 'console.link', details }, () =>
-          sessions.makeLink(by.actor, scopes),
-        );
-        return { secret: text, scopes, expiresAt: new Date(endsAt).toISOString() };
-      },
-
-      async rotate(id, { overlap: given, disableWebhooks = false } = {}) {
-        const overlapMs = durationOption('overlap', given, DEFAULT_OVERLAP_MS);
-        const { json: before, key: found } = await require(id);
-        const [current, previous] = found?.secrets ?? [];
-        if (found === null || current === undefined) {
-          throw new InputError(`key ${id} is invalid: revoke it and create another`);
-        }
-        if (found.session)
-          throw new InputError(`key ${id} belongs to a session of the console: create another instead`);
-        const secret = newSecret(id, found);
-        const overlap = exactDuration(overlapMs);
-        const until = Math.min(clock() + overlapMs, current.until ?? Number.POSITIVE_INFINITY);
-        const key = { ...found, secrets: [secret.stored, { ...current, until }] };
-        const after = signed(id, key);
-        const details = { key: id, name: found.name };
-        await by.audited({ action: 'key.rotate', details: { ...details, overlap } }, async () => {
-          if (!(await replaceScript.run(redis, { apiKeys: keys.apiKeys }, { id, before, after })))
-            throw new InputError(`key ${id} was changed at the same time; try again`);
-          await revoked.endSecret(id, current.digest, until);
-          // The secret before that ends now. This also makes up for a rotation that failed in the step above.
-          if (previous !== undefined) await revoked.endSecret(id, previous.digest, clock());
-        });
-        events.emit({ type: 'key.rotated', ...details, overlap, actor });
-        if (disableWebhooks) await webhooks.disable(id, 'operator');
-        const view = await viewOf({ id, json: after, key, maker: 'current' });
-        return { ...view, key: secret.text, webhooks: await webhooks.list(id) };
-      },
-
-      async revoke(id, { cancelCampaigns: isCancelling = false } = {}) {
-        // Of a key that is revoked already, only the id is known.
-        const isRepeated = isCancelling && (await read(id)) === null && (await revoked.has(id));
-        const name = isRepeated ? id : anyKey.parse(storedJson((await require(id)).json)).name;
-        const details = { key: id, name };
-        await by.audited({ action: 'key.revoke', details }, async () => {
-          if (isRepeated) return;
-          await revoked.add(id, clock());
-          await redis.hdel(keys.apiKeys, id);
-        });
-        await redis.hdel(keys.apiKeysUsed, id);
-        await webhooks.disable(id, 'keyRevoked');
-        // Only now: the key creates no more campaigns.
-        const done = isCancelling ? await cancelCampaigns(id) : NOTHING_CANCELLED;
-        events.emit({ type: 'key.revoked', ...details, cancelled: done.cancelled.length, actor });
-        return done;
-      },
-    };
-  };
+  const managing = managingKeys({
+    ...deps,
+    require,
+    read,
+    revoked,
+    sessions,
+    newSecret,
+    signed,
+    add,
+    viewOf,
+    shared,
+  });
   const lifeOf = async (id: string): Promise<KeyLife> => {
     const [found, isRevoked] = await Promise.all([read(id), revoked.has(id)]);
     if (isRevoked) return { state: 'revoked', until: null };
@@ -421,7 +317,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     if (current === undefined) return { state: 'invalid', until: null };
     return { state: isOver(current.until) ? 'expired' : 'active', until: current.until };
   };
-  return Object.assign(managedBy, {
+  return Object.assign(managing, {
     lifeOf,
     get: shared.get,
     /** The name and the limits of a key; null if there is none. */

@@ -1,5 +1,5 @@
 import type { ApiKey, ApiKeyDetails, ApiScope } from '../../campaign/states/api-key.js';
-import type { SomeLimits } from '../../campaign/states/limit-values.js';
+import type { LimitName, SomeLimits } from '../../campaign/states/limit-values.js';
 import type { Webhook } from '../../campaign/views/webhook-views.js';
 
 /** What a new key may do. */
@@ -22,6 +22,18 @@ export interface SignInLink {
   readonly expiresAt: string;
 }
 
+/** Changes of the limits of a key. Those that are not named stay. A test key stays one. */
+export interface ChangedLimits extends Omit<SomeLimits, 'test'> {
+  /** Limits that no longer apply. */
+  readonly lift?: readonly Exclude<LimitName, 'test'>[] | undefined;
+  readonly maxSuppressions?: number | undefined;
+}
+
+/** Only keys of which all lanes are among these; default: all keys. */
+export interface KeyChoice {
+  readonly lanes?: readonly string[] | undefined;
+}
+
 /** A key and its text, which nothing stores. */
 export type ShownApiKey = ApiKey & { readonly key: string };
 
@@ -40,14 +52,17 @@ export interface CancelledOfKey {
 
 /** Manages and checks the keys of the HTTP API. Volley stores only a digest of each key. */
 export interface ApiKeys {
-  /** Creates a key. Only this result, and that of `rotate`, contains the key itself. */
+  /**
+   * Creates a key. Only this result, and that of `rotate`, contains the key itself. For a key that makes another, lanes and limits that are not
+   * named are its own, and it rejects with a `NotAllowedError` or a `LimitError` if the other could do more than itself.
+   */
   create(key: NewApiKey): Promise<ShownApiKey>;
   /** Lists the keys that are not revoked, oldest first. */
-  list(): Promise<ApiKey[]>;
-  /** Returns a key that is not revoked, and what it has stored today. Rejects with a `NotFoundError` if there is no such key. */
-  get(id: string): Promise<ApiKeyDetails>;
+  list(options?: KeyChoice): Promise<ApiKey[]>;
+  /** Returns a key that is not revoked, and what its limits still allow. Rejects with a `NotFoundError` if there is no such key. */
+  get(id: string, options?: KeyChoice): Promise<ApiKeyDetails>;
   /**
-   * Gives a key a new secret, with a new lifetime. The old one works for `overlap` more, default `1d`. Returns also the webhooks of the key,
+   * Gives a key a new secret, with a new lifetime, which ends no later than that of a key that rotates it. The old one works for `overlap` more, default `1d`. Returns also the webhooks of the key,
    * which still get results; with `disableWebhooks`, they are disabled. Rejects with a `NotFoundError` if there is no such key, and with an
    * `InputError` if it is invalid.
    */
@@ -55,6 +70,11 @@ export interface ApiKeys {
     id: string,
     options?: { readonly overlap?: string | undefined; readonly disableWebhooks?: boolean | undefined },
   ): Promise<RotatedApiKey>;
+  /**
+   * Changes the limits of a key, from its next request on. Rejects with a `NotFoundError` if there is no such key, and with an `InputError` if it is
+   * invalid, or a limit is.
+   */
+  set(id: string, changes: ChangedLimits): Promise<ApiKey>;
   /**
    * Revokes a key immediately. With `cancelCampaigns`, also cancels every campaign that it has created and that has not ended, and
    * everything that waits in the outboxes to which only this key wrote. Returns the ids of the campaigns, and these outboxes; `shared` are

@@ -42,3 +42,6 @@ export function revokedKeys(redis: Redis, keys: Keys, digests: Digests) {
     },
   };
 }
+
+/** See {@link revokedKeys}. */
+export type RevokedKeys = ReturnType<typeof revokedKeys>;

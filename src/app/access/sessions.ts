@@ -136,3 +136,6 @@ export function sessionStore({ redis, keys, clock, secretsKey, previousSecretsKe
     },
   };
 }
+
+/** See {@link sessionStore}. */
+export type SessionStore = ReturnType<typeof sessionStore>;

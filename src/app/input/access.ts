@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { durationText, optional, strict } from '../../campaign/fields/input.js';
-import { LIMIT_NAMES, LIMITS } from '../../campaign/limits/limits.js';
+import { CHANGEABLE_LIMITS, LIMIT_NAMES, LIMITS } from '../../campaign/limits/limits.js';
 import { API_SCOPES } from '../../campaign/states/api-key.js';
 import type { LimitName, SomeLimits } from '../../campaign/states/limit-values.js';
 import { DELIVERED_EVENTS } from '../../campaign/views/webhook-events.js';
@@ -27,6 +27,10 @@ const limits = Object.fromEntries(
   LIMIT_NAMES.map((name) => [name, optional(LIMITS[name].schema as z.ZodType)]),
 ) as unknown as { readonly [Name in LimitName]: z.ZodType<SomeLimits[Name]> };
 
+const { test: _, ...others } = limits;
+const lift = optional(z.array(z.enum(CHANGEABLE_LIMITS)).readonly());
+const choice = { lanes: maybeTexts };
+
 const scopes = z.array(z.enum(API_SCOPES)).readonly();
 const key: Argument<Parameters<ApiKeys['refusedRequest']>[0]> = ['key', z.object({ id: text, name: text })];
 
@@ -46,9 +50,10 @@ export const KEY_METHODS: Inputs<ApiKeys> = {
       }),
     ],
   ],
-  list: [],
-  get: [ID],
+  list: [options(choice)],
+  get: [ID, options(choice)],
   rotate: [ID, options({ overlap: maybeDuration, disableWebhooks: maybeFlag })],
+  set: [ID, ['', members({ ...others, lift, maxSuppressions: optional(z.int().min(0)) })]],
   revoke: [ID, options({ cancelCampaigns: maybeFlag })],
   check: [['key', text]],
   createLink: [['', members({ scopes })]],
@@ -63,7 +68,6 @@ export const KEY_METHODS: Inputs<ApiKeys> = {
   isActive: [['key', text]],
 };
 
-const choice = { lanes: maybeTexts };
 const someTexts = optional(z.array(text).min(1).max(MAX_FILTER).readonly());
 const webhookSettings = {
   url: text,

@@ -216,6 +216,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
     secretsKey: config.secretsKey,
     previousSecretsKey: config.previousSecretsKey,
     currency: config.prices?.currency,
+    requestsPerMinute: config.http.requestsPerMinute,
   });
   const outboxes = outboxResults(redis, keys);
   const resultsFeed = createResultsFeed({ redis, keys, finder, outboxes });

@@ -4,6 +4,7 @@ import { nameOfCountry } from '../numbers/country-names.js';
 import { COUNTRIES, callingCodeOf, countryOfNumber } from '../numbers/numbering-plan.js';
 import type { KeyLimits, LimitName, LimitValues, SomeLimits } from '../states/limit-values.js';
 import { checkSender } from '../text/sender.js';
+import { parseAmount } from './price.js';
 
 /*
  * What an API key, or everyone on a lane, may send. Each limit is a row; from the rows follow the flags of `keys create`, the settings of a
@@ -32,6 +33,8 @@ interface Row<Value, Part extends string> {
   /** What stands for the value in help, and what it limits. */
   readonly value: string;
   readonly about: string;
+  /** Whether all that another limit allows is allowed by this one, too. */
+  covers(own: Value, other: Value): boolean;
 }
 
 /** A limit of a message. `refusal`: why this is refused, after what it is; null if it is not. `who` has the limit. */
@@ -58,6 +61,12 @@ const shownCountry = (number: string): string => {
   return country === undefined ? `no country (+${callingCodeOf(number)})` : nameOfCountry(country);
 };
 
+const isPart = (own: readonly string[], other: readonly string[]): boolean =>
+  other.every((one) => own.includes(one));
+const isAtMost = (most: number, other: number): boolean => other <= most;
+/** The currency is that of the prices, or neither limit allows anything. */
+const amountOf = (cost: string): bigint => parseAmount(cost.split(' ')[0] ?? '') ?? 0n;
+
 const SENDER = 'must be a list of senders such as ["ACME", "447700900000"]';
 const COUNTRY = 'must be a list of countries such as ["GB", "DE"] (ISO 3166)';
 const NETWORK = 'must be a list of addresses or networks such as ["192.0.2.7", "10.0.0.0/8"]';
@@ -74,6 +83,7 @@ export const LIMITS = {
       senders.some((each) => plain(each) === plain(sender))
         ? null
         : `is ${sender}, and ${who} may send only as ${listed(senders, 'or')}`,
+    covers: (own, other) => other.every((one) => own.some((each) => plain(each) === plain(one))),
   }),
   countries: ofMessage({
     limits: 'number',
@@ -89,6 +99,7 @@ export const LIMITS = {
       countries.includes(countryOfNumber(number) ?? '')
         ? null
         : `is a number of ${shownCountry(number)}, and ${who} may text only ${listed(countries)}`,
+    covers: isPart,
   }),
   maxSegments: ofMessage({
     limits: 'segments',
@@ -99,12 +110,14 @@ export const LIMITS = {
       segments <= most
         ? null
         : `gets a message of ${segments} segments, and ${who} may send at most ${most} per message`,
+    covers: isAtMost,
   }),
   recipientsPerDay: of({
     limits: 'day',
     schema: whole(1_000_000_000),
     value: 'count',
     about: 'how many messages it may store per UTC day (default: any number)',
+    covers: isAtMost,
   }),
   costPerDay: of({
     limits: 'day',
@@ -112,18 +125,21 @@ export const LIMITS = {
     value: 'amount',
     about:
       'what the messages may cost that it stores per UTC day, such as 50 or "50 EUR"; requires prices (default: anything)',
+    covers: (own, other) => amountOf(other) <= amountOf(own),
   }),
   test: of({
     limits: 'service',
     schema: z.boolean(),
     value: '',
     about: 'a test key, `vk_test_…`: it only reads, except on lanes whose service is a simulator',
+    covers: (own, other) => other || !own,
   }),
   requestsPerMinute: of({
     limits: 'request',
     schema: whole(10_000_000),
     value: 'count',
     about: 'how many requests it may make a minute (default: HTTP_REQUESTS_PER_MINUTE)',
+    covers: isAtMost,
   }),
   addresses: of({
     limits: 'request',
@@ -131,6 +147,8 @@ export const LIMITS = {
     value: 'networks',
     about:
       'the only addresses or networks from which it may be used, separated by commas (default: all); behind a proxy, set HTTP_TRUSTED_PROXIES',
+    // As they are written: a network within another one is not recognised.
+    covers: isPart,
   }),
 } as const satisfies { readonly [Name in LimitName]: Row<LimitValues[Name], string> };
 
@@ -163,6 +181,27 @@ export function limitsAmong(members: SomeLimits): SomeLimits {
     LIMIT_NAMES.flatMap((name) => (isSet(members[name]) ? [[name, members[name]]] : [])),
   );
 }
+
+/** The first limit, if any, by which someone with `own` limits may do less than someone with the others. */
+export const exceededLimit = (own: SomeLimits, others: SomeLimits): LimitName | undefined =>
+  LIMIT_NAMES.find((name) => isSet(own[name]) && !isCovered(name, own, others));
+
+/** Whether a limit that both have, or only the first, is at least as strict for the second. */
+export function isCovered(name: LimitName, own: SomeLimits, others: SomeLimits): boolean {
+  const [mine, other] = [own[name], others[name]];
+  if (!isSet(mine)) return true;
+  return isSet(other) && (LIMITS[name] as Row<unknown, string>).covers(mine, other);
+}
+
+/** Those that a key may get or lose. The text of a test key says that it is one. */
+export const CHANGEABLE_LIMITS = LIMIT_NAMES.filter(
+  (name): name is Exclude<LimitName, 'test'> => name !== 'test',
+);
+
+/** The limits of what is counted: two keys with such a limit may do twice as much as one. */
+export const COUNTED_LIMITS = LIMIT_NAMES.filter(
+  (name) => LIMITS[name].limits === 'day' || name === 'requestsPerMinute',
+);
 
 /** All limits, with null for those that are not set. */
 export function allLimits(some: SomeLimits): KeyLimits {

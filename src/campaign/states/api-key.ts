@@ -1,13 +1,17 @@
+import type { Actor } from './actor.js';
 import type { KeyLimits } from './limit-values.js';
 
 /**
  * What an API key may do: `status` shows states and counts without numbers and texts, `metrics` only reads /metrics, `read` shows
  * everything, `send` creates campaigns and suppresses numbers, `operate` pauses, resumes, cancels, and resolves,
- * `inbound` only submits messages that people have sent, `admin` adds, changes, and removes lanes.
+ * `inbound` only submits messages that people have sent, `admin` manages lanes and API keys.
  */
 export const API_SCOPES = ['status', 'metrics', 'read', 'send', 'operate', 'inbound', 'admin'] as const;
 /** See {@link API_SCOPES}. */
 export type ApiScope = (typeof API_SCOPES)[number];
+
+/** What an operation requires of a key: a scope, or only that it is valid. */
+export type RequiredScope = ApiScope | 'any';
 
 /** What a person may do in the console, unless a link says otherwise. */
 export const CONSOLE_SCOPES = ['read', 'send', 'operate', 'admin'] as const satisfies readonly ApiScope[];
@@ -29,6 +33,8 @@ export interface ApiKey extends KeyLimits {
    */
   readonly state: 'active' | 'expired' | 'invalid';
   readonly createdAt: string;
+  /** The key that made it, as it was named then; null: no key did. */
+  readonly createdBy: Pick<Actor, 'id' | 'name'> | null;
   /** Null: never. */
   readonly expiresAt: string | null;
   /** Until when the secret from before the last rotation works; null if none does. */
@@ -50,20 +56,26 @@ export interface KeyLife {
   readonly until: number | null;
 }
 
-/** A key with what it has stored today. */
+/** A key with what it has stored today, and what its limits still allow. */
 export interface ApiKeyDetails extends ApiKey {
+  /** How many more numbers may be suppressed because of it. */
+  readonly suppressionsLeft: number;
   /** Null without a daily limit. */
   readonly today: {
     /** Messages that it has stored in this UTC day on all of its lanes. */
     readonly recipientCount: number;
     /** What they cost, such as `20.00 EUR`; null without prices. */
     readonly cost: string | null;
+    /** How many more it may store, and what they may cost; null without this limit. */
+    readonly recipientsLeft: number | null;
+    readonly costLeft: string | null;
     /** When the daily limits start anew, ISO 8601. */
     readonly resetsAt: string;
   } | null;
 }
 
 /** Whether a key may do what requires a scope. `read` includes `status` and `metrics`. */
-export function allowsScope({ scopes }: Pick<ApiKey, 'scopes'>, required: ApiScope): boolean {
+export function allowsScope({ scopes }: Pick<ApiKey, 'scopes'>, required: RequiredScope): boolean {
+  if (required === 'any') return true;
   return scopes.includes(required) || (/^(status|metrics)$/.test(required) && scopes.includes('read'));
 }

@@ -42,6 +42,7 @@ export const AUDIT_ACTIONS = [
   'number.forget',
   'key.create',
   'key.rotate',
+  'key.set',
   'key.revoke',
   'console.link',
   'key.refused',

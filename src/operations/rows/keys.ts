@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { RotatedApiKey, ShownApiKey, SignInLink } from '../../app/access/api-keys.js';
-import { keyLimits, LIMITS } from '../../campaign/limits/limits.js';
+import { NotAllowedError } from '../../campaign/errors/errors.js';
+import { CHANGEABLE_LIMITS, keyLimits, LIMITS } from '../../campaign/limits/limits.js';
 import {
   API_SCOPES,
   type ApiKey,
@@ -8,19 +9,22 @@ import {
   CONSOLE_SCOPES,
 } from '../../campaign/states/api-key.js';
 import { time } from '../../campaign/views/measures.js';
-import { allLanes, byApiKey } from '../access.js';
+import { webhook } from '../../campaign/views/webhook-views.js';
+import { allLanes, byApiKey, byKey, byLanesOfKey } from '../access.js';
 import { call } from '../operation.js';
 import { count, laneName, ofLibrary } from '../schemas/schemas.js';
 
 /** The keys of the HTTP API. */
-const KEYS = { tag: 'API keys' } as const;
-/** An operation that returns the text of a key. */
-const SECRET = {
-  ...KEYS,
-  http: { because: 'a client that could create keys could give itself every right' },
-} as const;
+const KEYS = { tag: 'API keys', scope: 'admin' } as const;
+const NO_MORE =
+  'A key gives others nothing that it may not do itself: no other scope or lane, no more time, and no looser limit.';
 const ID = { id: 'as `keys list` shows it, the beginning of it, or last for the newest one' } as const;
-const MAX_SUPPRESSIONS = 100_000_000;
+const maxSuppressions = z
+  .int()
+  .min(0)
+  .max(100_000_000)
+  .optional()
+  .describe('How many numbers it may suppress');
 
 const MEMBERS = {
   id: z.string(),
@@ -31,6 +35,10 @@ const MEMBERS = {
     .describe('Whether a sign-in link made it for one session of the console, with which it ends'),
   scopes: z.array(z.enum(API_SCOPES)),
   lanes: z.array(z.string()).nullable().describe('The only lanes that it may use; null: all'),
+  createdBy: z
+    .object({ id: z.string(), name: z.string() })
+    .nullable()
+    .describe('The key that made it; null if none did'),
   state: z
     .enum(['active', 'expired', 'invalid'])
     .describe('`invalid`: it does not work, and must be replaced, for example because SECRETS_KEY changed'),
@@ -53,12 +61,21 @@ const MEMBERS = {
 const apiKey: z.ZodType<ApiKey> = z
   .object(MEMBERS)
   .meta({ id: 'ApiKey', description: 'A key without its secret. A limit that is null does not apply.' });
+const SHOWN = {
+  ...MEMBERS,
+  key: z.string().describe('Its text, with the secret. Nothing stores it'),
+} as const;
+const shownKey: z.ZodType<ShownApiKey> = z.object(SHOWN);
+const rotatedKey: z.ZodType<RotatedApiKey> = z.object({ ...SHOWN, webhooks: z.array(webhook) });
 const apiKeyDetails: z.ZodType<ApiKeyDetails> = z.object({
   ...MEMBERS,
+  suppressionsLeft: count.describe('How many more numbers it may suppress'),
   today: z
     .object({
       recipientCount: count.describe('Messages that it has stored in this UTC day on all of its lanes'),
       cost: z.string().nullable().describe('What they cost; null without prices'),
+      recipientsLeft: count.nullable().describe('How many more it may store; null without this limit'),
+      costLeft: z.string().nullable().describe('What more may cost; null without this limit'),
       resetsAt: time.describe('When the daily limits start anew'),
     })
     .nullable()
@@ -77,13 +94,18 @@ const cancelledOfKey = z.object({
     .describe('Outboxes to which the key wrote, and maybe others: what waits in them is still sent'),
 });
 
+/** The flags of limits that can be changed. */
+const { test: _, ...CHANGEABLE } = LIMITS;
+
 export const createKey = call({
-  ...SECRET,
+  ...KEYS,
   name: 'createKey',
   summary: 'Create a key',
-  description: 'Volley prints it only once.',
-  access: allLanes('API keys'),
+  description: 'Only this answer has its text.',
+  httpNote: `${NO_MORE} Lanes and limits that you do not name are those of the key that makes it. One that is limited in a day or a minute makes no keys. A repeated request makes another key.`,
+  access: byLanesOfKey,
   audit: 'key.create',
+  http: 'POST /keys',
   cli: {
     usage: 'keys create',
     flags: {
@@ -91,7 +113,7 @@ export const createKey = call({
       scope: {
         value: 'scopes',
         about:
-          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent), admin (add, change, and remove lanes)',
+          'what it may do, separated by commas: status (states and counts, no numbers or texts), metrics (only /metrics), read (everything), send (create campaigns, put messages into outboxes, suppress numbers), operate (pause, cancel, and resolve them), inbound (only submit messages that people have sent), admin (manage lanes and keys)',
         isRequired: true,
       },
       lane: { value: 'lanes', about: 'the only lanes it may use, separated by commas (default: all)' },
@@ -109,17 +131,23 @@ export const createKey = call({
     examples: ['keys create --name shop --scope read,send --lane default'],
   },
   input: z.strictObject({
-    name: z.string(),
-    scope: z.array(z.enum(API_SCOPES)),
-    lane: z.array(laneName).optional(),
-    /** How long it works, in ms; null: for ever. */
-    expires: z.string().nullable().optional(),
-    maxSuppressions: z.int().min(0).max(MAX_SUPPRESSIONS).optional(),
+    name: z.string().max(100).describe('Who uses it, for people'),
+    scope: z.array(z.enum(API_SCOPES)).min(1).describe('What it may do'),
+    lane: z.array(laneName).min(1).optional().describe('The only lanes it may use'),
+    expires: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'How long it works, such as `90d`; null: for ever. Default: `365d`, or as long as the key that makes it',
+      ),
+    maxSuppressions,
     ...keyLimits.shape,
   }),
-  output: ofLibrary<ShownApiKey>(),
-  returns: 'The key, and its text',
-  run: (volley, { scope: scopes, lane: lanes, expires: lifetime, ...others }) =>
+  output: shownKey,
+  returns: 'The key, and its text. `Location` is its address.',
+  creates: { at: ({ id }) => `/keys/${id}`, existing: 'It never exists' },
+  run: (volley, { scope: scopes, lane: _, expires: lifetime, ...others }, { lanes }) =>
     volley.keys.create({ ...others, scopes, lanes, lifetime }),
 });
 
@@ -127,22 +155,22 @@ export const listKeys = call({
   ...KEYS,
   name: 'listKeys',
   summary: 'List the keys',
-  scope: 'admin',
-  access: allLanes('API keys'),
+  httpNote: 'A key that is limited to lanes sees those that may use no others.',
+  access: byKey,
   http: 'GET /keys',
   cli: { usage: 'keys list', examples: ['keys list'] },
   input: z.strictObject({}),
   output: z.object({ keys: z.array(apiKey) }),
   returns: 'The keys that are not revoked, oldest first',
-  run: async (volley) => ({ keys: await volley.keys.list() }),
+  run: async (volley, _input, { lanes }) => ({ keys: await volley.keys.list({ lanes }) }),
 });
 
 export const showKey = call({
   ...KEYS,
   name: 'showKey',
   summary: 'Show a key',
-  description: 'Its limits, what it has stored today as far as they count it, and when it was last used.',
-  scope: 'admin',
+  description:
+    'Its limits, what it has stored today as far as they count it, what is left, and when it was last used.',
   access: byApiKey,
   http: 'GET /keys/{id}',
   cli: { usage: 'keys show <id>', arguments: ID, examples: ['keys show last'] },
@@ -153,13 +181,64 @@ export const showKey = call({
   run: (volley, { id }) => volley.keys.get(id),
 });
 
+export const getMe = call({
+  name: 'getMe',
+  summary: 'Show your own key',
+  description:
+    'Its scopes, its lanes, its limits, what is left of them, and when the daily ones start anew. The headers `RateLimit-*` say what is left of its requests.',
+  tag: 'API keys',
+  scope: 'any',
+  access: byKey,
+  http: 'GET /me',
+  cli: { because: 'the command line has no key; `keys show` shows any' },
+  input: z.strictObject({}),
+  output: apiKeyDetails,
+  returns: 'The key, without its text',
+  async run(volley, _input, { key }) {
+    if (key === undefined) throw new NotAllowedError('Only a caller with an API key has one to show.');
+    return volley.keys.get(key.id);
+  },
+});
+
+export const setKey = call({
+  ...KEYS,
+  name: 'setKey',
+  summary: 'Change the limits of a key',
+  description:
+    'They hold from its next request on. Limits that you do not name stay, and so do its scopes and lanes, and whether it is a test key.',
+  httpNote: `${NO_MORE} One that is limited in a day or a minute only lowers that limit of others.`,
+  bucket: 'control',
+  access: byApiKey,
+  audit: 'key.set',
+  http: 'PUT /keys/{id}',
+  cli: {
+    usage: 'keys set <id>',
+    arguments: ID,
+    flags: {
+      lift: { value: 'limits', about: 'limits that no longer apply, such as senders,maxSegments' },
+      maxSuppressions: { value: 'count', about: 'how many numbers it may suppress' },
+      ...CHANGEABLE,
+    },
+    examples: ['keys set last --recipients-per-day 5000', 'keys set last --lift senders'],
+  },
+  input: z.strictObject({
+    id: z.string().min(1).max(40),
+    lift: z.array(z.enum(CHANGEABLE_LIMITS)).optional().describe('Limits that no longer apply'),
+    maxSuppressions,
+    ...keyLimits.omit({ test: true }).shape,
+  }),
+  output: apiKey,
+  returns: 'The key, with its limits',
+  outcomes: ['notFound', 'badInput', 'overLimit'],
+  run: (volley, { id, ...changes }) => volley.keys.set(id, changes),
+});
+
 export const revokeKey = call({
   ...KEYS,
   name: 'revokeKey',
   summary: 'Revoke a key',
   description:
     'The HTTP API refuses all further requests with it, and its sessions end. This cannot be undone.',
-  scope: 'admin',
   bucket: 'control',
   access: byApiKey,
   audit: 'key.revoke',
@@ -187,13 +266,16 @@ export const revokeKey = call({
 });
 
 export const rotateKey = call({
-  ...SECRET,
+  ...KEYS,
   name: 'rotateKey',
   summary: 'Give a key a new secret',
   description:
-    'Volley prints the key only once. The old secret works for a while longer. The webhooks of the key still get results: if the old secret has leaked, disable those that are not yours.',
+    'Only this answer has its text. The old secret works for a while longer. The webhooks of the key still get results: if the old secret has leaked, disable those that are not yours.',
+  httpNote: `${NO_MORE} So the new secret ends no later than that of the key that asks for it.`,
+  bucket: 'control',
   access: byApiKey,
   audit: 'key.rotate',
+  http: 'POST /keys/{id}/rotate',
   cli: {
     usage: 'keys rotate <id>',
     arguments: ID,
@@ -208,18 +290,18 @@ export const rotateKey = call({
     examples: ['keys rotate last --overlap 2h', 'keys rotate last --overlap 0s --disable-webhooks'],
   },
   input: z.strictObject({
-    id: z.string(),
-    /** In ms. */
-    overlap: z.string().optional(),
-    disableWebhooks: z.boolean().default(false),
+    id: z.string().min(1).max(40),
+    overlap: z.string().optional().describe('How long the old secret still works. Default: `1d`'),
+    disableWebhooks: z.boolean().default(false).describe('Also disable the webhooks that it has added'),
   }),
-  output: ofLibrary<RotatedApiKey>(),
+  output: rotatedKey,
   returns: 'The key, its new text, and its webhooks',
+  outcomes: ['notFound', 'badInput', 'overLimit'],
   run: (volley, { id, overlap, disableWebhooks }) => volley.keys.rotate(id, { overlap, disableWebhooks }),
 });
 
 export const createSignInLink = call({
-  ...KEYS,
+  tag: 'API keys',
   name: 'createSignInLink',
   http: { because: 'a client that could make links could give itself every right' },
   summary: 'Print a link to the console',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { apiKeyService, type WebhooksOfKey } from '../../../src/app/access/api-key-service.js';
+import { apiKeyService } from '../../../src/app/access/api-key-service.js';
+import type { WebhooksOfKey } from '../../../src/app/access/manage-keys.js';
 import { loadLocalConfig } from '../../../src/base/config/index.js';
 import { createEvents, type VolleyEvent } from '../../../src/base/events/events.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
@@ -53,6 +54,7 @@ const serviceWith = (secretsKey: string | undefined, previousSecretsKey?: string
     }),
     operatorOf: () => by,
     currency: undefined,
+    requestsPerMinute: 600,
     clock: () => now,
     events,
     refused: { count: () => {}, countRequest: () => {}, countAddress: () => {}, close: async () => {} },

@@ -67,6 +67,11 @@ export const ACCESS_EVENTS = {
     (e) =>
       `API key ${e.key} (${e.name}) was rotated by ${e.actor}; its old secret works for ${e.overlap} more`,
   ),
+  'key.changed': entry(
+    'info',
+    { key: id, name: id, limits: id, actor: id },
+    (e) => `API key ${e.key} (${e.name}): ${e.actor} changed its limits: ${e.limits}`,
+  ),
   'key.revoked': entry(
     'warn',
     { key: id, name: id, cancelled: count('campaign'), actor: id },

@@ -39,6 +39,11 @@ const answers: Answers<'API keys', typeof operations> = {
     return { json: key, lines: keyLines(key, clock()) };
   },
 
+  async setKey(run, { context: { clock } }) {
+    const key = await run();
+    return { json: key, lines: keyLines(key, clock()) };
+  },
+
   async revokeKey(run) {
     const revoked = await run();
     const cancelled = 'cancelled' in revoked ? cancelledLines(revoked) : [];
@@ -94,8 +99,9 @@ function cancelledLines({ cancelled, emptied, shared }: CancelledOfKey): string[
   ];
 }
 
-function keyLines(key: ApiKeyDetails, now: number): string[] {
-  const { id, name, test, state, createdAt, lastUsedAt, maxSuppressions, today } = key;
+function keyLines(key: ApiKey & Partial<ApiKeyDetails>, now: number): string[] {
+  const { id, name, test, state, createdAt, createdBy, lastUsedAt, maxSuppressions, today = null } = key;
+  const { suppressionsLeft = maxSuppressions } = key;
   const at = (iso: string): string => moment(Date.parse(iso), now);
   const limits = LIMIT_NAMES.flatMap((limit) =>
     limit === 'test' || key[limit] === null ? [] : [`  ${limit}: ${JSON.stringify(key[limit])}`],
@@ -103,15 +109,22 @@ function keyLines(key: ApiKeyDetails, now: number): string[] {
   return [
     `${test ? 'Test key' : 'Key'} ${id} for ${oneLine(name)}: ${state}`,
     `  ${permissionsOf(key)}`,
-    `  created ${at(createdAt)}, ${expiryOf(key)}, ${lastUsedAt === null ? 'never used' : `last used ${at(lastUsedAt)}`}`,
-    `  maxSuppressions: ${maxSuppressions}`,
+    `  created ${at(createdAt)}${createdBy === null ? '' : ` by key ${createdBy.id} (${oneLine(createdBy.name)})`}, ${expiryOf(key)}, ${lastUsedAt === null ? 'never used' : `last used ${at(lastUsedAt)}`}`,
+    `  maxSuppressions: ${maxSuppressions}${suppressionsLeft === maxSuppressions ? '' : `, ${suppressionsLeft} left`}`,
     ...limits,
     ...(today === null
       ? []
       : [
-          `  today: ${counted(today.recipientCount, 'message')}${today.cost === null ? '' : `, ${today.cost}`}; starts anew ${at(today.resetsAt)}`,
+          `  today: ${counted(today.recipientCount, 'message')}${today.cost === null ? '' : `, ${today.cost}`}${leftText(today)}; starts anew ${at(today.resetsAt)}`,
         ]),
   ];
+}
+
+/** `, 900 messages and 45.00 EUR left` */
+function leftText({ recipientsLeft, costLeft }: NonNullable<ApiKeyDetails['today']>): string {
+  const messages = recipientsLeft === null ? [] : [counted(recipientsLeft, 'message')];
+  const left = [...messages, ...(costLeft === null ? [] : [costLeft])];
+  return left.length === 0 ? '' : `; ${left.join(' and ')} left`;
 }
 
 function permissionsOf({ scopes, lanes }: ApiKey): string {

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { type ApiScope, allowsScope } from '../../../campaign/states/api-key.js';
+import { type ApiScope, allowsScope, type RequiredScope } from '../../../campaign/states/api-key.js';
 import { ApiError, commandOf, type Name, offline, whenSignedOut } from './api.js';
 
 /** What `/session` returns. */
@@ -76,7 +76,7 @@ export function mayRun(name: Name, lane?: string): boolean {
   const key = session.value;
   if (!key) return false;
   const { scope, allLanes } = commandOf(name);
-  if (!allowsScope(key, scope as ApiScope)) return false;
+  if (!allowsScope(key, scope as RequiredScope)) return false;
   if (key.lanes === null) return true;
   return !allLanes && (lane === undefined || key.lanes.includes(lane));
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSession } from '../../../app/access/sessions.js';
 import type { Volley } from '../../../app/volley.js';
 import { limitsAmong } from '../../../campaign/limits/limits.js';
-import { type ApiKey, type ApiScope, allowsScope } from '../../../campaign/states/api-key.js';
+import { type ApiKey, allowsScope, type RequiredScope } from '../../../campaign/states/api-key.js';
 import type { Caller } from '../../../operations/access.js';
 import { invalidKeyLimit, isWithin } from '../limits/address-limits.js';
 import { concurrencyLimit, type RateLimit, type RouteCost, rateLimits } from '../limits/rate-limit.js';
@@ -21,8 +21,8 @@ declare module 'fastify' {
     keyCheck: LastCheck | null;
   }
   interface FastifyContextConfig {
-    /** The scope that the route requires. Every route that requires a key has one. */
-    scope?: ApiScope;
+    /** What the route requires of a key. Every route that requires one says so. */
+    scope?: RequiredScope;
     /** Whether the route accepts a form with a list as well as JSON. */
     acceptsUpload?: boolean;
     /** Whether the OpenAPI document shows that form, instead of JSON. */

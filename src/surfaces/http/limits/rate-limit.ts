@@ -78,13 +78,21 @@ export function rateLimits(
 
   const bucketsOf = ({ id: key, requestsPerMinute: own }: LimitedKey): Buckets => {
     const perMinute = own ?? requestsPerMinute;
-    const buckets = keys.get(key) ?? {
-      requests: new TokenBucket(perMinute),
-      control: new TokenBucket(perMinute),
-      stream: new TokenBucket(perMinute),
-      bytes: new TokenBucket(bytesPerMinute),
-      rows: new TokenBucket(ROWS_PER_MINUTE),
-      sockets: new Map<Socket, number>(),
+    const known = keys.get(key);
+    if (known?.requests.perMinute === perMinute) return known;
+    /** After the limit has changed, what was spent stays spent. */
+    const bucketLike = (before: TokenBucket | undefined): TokenBucket => {
+      const bucket = new TokenBucket(perMinute);
+      if (before !== undefined) bucket.spend(before.perMinute - before.left());
+      return bucket;
+    };
+    const buckets = {
+      requests: bucketLike(known?.requests),
+      control: bucketLike(known?.control),
+      stream: bucketLike(known?.stream),
+      bytes: known?.bytes ?? new TokenBucket(bytesPerMinute),
+      rows: known?.rows ?? new TokenBucket(ROWS_PER_MINUTE),
+      sockets: known?.sockets ?? new Map<Socket, number>(),
     };
     keys.set(key, buckets);
     return buckets;

@@ -12,7 +12,7 @@ import { webhooksOf } from './openapi-webhooks.js';
 
 const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota that you set, never sends a message twice, and accounts for every recipient.
 
-Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \`volley keys create\` creates one with some of the scopes \`status\` (states and counts, without numbers and texts), \`metrics\` (only /metrics), \`read\` (everything, including both), \`send\`, \`operate\`, \`inbound\` (only submit replies), and \`admin\` (lanes). Errors are problem documents (RFC 9457, \`application/problem+json\`).`;
+Every request below /v1 requires an API key: \`Authorization: Bearer vk_…\`. \`volley keys create\` creates one with some of the scopes \`status\` (states and counts, without numbers and texts), \`metrics\` (only /metrics), \`read\` (everything, including both), \`send\`, \`operate\`, \`inbound\` (only submit replies), and \`admin\` (lanes and keys). Errors are problem documents (RFC 9457, \`application/problem+json\`).`;
 
 const TAGS = {
   Campaigns: 'Create campaigns, follow them to their report, and pause, resume, cancel, or resolve them.',
@@ -207,7 +207,8 @@ const FORM_CONTENT = {
 function complete(operation: Operation, method: string): void {
   const { 'x-scope': scope, 'x-form': isForm, requestBody } = operation;
   if (scope !== undefined) {
-    operation.description = `${operation.description ?? ''} Requires the scope \`${scope}\`.`.trim();
+    const required = scope === 'any' ? 'Any key may use it.' : `Requires the scope \`${scope}\`.`;
+    operation.description = `${operation.description ?? ''} ${required}`.trim();
   }
   const problems = {
     ...ALWAYS,

@@ -66,6 +66,7 @@ export { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from './campaig
 export type { ReportedStatus } from './campaign/states/reported-status.js';
 export type { SuppressionOperation } from './campaign/states/suppression.js';
 export type { Time } from './campaign/time/moment.js';
+export type { CampaignChange, EarlierContent } from './campaign/views/change-views.js';
 export type { Check } from './campaign/views/check-views.js';
 export {
   INVALID_CODES,
@@ -129,6 +130,8 @@ export type { SubscriptionStatus } from './engine/notifications/subscription-sta
 export type { Role, WorkerProcess } from './engine/recovery/heartbeats.js';
 export type { LaneDifference } from './engine/recovery/lane-settings.js';
 export type { MessageResolution, Resolution, ResolveOutcome } from './engine/sending/unknown.js';
+export { OtherRevisionError, OverBudgetError, UnpricedError } from './intake/changes/errors.js';
+export type { CampaignChanges, ChangeCampaignOptions } from './intake/changes/set-campaign.js';
 export type {
   CampaignInput,
   CsvStream,

@@ -4,6 +4,7 @@ import type { Events } from '../base/events/events.js';
 import type { Records } from '../call-records/records.js';
 import type { ActingFor, Actor } from '../campaign/states/actor.js';
 import type { ForgottenNumber } from '../campaign/states/forgotten.js';
+import type { CampaignChange } from '../campaign/views/change-views.js';
 import type { Check } from '../campaign/views/check-views.js';
 import type { Preview } from '../campaign/views/preview-views.js';
 import type { LaneStatus } from '../campaign/views/views.js';
@@ -13,6 +14,7 @@ import type { NotificationService } from '../engine/notifications/notification-s
 import type { Role, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import type { LaneDifference } from '../engine/recovery/lane-settings.js';
 import type { Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
+import type { CampaignChanges, ChangeCampaignOptions } from '../intake/changes/set-campaign.js';
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
 import type { SuppressionList } from '../intake/import/suppression-list.js';
 import type { Outbox } from '../intake/outbox/outbox-methods.js';
@@ -134,6 +136,13 @@ export interface Volley extends VolleyReader, OperatorCommands {
    * workers send it afterwards.
    */
   enqueue(input: CampaignInput): Promise<EnqueueOutcome>;
+  /**
+   * Changes a campaign for the recipients that were never claimed. Once it resolves, no request starts as the campaign was before, unless it
+   * repeats one that may have been accepted, which keeps its text. `sendAt` can change only while nothing was claimed. Rejects with a
+   * `StateError` for a campaign that has ended, with an `OtherRevisionError` if it has another revision than the options say, and with an
+   * `InputError` for a change that is not possible; then nothing has changed.
+   */
+  set(id: string, changes: CampaignChanges, options?: ChangeCampaignOptions): Promise<CampaignChange>;
   /** Checks a campaign as {@link Volley.enqueue} does, but stores and sends nothing. */
   preview(input: CampaignInput): Promise<Preview>;
   /**

@@ -30,6 +30,7 @@ const ALL = [
   campaigns.pauseCampaign,
   campaigns.resumeCampaign,
   campaigns.cancelCampaign,
+  campaigns.setCampaign,
   campaigns.deleteCampaign,
   campaigns.getReport,
   campaigns.listRecipients,

@@ -152,7 +152,7 @@ interface Row<
   /** What the audit trail records; undefined if it records nothing. */
   readonly audit?: AuditAction;
   /** `GET /campaigns/{id}`, below `/v1`. */
-  readonly http: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}` | Missing;
+  readonly http: `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /${string}` | Missing;
   readonly cli: Command<z.output<Input>> | Missing;
   readonly button?: Button;
   /** What help and the documentation of the HTTP API say in addition about HTTP. */

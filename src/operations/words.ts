@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { counted } from '../base/counted.js';
+import { listed } from '../campaign/errors/listed.js';
 import { RESOLVED } from '../campaign/states/resolutions.js';
 import type { OperationName, OperationRow } from './index.js';
 
@@ -33,6 +34,12 @@ export const stillRunning = (inFlight: number): string =>
 export const cancelWarning = ({ planned, sending }: { planned: number; sending: number }): string =>
   `${counted(planned, 'recipient')} will get no message.${sending === 0 ? '' : ` ${counted(sending, 'more is', 'more are')} in flight and may still get it.`} This cannot be undone.`;
 
+/** A field as people call it. */
+const fieldText = (name: string): string =>
+  ({ message: 'text', sendAt: 'start', validFor: 'validity', senderName: 'sender name', zone: 'time zone' })[
+    name
+  ] ?? name;
+
 /** By the names of the operations. An operation that is not here needs an answer on the command line (surfaces/cli/answers). */
 export const DONE = {
   pauseCampaign: {
@@ -49,6 +56,12 @@ export const DONE = {
       const running = cancelled + inFlight === 0 ? '' : `; ${counted(inFlight, 'request')} in flight`;
       return `Campaign ${id} is cancelled. ${rest}${running}.`;
     },
+  },
+  setCampaign: {
+    text: ({ id, revision, changed, cost }, { preview }) =>
+      changed.length === 0
+        ? `Campaign ${id} is like that already.`
+        : `Campaign ${id} ${preview ? 'would get' : 'has'} another ${listed(changed.map(fieldText))}${preview ? '' : `, and revision ${revision}`}.${cost === null ? '' : ` It ${preview ? 'would cost' : 'costs'} ${cost.total} ${cost.currency}.`}`,
   },
   deleteCampaign: { text: ({ id }) => `Campaign ${id} is deleted.` },
   resolveCampaign: {

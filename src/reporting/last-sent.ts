@@ -7,7 +7,7 @@ import { NOT_SENT_STATES } from '../campaign/states/recipient.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { SLICE, unpackNumbers } from '../engine/recipients/slice-blob.js';
 import { countSlices, readSlices } from '../engine/recipients/stored-slices.js';
-import { readMeta } from '../engine/store/campaign-meta.js';
+import { type CampaignMeta, contentsOf, readMeta } from '../engine/store/campaign-meta.js';
 import { listCampaigns } from '../engine/store/campaigns.js';
 import { inBatches } from './in-batches.js';
 import type { OutboxSearch } from './outbox-search.js';
@@ -73,9 +73,9 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     async fetchMethod(_key, _stale, { options, context: { lane, campaign, sender } }) {
       const meta = await orNull(readMeta(redis, keys, lane, campaign));
       // A person who replies to the confirmation of a stop word means what came before it; and a large campaign causes thousands of them.
-      if (meta !== null && (meta.bypasses !== undefined || plainSender(meta.sender) !== sender)) {
-        // Neither changes, and no number is kept.
-        options.ttl = 0;
+      if (meta !== null && (meta.bypasses !== undefined || senderIn(meta, sender) === undefined)) {
+        // No number is kept.
+        if (meta.bypasses !== undefined) options.ttl = 0;
         return new Uint32Array();
       }
       const { tails, isGrowing } = (await orNull(readTails(lane, campaign))) ?? {
@@ -144,11 +144,15 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     if (latest === null || meta === null) return null;
     return {
       number: latest.number,
-      sender: meta.sender,
+      sender: senderIn(meta, sender) ?? meta.sender,
       message: { campaign: latest.id, reference: latest.reference || null, outbox: null, message: null },
     };
   };
 }
+
+/** A sender of a campaign as it spells it; undefined if it has never had it. */
+const senderIn = (meta: CampaignMeta, sender: string): string | undefined =>
+  contentsOf(meta).find((each) => plainSender(each.sender) === sender)?.sender;
 
 /** A sender as it is compared: the service may spell a number with its plus or without it. */
 const plainSender = (sender: string): string => sender.replace(/^(?:tel:)?\+?/i, '').toLowerCase();

@@ -119,7 +119,11 @@ async function openReport(
       if (chunk === null) return null;
       const rows = chunk.records.map((record) => ({
         position: record.ordinal,
-        row: { ...reportRow(meta, record), values: valuesOf(record.values) },
+        row: {
+          ...reportRow(meta, record),
+          revision: record.request?.edition ?? null,
+          values: valuesOf(record.values),
+        },
       }));
       return { rows, next };
     }
@@ -129,7 +133,7 @@ async function openReport(
     const listed = await listedRows(reader, meta, list, positions, detail);
     const rows = [...listed].map(([at, { row, values }]) => ({
       position: start + at,
-      row: { ...row, values: valuesOf(values) },
+      row: { ...row, revision: null, values: valuesOf(values) },
     }));
     return { rows: rows.filter(({ row }) => isWanted(row.status)), next };
   };

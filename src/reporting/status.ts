@@ -77,6 +77,12 @@ export function campaignStatus({
     lane: lane.name,
     sender: meta.sender,
     message: meta.text,
+    revision: meta.revision ?? 0,
+    earlier: (meta.earlier ?? []).map(({ last, sender, text }) => ({
+      revision: last,
+      sender,
+      message: text,
+    })),
     state: state.state,
     createdAt: iso(meta.created),
     createdBy: meta.createdBy ?? null,

@@ -57,7 +57,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   reporting: {},
   'call-records': {},
   // Schedules create campaigns, as a client does.
-  intake: { import: [], outbox: ['import'], schedules: ['import'] },
+  intake: { import: [], outbox: ['import'], schedules: ['import'], changes: ['import', 'outbox'] },
   tools: { simulator: [], conformance: [] },
   app: {
     access: [],

@@ -6,16 +6,16 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8000,
+  campaign: 8100,
   base: 6600,
   service: 4400,
   engine: 18_800,
-  intake: 12_050,
+  intake: 12_700,
   'call-records': 2600,
-  reporting: 7000,
+  reporting: 7030,
   tools: 6800,
-  app: 6750,
-  operations: 5150,
+  app: 6800,
+  operations: 5200,
   surfaces: 19_800,
 };
 

@@ -64,6 +64,10 @@ export const pausedCampaign: Maker = async (place) => {
   await place.volley.pause(id);
   return { id };
 };
+export const changedCampaign: Maker = async (place) => ({
+  ...(await created(place)),
+  message: 'Hello {{name}}',
+});
 export const cancelledCampaign: Maker = async (place) => {
   const { id } = await created(place);
   await place.volley.cancel(id);

@@ -89,6 +89,7 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   pauseCampaign: changes('operate', 'campaign', the.campaign, 'campaign.pause'),
   resumeCampaign: changes('operate', 'campaign', the.pausedCampaign, 'campaign.resume'),
   cancelCampaign: changes('operate', 'campaign', the.campaign, 'campaign.cancel'),
+  setCampaign: changes('send', 'campaign', the.changedCampaign, 'campaign.set', SENDS),
   deleteCampaign: changes('operate', 'campaign', the.cancelledCampaign, 'campaign.delete'),
   getReport: reads('read', 'campaign', the.campaign, 'campaign.export'),
   listRecipients: reads('read', 'campaign', the.campaign),

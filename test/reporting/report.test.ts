@@ -116,7 +116,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
   const number = (at: number): string => mobile(at < 2 ? 100 + at : 101 + at);
   const expected: Omit<
     ReportRow,
-    'to' | 'reference' | 'serviceStatus' | 'serviceCode' | 'leftOut' | 'values'
+    'to' | 'reference' | 'serviceStatus' | 'serviceCode' | 'leftOut' | 'revision' | 'values'
   >[] = [
     { status: 'deliveredToNetwork', ...request },
     { status: 'deliveredToTerminal', ...request },
@@ -150,6 +150,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       reference: null,
       ...(at === 2 ? { serviceStatus: 'InvalidDestAddress', serviceCode: '11' } : NO_WORD),
       leftOut: null,
+      revision: row.status === 'sending' || row.status === 'planned' ? null : 0,
       values: null,
     })),
     {
@@ -161,6 +162,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       reference: null,
       ...NO_WORD,
       leftOut: null,
+      revision: null,
       values: null,
     },
   ]);

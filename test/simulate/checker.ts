@@ -30,6 +30,9 @@ export class Checker {
   readonly #attempts = new Map<string, Attempt[]>();
   /** Numbers that are suppressed while campaigns are sent: since when, and the claims that were in flight then. */
   readonly #stops = new Map<string, { at: number; inFlight: ReadonlySet<string> }>();
+  /** The texts that each campaign was given, and when a later one was acknowledged: from then on, nothing new starts with them. */
+  readonly #texts = new Map<string, Map<string, { replacedAt?: number }>>();
+  #savedAt = 0;
   readonly #statuses: StatusChecker;
   readonly #gate: GateChecker;
   readonly #resumption: ResumptionChecker;
@@ -103,6 +106,12 @@ export class Checker {
         `${process.name} sends ${first} of ${campaign}, which ${turn} has claimed since`,
       );
     }
+    const replacedAt = this.#texts.get(campaign)?.get(attempt.text)?.replacedAt;
+    if (replacedAt !== undefined && lost === undefined && claimed?.[1].again === undefined)
+      throw new Violation(
+        13,
+        `${process.name} sends ${first} of ${campaign} with ${attempt.text}, which was replaced at ${replacedAt} ms`,
+      );
     if (!this.#world.isOpen(campaign))
       throw new Violation(12, `${process.name} sends ${first} of ${campaign} outside its window`);
     if (campaign === OUTBOX_ID)
@@ -122,6 +131,23 @@ export class Checker {
         8,
         `${process.name} sends ${first} ${now - halt.at} ms after ${campaign} was paused or cancelled`,
       );
+    }
+  }
+
+  /** A text that a campaign is about to be given. */
+  newText(id: string): string {
+    const texts = this.#texts.get(id) ?? new Map([[id, {}]]);
+    this.#texts.set(id, texts);
+    const text = `${id} ${texts.size}`;
+    texts.set(text, {});
+    return text;
+  }
+
+  /** A campaign has acknowledged a text: it starts nothing with those that it was given before. */
+  textAnswered(id: string, text: string): void {
+    for (const [before, state] of this.#texts.get(id) ?? []) {
+      if (before === text) return;
+      state.replacedAt ??= this.#world.clock.now;
     }
   }
 
@@ -179,12 +205,16 @@ export class Checker {
 
   /** Called when Redis saves its data. */
   redisSaved(): void {
+    this.#savedAt = this.#world.clock.now;
     this.#world.outbox?.redisSaved();
   }
 
   /** Called when Redis loses what it has not saved. */
   redisLostData(): void {
     this.hasLostData = true;
+    for (const texts of this.#texts.values())
+      for (const state of texts.values())
+        if ((state.replacedAt ?? 0) >= this.#savedAt) delete state.replacedAt;
     this.#world.outbox?.redisLostData();
   }
 
@@ -246,6 +276,11 @@ export class Checker {
         attempt.arrivesBy - before.at < this.#remembersFor(attempt.campaign) &&
         before.correlator === attempt.correlator &&
         before.recipients.join() === attempt.recipients.join();
+      if (!before.isClosed && before.text !== attempt.text)
+        throw new Violation(
+          13,
+          `${number} is sent ${attempt.text}, although the request with ${before.text} may have been accepted`,
+        );
       if (!before.isClosed && !isRepeat) {
         throw new Violation(
           2,

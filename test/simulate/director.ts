@@ -1,5 +1,5 @@
 import type { Faults } from './faults.js';
-import { commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
+import { changeCampaign, commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
 import type { CampaignPlan } from './scenario.js';
 import type { World } from './world.js';
 
@@ -34,7 +34,21 @@ export class Director {
     const operator = streams('operator');
     for (let commands = operator.chance(0.5) ? operator.integer(1, 4) : 0; commands > 0; commands -= 1)
       clock.schedule(operator.integer(1, chaosMs), () => this.#operate());
+    // In a stream of its own.
+    const changing = streams('operator: changes');
+    const { campaigns } = scenario;
+    for (let changes = changing.chance(0.15) ? changing.integer(1, 3) : 0; changes > 0; changes -= 1) {
+      const [plan, at] = [changing.pick(campaigns), changing.integer(1, chaosMs)];
+      clock.schedule(at, () => this.#change(plan));
+    }
     for (const at of scenario.movesAt) clock.schedule(at, () => void this.#faults.moveSlots());
+  }
+
+  /** An operator gives a campaign another text. */
+  async #change({ id, committedAt, window }: CampaignPlan): Promise<void> {
+    // The openings of a window are drawn, so that its rule cannot be read.
+    if (this.#world.isCalm || committedAt >= this.#world.clock.now || window !== undefined) return;
+    await changeCampaign(this.#world, id);
   }
 
   async #commit(plan: CampaignPlan): Promise<void> {

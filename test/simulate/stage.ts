@@ -1,6 +1,6 @@
 import type { Accounts } from './accounts.js';
 import type { Faults } from './faults.js';
-import { commandCampaign, type Resolution, resolveUnknown } from './operator.js';
+import { changeCampaign, commandCampaign, type Resolution, resolveUnknown } from './operator.js';
 import type { Process } from './process.js';
 import type { Producer } from './producer.js';
 import type { World } from './world.js';
@@ -130,6 +130,11 @@ export class Stage {
   async command(command: 'pause' | 'resume' | 'cancel', id: string): Promise<void> {
     this.#world.trace.add('operator', `${command} ${id}`);
     await commandCampaign(this.#world, command, id);
+  }
+
+  /** An operator gives a campaign another text. */
+  change(id: string): Promise<void> {
+    return changeCampaign(this.#world, id);
   }
 
   /** An operator decides what became of everything in a lane whose outcome is unknown. */

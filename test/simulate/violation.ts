@@ -13,7 +13,7 @@ export const INVARIANTS = [
   'nothing left behind',
   'results delivered',
   'only in its window',
-  'as the outbox acknowledged',
+  'as acknowledged',
   'nothing after a stop',
   'messages stored once',
   'events delivered',

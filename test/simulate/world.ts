@@ -269,9 +269,9 @@ export class World {
     return numberOf(this.campaign(campaign).range, ordinal);
   }
 
-  /** What a text belongs to: a campaign, which has its id as its text, or the outbox, which may get other texts. */
+  /** What a text belongs to: a campaign, whose text begins with its id, or the outbox, which may get other texts. */
   campaignOf(text: string): string {
-    return this.outbox?.isText(text) === true ? OUTBOX_ID : text;
+    return this.outbox?.isText(text) === true ? OUTBOX_ID : text.replace(/ .*/, '');
   }
 
   /** The ordinals of a campaign, or the messages of the outbox by their own numbers, for which a number may be sent. */

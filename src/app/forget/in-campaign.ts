@@ -201,7 +201,7 @@ async function dropFingerprint({ redis, keys, lane, campaign }: Of): Promise<voi
   }
 }
 
-const RECORD = /^(\d+,\d+,\d+,)([^,]*)(,.*)$/s;
+const RECORD = /^([\d:]+,\d+,\d+,)([^,]*)(,.*)$/s;
 
 /** Takes the number out of what the service said about the requests of recipients. */
 async function eraseReasons(

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { inputFields } from '../../campaign/fields/field-schemas.js';
 import { optional, strict, withMethod } from '../../campaign/fields/input.js';
 import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
+import type { CampaignChanges } from '../../intake/changes/set-campaign.js';
 import type { CampaignInput, CsvStream } from '../../intake/import/campaign-input.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
 import type { Volley } from '../volley.js';
@@ -60,6 +61,14 @@ const campaign: Argument<CampaignInput> = [
   }),
 ];
 
+/** Null gives a field its default. */
+const changes: Argument<CampaignChanges> = [
+  '',
+  strict(
+    inputFields('change', (schema) => schema.nullish()),
+  ) as z.ZodType<unknown> as z.ZodType<CampaignChanges>,
+];
+
 const filters = {
   name: maybeText,
   tag: optional(z.union([text, texts], 'must be a tag, or a list of tags')),
@@ -91,6 +100,7 @@ export const CAMPAIGN_METHODS = {
       }),
     ],
   ],
+  set: [ID, changes, options({ revision: optional(z.int().min(0)), preview: maybeFlag })],
   delete: [ID],
   forget: [['number', text], options({ country: maybeText, keepSuppressed: maybeFlag })],
   status: [ID],

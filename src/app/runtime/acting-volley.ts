@@ -251,6 +251,12 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         return details;
       },
       forget: async (number, options = {}) => (await forgetting()).forget(number, options, by),
+      async set(id, changes, options) {
+        const { setCampaign } = await import('../../intake/changes/set-campaign.js');
+        await finder.live.refresh().catch(() => {});
+        const deps = { redis, keys, config, finder, wakers, by, clock: systemClock, alarm: time.alarm };
+        return setCampaign(deps, id, changes, options);
+      },
       resolve: (id, resolution) => resolveUnknown(finder, id, resolution, { wakers, events, by }),
       outboxes: guarded<Outboxes>({
         ...outboxes,

@@ -105,7 +105,7 @@ export interface CampaignFields {
 export type FieldName = keyof CampaignFields;
 
 /** What a field is part of. */
-export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox';
+export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox' | 'change';
 
 /** A row: all that is known about a field. */
 export type Field = Kind & {
@@ -141,6 +141,8 @@ type FieldWith<Value> = Field &
 const ALL = ['campaign', 'preview', 'schedule', 'outbox'] as const;
 const LISTS = ['campaign', 'preview', 'schedule'] as const;
 const ONCE = ['campaign', 'preview'] as const;
+/** A change of a campaign takes these, too. */
+const EVER = [...ALL, 'change'] as const;
 
 const surrogate = (name: string, value: string): string | null =>
   LONE_SURROGATE.test(value) ? `${name} ${LONE_SURROGATE_REASON}` : null;
@@ -152,7 +154,7 @@ export const FIELDS = {
     description: 'The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.',
     flag: '-m, --message <text|@file|->',
     help: 'the text, with {{column}} placeholders; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @',
-    takenBy: ALL,
+    takenBy: EVER,
     stored: 'always',
     storedAs: 'text',
     compared: 'text',
@@ -166,7 +168,7 @@ export const FIELDS = {
     description: 'A number of up to 15 digits, or a name of up to 11 characters. Default: SENDER_ADDRESS.',
     flag: '-s, --sender <number|name>',
     help: 'the sender (default: SENDER_ADDRESS)',
-    takenBy: ALL,
+    takenBy: EVER,
     setting: 'senderAddress',
     stored: 'always',
     compared: 'sender',
@@ -183,7 +185,7 @@ export const FIELDS = {
     description: 'A name for the sending application. Default: SENDER_NAME.',
     flag: '--sender-name <name>',
     help: 'name of the sending application (default: SENDER_NAME)',
-    takenBy: ALL,
+    takenBy: EVER,
     setting: 'senderName',
     stored: 'ifGiven',
     compared: 'sender name',
@@ -220,7 +222,7 @@ export const FIELDS = {
       'Up to 10 labels. Lists of campaigns are filtered by them, and the status and the results return them. Each has 1 to 64 letters (A-Z, a-z), digits, and `.`, `_`, `:`, `-`. Upper and lower case differ, and a label counts once.',
     flag: '--tag <label>',
     help: 'a label that status and results return, and by which `list` filters; repeat it for up to 10',
-    takenBy: ALL,
+    takenBy: EVER,
     stored: 'ifGiven',
     compared: 'set of tags',
     withoutRead: 'masked',
@@ -321,7 +323,7 @@ export const FIELDS = {
       'When sending starts, in ISO 8601. Without an offset, it is a local time of `zone`; one that the zone skips or has twice is rejected. Default: now.',
     flag: '--at <time>',
     help: 'when sending starts: "tomorrow 9:00" or "monday 09:00", or ISO 8601: {tomorrow}; without an offset, a local time of --zone',
-    takenBy: ONCE,
+    takenBy: [...ONCE, 'change'],
     stored: 'ifGiven',
     storedAs: 'at',
     compared: 'time',
@@ -333,7 +335,7 @@ export const FIELDS = {
     description: '`high` gets a larger share of the lane. Default: `normal`.',
     flag: '--priority <high|normal>',
     help: 'high gets a larger share of the lane',
-    takenBy: ALL,
+    takenBy: EVER,
     usual: 'normal',
     stored: 'always',
     compared: 'priority',
@@ -344,7 +346,7 @@ export const FIELDS = {
     description: 'Messages that have not been sent this long after the start lapse. For example: `24h`.',
     flag: '--valid-for <duration>',
     help: 'messages not sent within this time after the start lapse: 90m, 24h',
-    takenBy: LISTS,
+    takenBy: [...LISTS, 'change'],
     stored: 'ifGiven',
     storedAs: 'validForMs',
     compared: 'validity',
@@ -357,7 +359,7 @@ export const FIELDS = {
     help: 'when messages may be sent: "Mon-Sat 09:00-20:00", several separated by commas (default: at any time)',
     exceptFlag: '--except <dates>',
     exceptHelp: 'dates on which --window is closed: 2030-05-01,2030-12-25',
-    takenBy: ALL,
+    takenBy: EVER,
     stored: 'ifGiven',
     compared: 'window',
     withoutRead: 'whole',
@@ -371,7 +373,7 @@ export const FIELDS = {
       "The IANA time zone of `window` and of local times, such as `Europe/Paris`. Default: the zone of the lane's window.",
     flag: '--zone <zone>',
     help: "the time zone of --at and --window, and of the times that you see, such as Europe/Paris (default: that of the lane's window)",
-    takenBy: ONCE,
+    takenBy: [...ONCE, 'change'],
     stored: 'ifGiven',
     // The window's rule contains it, and is compared.
     compared: null,
@@ -406,7 +408,7 @@ export const FIELDS = {
       'Reject a campaign that costs more (`overBudget`), or that has a number without a price (`noPrice`). Needs prices: PRICE_PER_SEGMENT or PRICE_FILE.',
     flag: '--max-cost <amount>',
     help: 'refuse a campaign that costs more, or has a number without a price; needs PRICE_PER_SEGMENT or PRICE_FILE',
-    takenBy: LISTS,
+    takenBy: [...LISTS, 'change'],
     stored: 'never',
     compared: null,
     withoutRead: 'whole',

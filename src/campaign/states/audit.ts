@@ -8,6 +8,7 @@ import type { SomeLimits } from './limit-values.js';
  */
 export const AUDIT_ACTIONS = [
   'campaign.create',
+  'campaign.set',
   'campaign.pause',
   'campaign.resume',
   'campaign.cancel',

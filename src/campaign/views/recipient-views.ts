@@ -84,6 +84,8 @@ const reported = {
 
 /** One recipient of a report. */
 export interface ReportRow extends ReportedRecipient {
+  /** That of the campaign with whose text the last request was sent; null without one. */
+  readonly revision: number | null;
   /** Those of the columns that the text uses, by their names; null unless you ask for them. */
   readonly values: Readonly<Record<string, string>> | null;
 }
@@ -92,6 +94,11 @@ export interface ReportRow extends ReportedRecipient {
 export const reportRow = z
   .object({
     ...reported,
+    revision: z
+      .int()
+      .min(0)
+      .nullable()
+      .describe('That of the campaign with whose text the last request was sent; null without one'),
     values: z
       .record(z.string(), z.string())
       .nullable()

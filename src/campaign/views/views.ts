@@ -4,6 +4,7 @@ import { type Actor, actor } from '../states/actor.js';
 import { BLOCK_CODES, BLOCKS, type BlockCode } from '../states/block-codes.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../states/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../states/recipient.js';
+import { type EarlierContent, earlierContent } from './change-views.js';
 import {
   CAMPAIGN_COST,
   type CampaignCost,
@@ -192,6 +193,10 @@ export interface CampaignStatus extends ReturnedFields {
   readonly sender: string;
   /** The text, with its placeholders. */
   readonly message: string;
+  /** How often the campaign was changed. */
+  readonly revision: number;
+  /** The contents that requests have, or may have, besides the current one: the oldest first. */
+  readonly earlier: readonly EarlierContent[];
   readonly state: CampaignState;
   readonly createdAt: string;
   /** Null if the stored campaign was damaged. */
@@ -251,6 +256,11 @@ export const campaignStatus = z
     lane: z.string(),
     sender: z.string(),
     message: z.string().describe('The text, with its placeholders'),
+    revision: count.describe('How often the campaign was changed'),
+    earlier: z
+      .array(earlierContent)
+      .readonly()
+      .describe('The contents that requests have, or may have, besides the current one: the oldest first'),
     state: z.enum(CAMPAIGN_STATES),
     createdAt: time,
     createdBy: actor.nullable().describe('Null if the stored campaign was damaged'),

@@ -40,6 +40,7 @@ const ALL = [
       lane: z.string(),
       idempotencyKey: z.string().nullable(),
       ...returnedFields,
+      revision: z.int().min(0).describe('How often the campaign was changed'),
       state: z.enum(CAMPAIGN_STATES),
       recipientCount: z.int().min(0),
       counts: z.object(inState),

@@ -17,6 +17,6 @@ if not claim or claim.turn ~= turn or claim.epoch < 0 then return 0 end
 if kind == 'poll' then return 1 end
 local state = redis.call('HGET', statesKey, claim.campaign)
 local c = state and campaign_read(state)
--- The settings of an outbox may have changed since. A repeat goes with those of the first request.
-local isCurrent = not claim.edition or claim.again or c and claim.edition == (c.revision or 0)
+-- The content may have changed since. A repeat goes with that of the first request.
+local isCurrent = claim.again or c and (claim.edition or 0) == (c.revision or 0)
 return c and c.state == 'running' and isCurrent and 1 or 0

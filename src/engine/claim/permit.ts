@@ -35,7 +35,7 @@ export function limitPermit(permit: GrantedPermit, withinMs: number): GrantedPer
 export const NO_PERMIT: GrantedPermit = { age: () => Number.POSITIVE_INFINITY, isExpired: () => true };
 
 /** A claim older than this is confirmed before its request is sent. */
-const CONFIRM_AFTER_MS = 2_000;
+export const CONFIRM_AFTER_MS = 2_000;
 
 /**
  * Returns the permit if its claim still holds, otherwise undefined. A claim is overdue a timeout and a margin after it was made.

@@ -67,8 +67,7 @@ export function openRequests(lane: LaneStore, content: CampaignContent): Followe
     const match = record.requestId === '' ? await matched(id, first) : undefined;
     const requestId = match?.requestId ?? record.requestId;
     if (requestId === '') return undefined;
-    const edition = 'edition' in record ? record.edition : undefined;
-    const { meta } = await content.text({ ...claim, edition });
+    const { meta } = await content.text({ ...claim, edition: record.edition });
     const recipients = await content.recipients(claim, record.count);
     return {
       sender: meta.sender,

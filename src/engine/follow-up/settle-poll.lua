@@ -87,7 +87,7 @@ function REQUESTS.report(poll, settlement)
       local missing = 'not known to the service' .. (settlement.reason ~= '' and ': ' .. settlement.reason or '')
       local ended = settlement.result == 'missing' and missing or 'no final report by the deadline'
       local reason = isLast and ended or poll.reason
-      record_write(poll.records, claim.first, poll.count, poll.sentAt, now, reason, poll.requestId)
+      record_write(poll.records, claim.first, poll.count, poll.sentAt, now, reason, poll.requestId, poll.edition)
     end
   end
   if rules.notify and settlement.digest and isOfBatch and not isAwaited then redis.call('HDEL', poll.indexKey, settlement.digest) end
@@ -116,7 +116,7 @@ local function poll_of(claim, c, place)
     statuses = OUTBOX.place(c, claim, entry_key(place + 1)), records = OUTBOX.place(c, claim, entry_key(place + 2)),
     indexKey = rules.notify and entry_key(place + 3),
   }
-  if poll.records then poll.count, poll.sentAt, poll.reason, poll.requestId = record_read(poll.records, claim.first) end
+  if poll.records then poll.count, poll.sentAt, poll.reason, poll.requestId, poll.edition = record_read(poll.records, claim.first) end
   poll.age = poll.sentAt and now - poll.sentAt or 0
   local wait = isHeard and math.max(rules.patience, poll.age) or math.max(rules.pollAgain, poll.age / 2)
   poll.dueAgainAt = now + math.ceil(wait)

@@ -38,6 +38,8 @@ export interface CandidateBatch {
   readonly owner: string;
   /** Without `tel:`. */
   readonly sender: string;
+  /** Of a campaign that was changed: those that it had before. */
+  readonly earlierSenders?: readonly string[];
   /** Digits, in the order of the batch. */
   readonly recipients: readonly string[];
   /** In ms of Redis time; 0 if it is not known. */
@@ -64,6 +66,8 @@ interface UnknownRequest {
 /** See {@link MatchingOptions}. */
 export interface Sender {
   readonly sender: string;
+  /** What a campaign had before it was changed. */
+  readonly earlier?: readonly { readonly sender: string }[] | undefined;
   /** What its correlators begin with. */
   readonly id: string;
 }
@@ -106,6 +110,7 @@ export function notificationMatching(
       message,
       owner: found.id,
       sender: plainSender(found.sender),
+      earlierSenders: (found.earlier ?? []).map((each) => plainSender(each.sender)),
       recipients,
       ...outcome,
     };
@@ -191,7 +196,7 @@ export function uniqueMatches(
     }
   }
   const fits = ({ sender, numbers, receivedAt, correlated = null }: UnknownRequest, batch: CandidateBatch) =>
-    (sender === null || batch.sender === sender) &&
+    (sender === null || batch.sender === sender || batch.earlierSenders?.includes(sender) === true) &&
     batch.claimedAt <= receivedAt &&
     (correlated === null || (correlated.owner === batch.owner && correlated.first === batch.first)) &&
     numbers.every((number) => byNumber.get(number)?.has(batch) === true);

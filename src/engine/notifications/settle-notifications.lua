@@ -64,8 +64,8 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     return
   end
   local statuses, records = OUTBOX.place(campaign, entry, statusesKey), OUTBOX.place(campaign, entry, recordsKey)
-  local count, sentAt, reason, requestId
-  if records then count, sentAt, reason, requestId = record_read(records, first) end
+  local count, sentAt, reason, requestId, edition
+  if records then count, sentAt, reason, requestId, edition = record_read(records, first) end
   -- The index holds digests; only the record holds the whole id. A batch without one was found by our own correlator.
   local isRecorded = entry.requestId == '' or entry.requestId == requestId
   if count ~= #letters or not isRecorded then
@@ -80,7 +80,7 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
   if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
   if isChanged then
     changed = changed + 1
-    record_write(records, first, count, sentAt, now, reason, requestId)
+    record_write(records, first, count, sentAt, now, reason, requestId, edition)
   end
   if not isOpen then
     local member = request_member(id, first, entry.message)

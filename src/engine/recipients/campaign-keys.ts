@@ -17,7 +17,7 @@ export const SERIES = ['slices', 'suppressed', 'leftOut'] as const;
 export type Series = (typeof SERIES)[number];
 
 /**
- * String: the part of the campaign that never changes after its import: text, sender, columns, JSON without usual values; with an
+ * String: the part of the campaign that only an operator changes after its import: text, sender, columns, earlier texts, JSON without usual values; with an
  * idempotency key also the answer to a repeated request.
  */
 export function metaKey(keys: Keys, lane: LaneId, campaign: string): string {

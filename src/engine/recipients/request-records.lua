@@ -1,17 +1,19 @@
 --[[
-  request-records: one line per request: recipients, when it was sent, how long after that it last changed, a reason, the service's id.
+  request-records: one line per request: recipients, and after a colon the revision of their text, if that is not 0; when it was sent, how
+  long after that it last changed, a reason, the service's id.
   Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>: `code,word`, only where they say more than the letter (client/status-word.ts). `hasWords`: the campaign has had some.
   A message of an outbox has its record itself: then `records`, otherwise a key, is the message (OUTBOX.place).
 ]]
 -- @include ./outbox.lua
-local function record_write(records, first, count, sentAt, now, reason, requestId)
+local function record_write(records, first, count, sentAt, now, reason, requestId, edition)
   -- The server's clock may have been set back since it was sent.
   local at = math.min(sentAt, now)
   if type(records) == 'table' then
     records.at, records.took, records.reason, records.requestId = at, now - at, reason, requestId
     return OUTBOX.change(records.source, records)
   end
-  local text = string.format('%d,%.0f,%.0f,', count, at, now - at) .. string.gsub(reason, ',', ';') .. ',' .. requestId
+  local sent = (edition or 0) > 0 and string.format('%d:%d', count, edition) or string.format('%d', count)
+  local text = string.format('%s,%.0f,%.0f,', sent, at, now - at) .. string.gsub(reason, ',', ';') .. ',' .. requestId
   redis.call('HSET', records, string.format('%.0f', first), text)
 end
 
@@ -20,16 +22,16 @@ local function record_delete(records, first)
   redis.call('HDEL', records, string.format('%.0f', first))
 end
 
--- The record's count, time of sending, reason, and request id; nil if there is none.
+-- The record's count, time of sending, reason, request id, and revision; nil if there is none.
 local function record_read(records, first)
   if type(records) == 'table' then
     if records.at == 0 then return nil end
-    return 1, records.at, records.reason, records.requestId
+    return 1, records.at, records.reason, records.requestId, records.edition
   end
   local raw = redis.call('HGET', records, string.format('%.0f', first))
   if not raw then return nil end
-  local count, sentAt, _, reason, requestId = string.match(raw, '^(%d+),(%d+),(%d+),([^,]*),(.*)$')
-  return tonumber(count), tonumber(sentAt), reason, requestId
+  local count, edition, sentAt, _, reason, requestId = string.match(raw, '^(%d+):?(%d*),(%d+),(%d+),([^,]*),(.*)$')
+  return tonumber(count), tonumber(sentAt), reason, requestId, tonumber(edition)
 end
 
 -- Stores the service's own words for the status of a recipient; nil removes earlier ones. Returns whether anything has changed.

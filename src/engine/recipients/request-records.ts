@@ -13,11 +13,14 @@ export interface RequestRecord {
   readonly reason: string;
   /** The service's id of the request; empty while it is not known. */
   readonly requestId: string;
+  /** The revision of the content with which it was sent. */
+  readonly edition: number;
 }
 
-/** Reads `count,sentAt,updatedAt-sentAt,reason,requestId`, the form that the scripts write. */
+/** Reads `count:edition,sentAt,updatedAt-sentAt,reason,requestId`, the form that the scripts write; edition 0 is left out. */
 export function parseRecord(text: string): RequestRecord {
-  const [, count, sentAt, delta, reason, requestId] = /^(\d+),(\d+),(\d+),([^,]*),(.*)$/s.exec(text) ?? [];
+  const [, count, edition, sentAt, delta, reason, requestId] =
+    /^(\d+)(?::(\d+))?,(\d+),(\d+),([^,]*),(.*)$/s.exec(text) ?? [];
   if (count === undefined || requestId === undefined) throw new Error(`not the record of a request: ${text}`);
   return {
     count: Number(count),
@@ -25,6 +28,7 @@ export function parseRecord(text: string): RequestRecord {
     updatedAt: Number(sentAt) + Number(delta),
     reason: reason ?? '',
     requestId,
+    edition: Number(edition ?? 0),
   };
 }
 

@@ -14,7 +14,7 @@
         first          number: its first ordinal; of an outbox, the number of its message
         count          number: its recipients
         message        the id of the message of an outbox, or ''
-        edition        number: the revision of the settings with which it is sent
+        edition        number: the revision of the content with which it is sent
         again          how it goes again, if an earlier request may have been accepted (campaign.lua), or ''
         firstAt        number: time of the first request that may have been accepted, ms
         time           ms, or '' for the server's
@@ -51,6 +51,7 @@ local function put_placeholder(from, length, rest, kind)
   put(lane_next_number(lane), {
     first = from, count = length, turn = 'placeholder', placeholder = kind or true, loss = kind and rest.loss,
     again = rest and rest.again and 'byOperator' or nil, firstAt = rest and rest.firstAt,
+    edition = rest and rest.edition or edition > 0 and edition or nil,
   })
 end
 
@@ -60,7 +61,7 @@ local function put_replayed(notAfter)
   put(free, {
     first = first, count = count, turn = turn, timeout = rules.timeout, margin = rules.margin,
     again = again ~= '' and again or nil, firstAt = firstAt, notAfter = notAfter, message = message ~= '' and message or nil,
-    edition = message ~= '' and edition or nil,
+    edition = (message ~= '' or edition > 0) and edition or nil,
   })
 end
 

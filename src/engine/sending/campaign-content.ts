@@ -3,15 +3,15 @@ import { DamagedError } from '../recipients/damaged.js';
 import { outboxId, outboxName, readBatchMessage, readEdition } from '../recipients/outbox-messages.js';
 import { createReadCache, type StoredRecipient, sliceReader } from '../recipients/slices.js';
 import type { LaneStore } from '../scripts/lane-script.js';
-import { type CampaignMeta, readMeta } from '../store/campaign-meta.js';
+import { type CampaignMeta, contentAt, readMeta } from '../store/campaign-meta.js';
 
-/** The text of a batch, which never changes, and its compiled template. */
+/** The text of a batch, which is that of its revision, and its compiled template. */
 export interface BatchText {
   readonly meta: Pick<CampaignMeta, 'id' | 'sender' | 'senderName' | 'bypasses'>;
   readonly template: Template;
 }
 
-/** A batch of a campaign, or a message of an outbox. `edition`: the revision of its settings. */
+/** A batch of a campaign, or a message of an outbox. `edition`: the revision of its content; undefined is 0. */
 export interface NamedBatch {
   readonly campaign: string;
   readonly first: number;
@@ -25,9 +25,10 @@ const CACHED_CAMPAIGNS = 200;
 export function campaignContent({ redis, keys, id: lane }: Pick<LaneStore, 'redis' | 'keys' | 'id'>) {
   const slices = sliceReader(redis, keys, lane);
   const cached = createReadCache<BatchText>(CACHED_CAMPAIGNS);
-  const text = (id: string): Promise<BatchText> =>
-    cached(id, async () => {
-      const meta = await readMeta(redis, keys, lane, id);
+  const text = (id: string, edition = 0): Promise<BatchText> =>
+    cached(`${id} ${edition}`, async () => {
+      const stored = await readMeta(redis, keys, lane, id);
+      const meta = stored && contentAt(stored, edition);
       if (meta === null) throw new DamagedError(`campaign ${id} has a state but no text`);
       const compiled = compileTemplate(meta.text, meta.placeholders);
       if (!compiled.ok) throw new DamagedError(`campaign ${id}: ${compiled.reason}`);
@@ -45,7 +46,7 @@ export function campaignContent({ redis, keys, id: lane }: Pick<LaneStore, 'redi
     /** Rejects with a {@link DamagedError} if the stored text is missing or cannot be compiled. */
     text({ campaign, edition }: NamedBatch): Promise<BatchText> {
       const outbox = outboxName(campaign);
-      return outbox === null ? text(campaign) : editionText(outbox, edition);
+      return outbox === null ? text(campaign, edition) : editionText(outbox, edition);
     },
     /** Rejects with a {@link DamagedError} if a slice is missing or cannot be read. */
     async recipients(batch: NamedBatch, count: number): Promise<readonly StoredRecipient[]> {

@@ -36,6 +36,7 @@ local function resend(c, batch, statuses, records)
   for _, run in ipairs(statuses_unknown_runs(statuses, batch.first, batch.count)) do
     campaign_release(c, 'unknown', {
       first = run.first, count = run.count, again = 'byOperator', firstAt = batch_first_at(batch), message = batch.message,
+      edition = batch.edition,
     }, now)
   end
   record_delete(records, batch.first)
@@ -47,7 +48,7 @@ local function settle(c, batch, state, statuses, records, why)
   for _, run in ipairs(statuses_unknown_runs(statuses, batch.first, batch.count)) do
     campaign_move(c, 'unknown', state, run.count, run.first)
   end
-  record_write(records, batch.first, batch.count, batch.at, now, why, '')
+  record_write(records, batch.first, batch.count, batch.at, now, why, '', batch.edition)
   return RECIPIENT_LETTER[state]
 end
 

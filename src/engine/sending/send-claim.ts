@@ -13,8 +13,9 @@ export interface SendClaim {
   /** Of a message: its number. */
   readonly first: number;
   readonly count: number;
-  /** The id of a message, and the revision of the settings with which it is sent. */
+  /** The id of a message. */
   readonly message?: string | undefined;
+  /** The revision of the content with which it is sent; undefined is 0. */
   readonly edition?: number | undefined;
   /**
    * Set if an earlier request may have been accepted: the batch goes again whole and unchanged, under the correlator of that request, or

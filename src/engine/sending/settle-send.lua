@@ -88,7 +88,7 @@ end
 
 -- Releases a range of the batch; of one that was unknown, only the recipients that still are.
 local function release_range(c, claim, statuses, range)
-  range.firstAt, range.message = batch_first_at(claim), claim.message
+  range.firstAt, range.message, range.edition = batch_first_at(claim), claim.message, claim.edition
   if not claim.isLate then return campaign_release(c, 'sending', range, now) end
   for _, run in ipairs(statuses_unknown_runs(statuses, range.first, range.count)) do
     statuses_write(statuses, run.first, string.rep('\0', run.count))
@@ -103,7 +103,7 @@ local function remain_unknown(id, c, claim, settlement, statuses, records)
   -- A placeholder claim for a campaign that sends no more carries its own reason: no worker is lost.
   local ownReason = not claim.isLate and claim.reason or nil
   local reason = ownReason or settlement.reason
-  record_write(records, claim.first, claim.count, claim.at, now, reason, '')
+  record_write(records, claim.first, claim.count, claim.at, now, reason, '', claim.edition)
   local timeout, margin = claim_timing(claim, rules)
   local safeAt = settlement.overdue and claim.at + 2 * timeout + margin or now
   stillUnknown[#stillUnknown + 1] = claim_field(claim.number)
@@ -142,7 +142,7 @@ function RECIPIENTS.accept(id, c, claim, settlement, statuses, records, indexKey
   if settlement.contradicted then
     statuses_report(c, id, claim.first, claim.count, settlement.contradicted, statuses, false, events)
   end
-  record_write(records, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId)
+  record_write(records, claim.first, claim.count, claim.at, now, settlement.reason, settlement.requestId, claim.edition)
   if isOpen then
     local wait = math.max(rules.firstPoll, lane.firstPoll, isHeard and rules.patience or 0)
     redis.call('ZADD', unpolledKey, now + math.ceil(wait), request_member(id, claim.first, claim.message))
@@ -200,7 +200,7 @@ local function reject_named(id, c, claim, settlement, statuses, records)
       if string.sub(letters, from, from) == rejected then
         campaign_move(c, 'sending', 'rejected', count, first)
         statuses_write(statuses, first, string.rep(rejected, count))
-        record_write(records, first, count, claim.at, now, settlement.reason, '')
+        record_write(records, first, count, claim.at, now, settlement.reason, '', claim.edition)
         for ordinal = first, first + count - 1 do
           events[#events + 1] = { type = 'rejected', campaign = id, ordinal = ordinal, reason = settlement.reason }
         end
@@ -212,6 +212,9 @@ local function reject_named(id, c, claim, settlement, statuses, records)
   end
 end
 
+-- Whether the service has accepted no request with the content that the campaign has now.
+local function none_accepted(c) return (c.requests.accepted or 0) == (c.acceptedBefore or 0) end
+
 -- What an operator or the lane's policy sends again may be halved, but a recipient that is refused then may have the first message. The
 -- policy does not send it once more.
 function RECIPIENTS.refuse(id, c, claim, settlement, statuses, records)
@@ -222,7 +225,7 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statuses, records)
   campaign_note_request(c, 'refused')
   local isPart = string.find(settlement.letters, RECIPIENT_LETTER.rejected, 1, true) and not claim.again and not claim.isLate
   -- Batches of a campaign have one text. If the service has accepted none, halves would be refused, too.
-  local isAllText = settlement.isText and claim.count > 1 and (c.requests.accepted or 0) == 0 and not claim.again and not lane_is_recovering(lane)
+  local isAllText = settlement.isText and claim.count > 1 and none_accepted(c) and not claim.again and not lane_is_recovering(lane)
   if isAllText then
     release_range(c, claim, statuses, { first = claim.first, count = claim.count })
     if c.state == 'running' then refusals_pause(id, c, 'the service refuses the text: ' .. settlement.reason) end
@@ -235,7 +238,7 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statuses, records)
     events[#events + 1] = { type = 'split', campaign = id, first = claim.first, recipientCount = claim.count }
   else
     apply(c, claim, RECIPIENT_LETTER.rejected, statuses)
-    record_write(records, claim.first, 1, claim.at, now, settlement.reason, '')
+    record_write(records, claim.first, 1, claim.at, now, settlement.reason, '', claim.edition)
     events[#events + 1] = {
       type = 'rejected', campaign = id, message = claim.message, ordinal = claim.first, reason = settlement.reason,
     }
@@ -244,7 +247,7 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statuses, records)
     type = 'refused', campaign = id, message = claim.message, recipientCount = claim.count, reason = settlement.reason,
   }
   -- Not while placeholder claims may have to be made for it.
-  local isRefused = (c.requests.accepted or 0) == 0 and c.requests.refused >= POLICY.REFUSALS_TO_PAUSE
+  local isRefused = none_accepted(c) and c.requests.refused >= POLICY.REFUSALS_TO_PAUSE
   if isRefused and c.state == 'running' and not lane_is_recovering(lane) then
     refusals_pause(id, c, 'the service refuses every request; check sender and text: ' .. settlement.reason)
   end
@@ -289,7 +292,7 @@ function RECIPIENTS.suppress(id, c, claim, _, statuses, records)
     return remain_unknown(id, c, claim, settlement, statuses, records)
   end
   apply(c, claim, string.rep(RECIPIENT_LETTER.suppressed, claim.count), statuses)
-  record_write(records, claim.first, claim.count, claim.at, now, reason, '')
+  record_write(records, claim.first, claim.count, claim.at, now, reason, '', claim.edition)
 end
 
 -- An earlier request may have reached recipients that are suppressed by now. After an operator's command, the batch is sent again

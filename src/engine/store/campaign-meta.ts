@@ -23,7 +23,20 @@ const storedCost = z.object({
 });
 type StoredCost = z.output<typeof storedCost>;
 
-/** The part of a campaign that never changes after its commit. During the import it is incomplete. */
+/** What the requests of a campaign were sent with until it was changed. */
+const storedContent = z.object({
+  /** The last revision with it. */
+  last: z.number(),
+  /** Recipients from this ordinal on had not been claimed when it was replaced. */
+  until: z.number(),
+  text: z.string(),
+  sender: z.string(),
+  senderName: z.string().optional(),
+});
+/** See {@link storedContent}. */
+export type EarlierContent = z.output<typeof storedContent>;
+
+/** The part of a campaign that only an operator changes after its commit. During the import it is incomplete. */
 export interface CampaignMeta extends StoredFields {
   readonly id: string;
   /** The lane's id, which is its first name. */
@@ -51,6 +64,12 @@ export interface CampaignMeta extends StoredFields {
   readonly cost?: StoredCost | undefined;
   /** The answer to a repeated request; null before the commit, and without an idempotency key. Does not count invalid rows. */
   readonly preview: Preview | null;
+  /** How often it was changed; undefined: never. A claim names the revision with whose content it is sent. */
+  readonly revision?: number | undefined;
+  /** The contents that requests have, or may have, besides the current one: the oldest first. */
+  readonly earlier?: readonly EarlierContent[] | undefined;
+  /** The members in which repeated requests must agree, as they were before the first change; null: it had none. */
+  readonly original?: Readonly<Record<string, unknown>> | undefined;
 }
 
 const count = z.number();
@@ -71,6 +90,9 @@ const meta = z.object({
   cost: storedCost.optional(),
   // Volley writes it and only displays it, so checking every field at each read is not worth the time.
   preview: z.custom<Preview | null>((value) => typeof value === 'object'),
+  revision: count.optional(),
+  earlier: z.array(storedContent).optional(),
+  original: z.record(z.string(), z.unknown()).optional(),
 });
 
 /** What most campaigns have. It is not stored. */
@@ -85,7 +107,29 @@ const USUAL = {
   preview: null,
 };
 
-/** The part that never changes, as it is stored: without what most campaigns have, and what its key says. */
+/** The contents of a campaign: the current one, and those that requests had before. */
+export const contentsOf = (meta: CampaignMeta): readonly Pick<EarlierContent, 'text' | 'sender'>[] => [
+  meta,
+  ...(meta.earlier ?? []),
+];
+
+/** What a request of a revision is sent with. */
+export const contentAt = ({ earlier = [], ...meta }: CampaignMeta, revision: number): CampaignMeta => ({
+  ...meta,
+  ...(({ text, sender, senderName }) => ({ text, sender, senderName }))(
+    earlier.find(({ last }) => revision <= last) ?? meta,
+  ),
+});
+
+/** The campaign as it was created, for comparison with a repeated request. */
+export const asCreated = (meta: CampaignMeta): CampaignMeta => ({
+  ...meta,
+  ...Object.fromEntries(
+    Object.entries(meta.original ?? {}).map(([name, value]) => [name, value ?? undefined]),
+  ),
+});
+
+/** That part, as it is stored: without what most campaigns have, and what its key says. */
 export function storedMeta({ id: _, lane: __, ...members }: CampaignMeta): string {
   const usual: Readonly<Record<string, unknown>> = USUAL;
   const isOwn = ([name, value]: readonly [string, unknown]): boolean =>
@@ -108,7 +152,7 @@ export function readableMeta(id: string, lane: LaneId, json: string): CampaignMe
   });
 }
 
-/** Reads the part of a campaign that never changes; null if there is no such campaign. Rejects with a DamagedError if it cannot be read. */
+/** Reads that part of a campaign; null if there is no such campaign. Rejects with a DamagedError if it cannot be read. */
 export async function readMeta(
   redis: Redis,
   keys: Keys,

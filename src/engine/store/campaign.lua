@@ -45,7 +45,8 @@
 ---@field results? table not stored: what its recipients have become, for the log
 ---@field outbox? string of an outbox: its name. Then `ordinals` is the number of its latest message
 ---@field lateMs? number how late a message may be
----@field revision? number of its settings
+---@field revision? number how often its content or settings were changed; nil is 0
+---@field acceptedBefore? number accepted requests with an earlier content
 ---@field since? number messages of earlier revisions are checked again before they are claimed
 ---@field losses? number of the lane when it last numbered a message
 ---@field finish? number its virtual time when it was last served, so that it has one share however often it joins the order
@@ -61,7 +62,7 @@
 ---@field firstAt? number with `again`: when the first such request was claimed, ms; the service remembers its correlator for a limited time
 ---@field accused? boolean the service blamed the account for it: it goes behind all others
 ---@field message? string of an outbox: the id of the message
----@field edition? number the revision of the settings with which it is sent
+---@field edition? number the revision of the content with which it is sent; of a campaign, nil is 0, and the range has one only while it is claimed, or with `again`
 ---@field notAfter? number when it lapses, ms
 
 -- Lua unpacks at most some thousand values at once.
@@ -251,7 +252,7 @@ end
 
 -- A part of a range, which goes again as the whole would.
 local function range_part(range, first, count)
-  return { first = first, count = count, again = range.again, firstAt = range.firstAt }
+  return { first = first, count = count, again = range.again, firstAt = range.firstAt, edition = range.edition }
 end
 
 -- Returns a range that was claimed, or unknown, and was not accepted.
@@ -259,7 +260,8 @@ local function campaign_release(c, from, range, now)
   campaign_move(c, from, c.remainder, range.count, range.first)
   if c.remainder ~= 'planned' then return end
   if c.outbox then return OUTBOX.release(c, range, now) end
-  if not range.again then range.firstAt = nil end
+  -- What was certainly not accepted goes with the newest content.
+  if not range.again then range.firstAt, range.edition = nil, nil end
   c.released[#c.released + 1] = range
 end
 
@@ -271,10 +273,7 @@ local function campaign_released_at(c)
   return c.cursor >= c.ordinals and 1 or #c.released + 1
 end
 
--- Takes the next range of at most `most` recipients; nil if there is none. It stays within one slice. `now`: nil for placeholder
--- claims.
-local function campaign_next(c, most, lane, now)
-  if c.outbox then return OUTBOX.take(c, lane, now) end
+local function next_range(c, most)
   local at = campaign_released_at(c)
   local range = c.released[at]
   if range then
@@ -288,6 +287,15 @@ local function campaign_next(c, most, lane, now)
   local count = math.min(c.ordinals - first, campaign_cut(c, first, most))
   c.cursor = first + count
   return { first = first, count = count }
+end
+
+-- Takes the next range of at most `most` recipients; nil if there is none. It stays within one slice. `now`: nil for placeholder
+-- claims.
+local function campaign_next(c, most, lane, now)
+  if c.outbox then return OUTBOX.take(c, lane, now) end
+  local range = next_range(c, most)
+  if range and not range.again then range.edition = c.revision end
+  return range
 end
 
 -- Returns a campaign to the order when a released range gives it something to send again, behind the turn it has had. With a head

@@ -24,7 +24,7 @@
 ---@field firstAt? number when the first request that may have been accepted was claimed, ms
 ---@field accused? boolean see Range (campaign.lua)
 ---@field message? string of an outbox: the id of the message, whose number is `first`
----@field edition? number the revision of the settings of its outbox with which it is sent
+---@field edition? number the revision of the content with which it is sent; of a campaign, nil is 0
 ---@field notAfter? number of a message: when it lapses, ms
 ---@field closesAt? number when its window closes, ms
 ---@field at number when it was made, ms

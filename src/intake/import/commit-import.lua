@@ -9,7 +9,7 @@
         scheduled   sorted set: campaign -> when it is launched, or its window opens, ms
         lapsing     sorted set: campaign -> when its unsent recipients lapse, ms
         ended       sorted set: campaign -> when it ended, ms
-        meta        string: what never changes of the campaign, JSON
+        meta        string: what only an operator changes of the campaign, JSON
         slices      hash: slice number -> packed recipients
         suppressed  hash: the same of recipients that were suppressed at the import
         leftOut     hash: the same of rows that were left out
@@ -20,7 +20,7 @@
         comparing   string: the import that compares its list with the campaigns of this text, and leaves out who gets it already
   ARGV  id          the campaign
         state       JSON: its state with all counts
-        meta        what never changes of it, JSON
+        meta        the same, JSON
         at          number: when to launch it, ms; 0: now
         validForMs  number: ms from the launch until unsent recipients lapse; 0: never
         leftOutRows number: rows that are stored as left out

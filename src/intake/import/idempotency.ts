@@ -16,7 +16,7 @@ import {
   reserveContent,
   reserveKey,
 } from '../../engine/recipients/reservation.js';
-import { type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
+import { asCreated, type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
 import { readState, type StoredState } from '../../engine/store/campaigns.js';
 import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
@@ -134,7 +134,8 @@ export async function compareWithHolder(
   { name }: Pick<LaneRules, 'name'>,
   list: Pick<ListSummary, 'fingerprint' | 'preview'> | null,
 ): Promise<EnqueueOutcome> {
-  const meta = await readMeta(redis, keys, lane, campaign);
+  const stored = await readMeta(redis, keys, lane, campaign);
+  const meta = stored && asCreated(stored);
   const differences = meta === null ? [] : differencesOf(meta, requested, list);
   const shown = meta?.preview ?? list?.preview;
   if (meta === null || differences.length > 0 || shown === undefined) {

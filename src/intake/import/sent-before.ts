@@ -7,7 +7,7 @@ import { NOT_SENT_STATES, RECIPIENT_STATES, type RecipientState } from '../../ca
 import type { SentBefore } from '../../campaign/views/preview-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { orNull } from '../../engine/recipients/damaged.js';
-import { type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
+import { type CampaignMeta, contentsOf, readMeta } from '../../engine/store/campaign-meta.js';
 import { listCampaigns, readState, type StoredState } from '../../engine/store/campaigns.js';
 import { inBatches } from '../../reporting/in-batches.js';
 import { recipientReader } from '../../reporting/recipient-reader.js';
@@ -210,7 +210,9 @@ async function campaignsWith(
   const lanes = new Set(await comparedOf(finder, comparedLanes));
   const read = async ({ id, lane }: { id: string; lane: string }) => {
     const meta = lanes.has(lane) ? await orNull(readMeta(redis, keys, lane, id)) : null;
-    if (meta?.text !== message || meta.sender !== sender) return { id, campaign: null };
+    const isSame = (each: Pick<CampaignMeta, 'text' | 'sender'>) =>
+      each.text === message && each.sender === sender;
+    if (meta === null || !contentsOf(meta).some(isSame)) return { id, campaign: null };
     const state = await orNull(readState(redis, keys, lane, id));
     if (state === null || !isCompared(state, since)) return { id, campaign: null };
     const { name, created, invalid } = meta;

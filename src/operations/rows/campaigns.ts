@@ -8,6 +8,7 @@ import {
   WANTED_STATUSES,
 } from '../../campaign/states/reported-status.js';
 import { isZone } from '../../campaign/time/zone.js';
+import { campaignChange } from '../../campaign/views/change-views.js';
 import { progressSample } from '../../campaign/views/live-views.js';
 import type { TimeRange } from '../../campaign/views/measures.js';
 import { recipientPage, reportRow } from '../../campaign/views/recipient-views.js';
@@ -16,6 +17,7 @@ import { excelReport } from '../../reporting/excel-report.js';
 import { formatReport } from '../../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from '../access.js';
 import { call, page, rows } from '../operation.js';
+import { changeMembers } from '../schemas/campaign-members.js';
 import { filterFlags, filterMembers } from '../schemas/list-filters.js';
 import { count, dateOf, LANE_FLAG, moment, onlyOfLane, wholeNumber, yesOrNo } from '../schemas/schemas.js';
 
@@ -220,6 +222,48 @@ export const cancelCampaign = call({
     const { cancelled, inFlight } = await volley.cancel(id);
     return { id, state: 'cancelled' as const, cancelled, inFlight };
   },
+});
+
+export const setCampaign = call({
+  tag: 'Campaigns',
+  access: byCampaign,
+  name: 'setCampaign',
+  summary: 'Change a campaign',
+  description:
+    'The change applies to the recipients that were never claimed. When it is done, no request starts as the campaign was before, unless it repeats one that may have been accepted: that keeps its text. `sendAt` can change only while nothing was claimed. The text may use the columns that the first one used.',
+  httpNote:
+    'Members that you leave out stay; null means the default, and for `sendAt` now. The answer may take two seconds. With an `Idempotency-Key`, a repeated creation is still compared with the campaign as it was created.',
+  scope: 'send',
+  audit: 'campaign.set',
+  http: 'PATCH /campaigns/{id}',
+  cli: {
+    usage: 'set <id>',
+    arguments: CAMPAIGN,
+    description:
+      'The change applies to the recipients that no worker has claimed. When it is done, no request starts as the campaign was before, unless it repeats one that may have been accepted: that keeps its text. You can change --at only while nothing was claimed. The text may use the columns that the first one used.',
+    flags: {
+      revision: {
+        value: 'number',
+        about: 'only if the campaign still has this revision, as `volley status` shows it',
+      },
+      preview: { about: 'only check the change, and show what it does' },
+    },
+    examples: [
+      "set last --message 'The market opens at eleven'",
+      'set last --window "Mon-Fri 09:00-18:00" --preview',
+    ],
+  },
+  input: ofCampaign.extend({
+    ...changeMembers,
+    revision: count
+      .optional()
+      .describe('Refuse the change (409) unless the campaign still has this revision'),
+    preview: z.boolean().optional().describe('Only check the change, and say what it does'),
+  }),
+  output: campaignChange,
+  returns: 'What has changed',
+  outcomes: ['notFound', 'invalidState', 'unexpected', 'overLimit', 'noPrice', 'overBudget', 'keyFull'],
+  run: (volley, { id, revision, preview, ...changes }) => volley.set(id, changes, { revision, preview }),
 });
 
 export const deleteCampaign = call({

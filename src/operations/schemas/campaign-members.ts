@@ -136,6 +136,16 @@ export function shapeOf<Name extends FieldName>(names: readonly Name[]): Members
   ) as Members<Name>;
 }
 
+/** The members of a change: each may be left out, or be null for its default. */
+export const changeMembers = Object.fromEntries(
+  fieldsOf('change').map((name) => [
+    name,
+    schemaOf(fieldNamed(name)).nullable().optional().describe(fieldNamed(name).description),
+  ]),
+) as unknown as {
+  readonly [Name in FieldOf<'change'>]: z.ZodOptional<z.ZodNullable<z.ZodType<JsonOf<Name>, JsonOf<Name>>>>;
+};
+
 /** The country of nationally written numbers, in upper or lower case; parsed as upper case. */
 export const { country } = shapeOf(['country']);
 /** Its flag. */

@@ -51,6 +51,7 @@ export function payloadReader({ redis, keys, finder, read }: PayloadDeps) {
       lane: await finder.nameOf(lane),
       idempotencyKey: meta.idempotencyKey ?? null,
       ...returnedOf(meta),
+      revision: meta.revision ?? 0,
       state: state.state,
       recipientCount: state.total,
       counts: perName(RECIPIENT_STATES, (each) => state.counts[each] ?? 0),

@@ -1,6 +1,7 @@
 import { uneventfulStreams } from '../random.js';
 import type { WorldPlan } from '../world.js';
 import { BATCH_WORLDS } from './batches.js';
+import { CHANGE_WORLDS } from './changes.js';
 import { CLOCK_WORLDS } from './clocks.js';
 import { CREDENTIAL_WORLDS } from './credentials.js';
 import { DATA_LOSS_WORLDS } from './data-losses.js';
@@ -24,6 +25,7 @@ import { WINDOW_WORLDS } from './windows.js';
  */
 export const SCRIPTED_WORLDS: readonly ScriptedWorld[] = [
   ...BATCH_WORLDS,
+  ...CHANGE_WORLDS,
   ...CLOCK_WORLDS,
   ...CREDENTIAL_WORLDS,
   ...DATA_LOSS_WORLDS,

@@ -143,8 +143,8 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/claim/confirm-claim.lua',
-          from: 'local isCurrent = not claim.edition',
-          to: 'local isCurrent = true or not claim.edition',
+          from: 'local isCurrent = claim.again',
+          to: 'local isCurrent = true or claim.again',
         },
       ],
     },

@@ -22,6 +22,8 @@ export function statusWith({ counts: given = {}, ...changes }: Changes = {}): Ca
     lane: 'main',
     sender: 'ACME',
     message: 'Hi {{name}}',
+    revision: 0,
+    earlier: [],
     state: 'running',
     createdAt: isoAt(-60_000),
     createdBy: null,

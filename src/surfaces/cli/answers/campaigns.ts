@@ -1,10 +1,12 @@
-import { until } from '../../../base/moments.js';
+import { machineZone, until } from '../../../base/moments.js';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
+import { spelledOut } from '../../../campaign/time/moment.js';
 import * as campaigns from '../../../operations/rows/campaigns.js';
 import * as results from '../../../operations/rows/results.js';
 import { dateOf } from '../../../operations/schemas/schemas.js';
 import { cancelWarning } from '../../../operations/words.js';
 import { HOW_TO_CREATE } from '../context/action.js';
+import type { Context } from '../context/context.js';
 import { destinationOf, via } from '../open/destination.js';
 import { listLines, moreLines } from '../output/list.js';
 import { costText } from '../output/progress.js';
@@ -12,9 +14,23 @@ import { tableOf, timeText } from '../output/table.js';
 import { columnsOf } from '../output/terminal.js';
 import { counted, cut, explanation, oneLine } from '../output/text.js';
 import { noteIfNoWorkers } from '../watch/watch.js';
-import type { Answers, Questions, Scene } from './answer.js';
+import type { Answers, Questions, Scene, Typed } from './answer.js';
 
 const operations = { ...campaigns, ...results };
+
+const typed: Typed = {
+  setCampaign({ sendAt, window, ...given }: SetFlags, { clock }: Context) {
+    const words = sendAt === undefined ? null : spelledOut(sendAt, given.zone ?? machineZone(), clock());
+    return { ...given, sendAt: words ?? sendAt, window: window?.hours === 'none' ? null : window };
+  },
+};
+
+interface SetFlags {
+  readonly id: string;
+  readonly zone?: string;
+  readonly sendAt?: string;
+  readonly window?: { readonly hours?: string };
+}
 
 const answers: Answers<'Campaigns', typeof operations> = {
   async listCampaigns(found, { context: { clock, stdout }, volley, input, lanes }, cursor) {
@@ -90,4 +106,4 @@ const questions: Questions = {
   },
 };
 
-export { answers, operations, questions };
+export { answers, operations, questions, typed };

@@ -41,6 +41,10 @@ export function addCampaignCommands(program: Command, context: Context): void {
       after: withExcel,
       action: action(context, () => import('../actions/report.js'), 'report'),
     },
+    setCampaign: {
+      before: (command) =>
+        withFields(command, context, 'change', { window: `${FIELDS.window.help}; none removes it` }, true),
+    },
     resolveCampaign: {
       before: withResolutions,
       action: action(context, verbs, 'resolve'),

@@ -57,7 +57,7 @@ const columnsIn = (zone: string | null): readonly Column<Row>[] => [
 async function rowsOf(id: string, number: string, signal: AbortSignal): Promise<LoadedPage<Row>> {
   const { found } = await call('findNumber', { number }, { signal });
   const rows = found.filter(({ campaign }) => campaign === id);
-  return { rows: rows.map((row) => ({ ...row, values: null })), nextCursor: null };
+  return { rows: rows.map((row) => ({ ...row, revision: null, values: null })), nextCursor: null };
 }
 
 /** A number is no part of the address, which stays in the history. */

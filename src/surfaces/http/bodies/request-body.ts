@@ -139,7 +139,7 @@ function isEmpty(value: unknown): boolean {
 /** Throws for a compressed body: a small one could unpack to any size. */
 export async function rejectCompressed({ method, headers }: FastifyRequest): Promise<void> {
   const encoding = headers['content-encoding'] ?? 'identity';
-  if ((method !== 'POST' && method !== 'PUT') || encoding.toLowerCase() === 'identity') return;
+  if (!['POST', 'PUT', 'PATCH'].includes(method) || encoding.toLowerCase() === 'identity') return;
   throw new Problem(
     'unsupported',
     'Compressed bodies are not supported. Send the body without `Content-Encoding`.',

@@ -76,12 +76,12 @@ function defaultOf(schema: unknown): unknown {
   return schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
 }
 
-/** Where a request has the members of the input: those that the path names, those of the query, and the body of POST and PUT. */
+/** Where a request has the members of the input: those that the path names, those of the query, and the body of POST, PUT, and PATCH. */
 function requestSchema(operation: Operation, method: string, path: string): FastifySchema {
   // What else an upload takes is in its address.
   if (operation.kind === 'upload') return schemaFor('querystring', Object.entries(operation.input.shape));
   const { access, body, input, kind } = operation;
-  const hasBody = body === undefined && (method === 'POST' || method === 'PUT');
+  const hasBody = body === undefined && ['POST', 'PUT', 'PATCH'].includes(method);
   const members = Object.entries(input.shape).filter(([name]) => name !== body);
   const inPath = members.filter(([name]) => path.includes(`{${name}}`));
   // Where an object is, is a part of its address. That of one that may be new may be in the body, too.

@@ -216,6 +216,7 @@ describe('a report', () => {
     serviceStatus: '=2',
     serviceCode: '-8',
     leftOut: null,
+    revision: 0,
     values: null,
   };
   async function* rows() {

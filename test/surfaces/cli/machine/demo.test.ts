@@ -20,6 +20,7 @@ const message = {
     version: null,
     to: null,
     reference: null,
+    revision: 0,
     values: null,
     text: null,
     campaign: null,

@@ -62,7 +62,11 @@ export function createServerClock({ monotonic, uptime }: Pick<Machine, 'monotoni
         // What a lane saw before the step was no further from the expected time than that.
         const from = Math.min(time, expected(last) + STEP_MS);
         eras = [...eras, { time, age, from }].slice(-MOST_ERAS);
-      } else if (age() <= PROMPT_MS) eras = [...eras.slice(0, -1), { ...last, time, age }];
+      } else {
+        // A smaller step back is none, but a lane sees this era from then on.
+        const from = Math.min(time, last.from);
+        eras = [...eras.slice(0, -1), age() <= PROMPT_MS ? { time, age, from } : { ...last, from }];
+      }
       return isStep;
     },
   };

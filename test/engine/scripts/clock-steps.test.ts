@@ -413,6 +413,19 @@ describe('A clock of Redis that is set back', () => {
     expect(lane.changes).toEqual([-2 * HOUR]);
   });
 
+  test('a little more after it was set back far changes nothing more', async () => {
+    const lane = await steppingLane('back-again');
+    const [worker, other] = [lane.worker(), lane.worker()];
+    expect([await worker.send(10), await other.send(10)]).toEqual([10, 10]);
+    lane.step(-20 * SECOND);
+    expect(await worker.send(10)).toBe(10);
+    lane.pass(SECOND);
+    lane.step(-4 * SECOND);
+    // The other process sees both steps at once, and corrects the lane to a time before the one that the first process has seen.
+    expect([await other.send(10), await worker.send(10)]).toEqual([10, 10]);
+    expect(lane.changes).toEqual([-20 * SECOND]);
+  });
+
   test('by less than 5 s changes nothing', async () => {
     const lane = await steppingLane('slightly-back');
     const worker = lane.worker();

@@ -38,7 +38,8 @@ local unsealed = fingerprints ~= '' and sealedWith == '' and generation > 0
 
 if not again then
   if foreign then return stopped('foreignKey') end
-  if isRefused and field('cause') == 'refused' and age < freshMs then
+  -- Received in the future: the clock was set back since, and nothing tells how old the token is.
+  if isRefused and field('cause') == 'refused' and age >= 0 and age < freshMs then
     redis.call('HSET', tokenKey, 'stop', 'tokenRefused')
   end
   if field('stop') == 'tokenRefused' then return stopped('tokenRefused') end
@@ -55,11 +56,13 @@ end
 
 if not again and field('stop') ~= '' then return stopped(field('stop')) end
 
--- A lease without an expiry would never end. No process writes one, but a backup may restore one.
+-- No process writes a lease without an expiry, but a backup may restore one; nor one that lasts longer than twice the longest request
+-- timeout (config/settings.ts), but it does when the clock is set back.
+local LONGEST_MS = 600000
 local leased = redis.call('GET', leaseKey)
 if leased and leased ~= holder then
   local leftMs = redis.call('PTTL', leaseKey)
-  if leftMs >= 0 then return cjson.encode({ kind = 'wait', ms = leftMs }) end
+  if leftMs >= 0 and leftMs <= LONGEST_MS then return cjson.encode({ kind = 'wait', ms = leftMs }) end
 end
 redis.call('SET', leaseKey, holder, 'PX', leaseMs)
 

@@ -92,6 +92,15 @@ test('a fresh token that is refused too stops the account for the whole fleet un
   expect(await tokenFrom(other.get())).toMatchObject({ generation: 3 });
 });
 
+test('a refused token that seems to be from the future, because the clock of Redis was set back, does not stop the account', async () => {
+  const one = cache();
+  await one.get();
+  await one.replaceRefused(1);
+  await redis.hset(tokenKey(), 'receivedAt', Date.now() + 3_600_000);
+  expect(await tokenFrom(one.replaceRefused(2))).toMatchObject({ generation: 3 });
+  expect(await stopFrom(one.replaceRefused(3))).toMatch(/401.*fresh/s);
+});
+
 test('a token fetched because of a 401 that then worked for a while may be refreshed again', async () => {
   const one = cache({ freshMs: 0 });
   await one.get();
@@ -247,6 +256,11 @@ test('a caller waits for another process’s fetch, for one lease at most', asyn
 
 test('a caller does not wait for a lease without an expiry, which only a backup can restore', async () => {
   await redis.set(`${tokenKey()}:lease`, 'restored');
+  expect(await tokenFrom(cache().get())).toEqual({ serial: 1, generation: 1 });
+});
+
+test('a caller does not wait for a lease that lasts longer than any, because the clock of Redis was set back', async () => {
+  await redis.set(`${tokenKey()}:lease`, 'dead', 'PX', 3_600_000);
   expect(await tokenFrom(cache().get())).toEqual({ serial: 1, generation: 1 });
 });
 

@@ -8,8 +8,8 @@
  *
  *   waiting    bytes of a waiting message with 45 bytes of content, with 35 and with 5 messages per send time or as many as you say; puts
  *              per second in bulk
- *   set        how long it takes to preview and change the settings, and to list what waits by time, number, and reference; bytes before
- *              and after
+ *   set        how long it takes to preview and change the settings, to list what waits by time, number, and reference, and to scan and
+ *              cancel messages; bytes before and after
  *   http       puts per second one at a time over HTTP, and their CPU time; then each message as a campaign
  *   final      bytes of a message whose delivery status is final
  *   wire       from the due time to the request
@@ -31,6 +31,7 @@ import { startPrivateRedis } from '../src/base/redis/private-server.js';
 import type { OutboxMessage } from '../src/intake/outbox/definition/check-message.js';
 import type { Outbox } from '../src/intake/outbox/outbox-methods.js';
 import type { WaitingFilter, WaitingPage } from '../src/intake/outbox/views/list-waiting.js';
+import type { MessageFilter } from '../src/intake/outbox/views/scan-messages.js';
 import { type SimulatorProcess, startSimulatorProcess } from '../test/end-to-end/simulator-process.js';
 import { raceOutbox } from '../test/intake/outbox/races.js';
 import { type Cost, costBetween, meter, usedMemory } from './cost.js';
@@ -228,6 +229,29 @@ async function set(count: number): Promise<void> {
     await listed('a number and its time', { to: to ?? '', from: due, until: due + 60_000 });
     await listed('a reference, in the middle', { reference: `ref-${middle}` });
     await listed('a number that nothing is for', { to: '+447999999999' });
+    const scanned = (what: string, filter: MessageFilter, most: number): Promise<void> =>
+      timed(`scan, ${what}`, async () => {
+        let [pages, found, longest] = [0, 0, 0];
+        for (let cursor: string | null | undefined; cursor !== null && pages < most; pages += 1) {
+          const from = performance.now();
+          const page = await outbox.messages({ ...filter, limit: 500, cursor });
+          longest = Math.max(longest, performance.now() - from);
+          found += page.messages.length;
+          cursor = page.nextCursor;
+        }
+        return `${found} found in ${pages} pages, of which the longest took ${longest.toFixed(0)} ms`;
+      });
+    await scanned('a page', {}, 1);
+    await scanned('100 pages', {}, 100);
+    await scanned('a state that none has', { state: 'rejected' }, Number.POSITIVE_INFINITY);
+    await scanned('a reference', { reference: `ref-${middle}` }, Number.POSITIVE_INFINITY);
+    await scanned('a number', { to: to ?? '' }, Number.POSITIVE_INFINITY);
+    await timed('cancel by a reference', async () => {
+      const results: string[] = [];
+      for await (const { outcome } of outbox.cancelSome({ reference: `ref-${middle}` }))
+        results.push(outcome);
+      return results.join(', ');
+    });
   });
 }
 

@@ -80,6 +80,7 @@ export {
 export type { CampaignCost, TimeRange } from './campaign/views/measures.js';
 export {
   type BulkResult,
+  type CancelledMessage,
   type CancelResult,
   type LateCode,
   MESSAGE_STATES,
@@ -169,6 +170,7 @@ export type {
   OutboxPageOptions,
 } from './intake/outbox/outboxes.js';
 export type { OutboxSetter, OutboxSettingsInput, SetOptions } from './intake/outbox/set-outbox.js';
+export type { MessagePageOptions } from './intake/outbox/views/list-messages.js';
 export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/outbox/views/list-waiting.js';
 export type { ScheduleSource } from './intake/schedules/schedule.js';
 export type {

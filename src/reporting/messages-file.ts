@@ -10,6 +10,7 @@ const COLUMNS = [
   'version',
   'to',
   'reference',
+  'tag',
   'values',
   'text',
   'sentAt',
@@ -23,6 +24,7 @@ const COLUMNS = [
 const TEXTS = new Set<string>([
   'id',
   'reference',
+  'tag',
   'text',
   'requestId',
   'reason',

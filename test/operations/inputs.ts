@@ -97,6 +97,7 @@ export const message = async (place: Place): Promise<{ name: string; id: string 
   await volley.outbox(name, { lanes: [lane] }).put({ ...recipient, to: PRIVATE.number, id: 'm', ...NEXT });
   return { name, id: 'm' };
 };
+export const someMessages: Maker = async (place) => ({ name: (await message(place)).name, ids: ['m'] });
 export const outbox = async (place: Place) => ({ name: (await message(place)).name });
 export const changedOutbox: Maker = async (place) => ({
   ...(await outbox(place)),

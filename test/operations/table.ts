@@ -123,7 +123,9 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   cancelMessage: changes('send', 'outbox', the.message, null),
   cancelMessages: changes('operate', 'outbox', the.outbox, 'outbox.cancel'),
   getMessage: reads('read', 'outbox', the.message),
-  listMessages: reads('read', 'outbox', the.outbox, 'outbox.export'),
+  cancelSomeMessages: changes('send', 'outbox', the.someMessages, 'outbox.cancel'),
+  listMessages: reads('read', 'outbox', the.outbox),
+  getOutboxReport: reads('read', 'outbox', the.outbox, 'outbox.export'),
 
   listLanes: reads('status', 'lanes', the.nothing),
   getLane: reads('status', 'lane', the.namedLane),

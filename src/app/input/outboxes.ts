@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { inputFields } from '../../campaign/fields/field-schemas.js';
 import { durationText, optional, strict, withMethod } from '../../campaign/fields/input.js';
+import { MESSAGE_STATES } from '../../campaign/views/outbox-views.js';
 import type { OutboxInput } from '../../intake/outbox/definition/define-outbox.js';
+import { MAX_CANCELLED_IDS } from '../../intake/outbox/messages/cancel-some.js';
 import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { OutboxChoice, Outboxes } from '../../intake/outbox/outboxes.js';
 import type { OutboxSettingsInput, SetOptions } from '../../intake/outbox/set-outbox.js';
@@ -79,6 +81,21 @@ export const OUTBOX_METHODS: Inputs<Outbox> = {
     ],
   },
   cancel: [ID, options({ version: optional(z.int().min(0)) })],
+  cancelSome: {
+    rows: [
+      [
+        '',
+        z.union(
+          [
+            strict({ ids: z.array(text).min(1).max(MAX_CANCELLED_IDS).readonly() }),
+            strict({ reference: text.min(1) }),
+            strict({ tag: text.min(1) }),
+          ],
+          `must have \`ids\`, at most ${MAX_CANCELLED_IDS}, a \`reference\`, or a \`tag\``,
+        ),
+      ],
+    ],
+  },
   cancelAll: [],
   resolve: [['', members({ as: z.enum(['resend', 'abandon', 'accepted']), message: maybeText })]],
   message: [ID],
@@ -89,6 +106,16 @@ export const OUTBOX_METHODS: Inputs<Outbox> = {
       reference: maybeText,
       from: maybeTime,
       until: maybeTime,
+      limit,
+      cursor: maybeText,
+    }),
+  ],
+  messages: [
+    options({
+      state: optional(z.enum(MESSAGE_STATES)),
+      to: maybeText,
+      reference: maybeText,
+      tag: maybeText,
       limit,
       cursor: maybeText,
     }),

@@ -140,6 +140,7 @@ export interface OutboxMessageStatus {
   /** In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put. */
   readonly to: string | null;
   readonly reference: string | null;
+  readonly tag: string | null;
   /** The values that are stored, by their names; null once the state is final. */
   readonly values: Readonly<Record<string, string>> | null;
   /** The text with these values; null without them. */
@@ -168,6 +169,7 @@ export const outboxMessage = z
       'In E.164; null for a number that was forgotten, and for an id that was cancelled before it was put',
     ),
     reference: textOrNull,
+    tag: textOrNull,
     values: z
       .record(z.string(), z.string())
       .readonly()
@@ -284,3 +286,23 @@ export const cancelResult = z
   })
   .readonly()
   .meta({ id: 'OutboxCancel' });
+
+/** The result of a cancel, for one message of many. */
+export interface CancelledMessage extends Pick<CancelResult, 'id' | 'outcome'> {
+  /** Why it was refused, else null. `unavailable`: the lane recovers from a loss of data; try again in some seconds. */
+  readonly code: 'sent' | 'notFound' | 'unavailable' | null;
+}
+
+/** See {@link CancelledMessage}. */
+export const cancelledMessage = cancelResult
+  .unwrap()
+  .extend({
+    code: z
+      .enum(['sent', 'notFound', 'unavailable'])
+      .nullable()
+      .describe(
+        'Why it was refused, else null. `sent`: it is too late. `unavailable`: the lane recovers from a loss of data; try again in some seconds',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'OutboxCancelled' });

@@ -67,6 +67,7 @@ export const UNSET = {
   again: '',
   firstAt: 0,
   accused: 0,
+  tag: '',
 } as const;
 
 const [count, text] = [z.number().optional(), z.string().optional()];
@@ -91,6 +92,7 @@ const stored = z.tuple([
   text,
   count,
   count,
+  text,
 ]);
 
 /** A message as it is stored. */
@@ -122,6 +124,8 @@ export interface StoredMessage {
   readonly word: string;
   /** Set if it may have been accepted and is sent again. */
   readonly again: string;
+  /** By which its sender cancels and lists messages. */
+  readonly tag: string;
 }
 
 const STATES: ReadonlyMap<string, RecipientState> = new Map([
@@ -132,6 +136,12 @@ const STATES: ReadonlyMap<string, RecipientState> = new Map([
     return letter === null ? [] : [[letter, state]];
   }),
 ]);
+
+/** The state of a stored message, without reading the rest of it; undefined if it cannot be read. */
+export function stateIn(raw: string): RecipientState | undefined {
+  const parts: unknown = readOrNull(() => JSON.parse(raw));
+  return Array.isArray(parts) ? STATES.get(parts[5] ?? UNSET.state) : undefined;
+}
 
 /** Reads a stored message. Throws a DamagedError if it cannot be read. */
 export function parseMessage(raw: string): StoredMessage {
@@ -147,7 +157,7 @@ export function parseMessage(raw: string): StoredMessage {
       edition = 0,
       ...rest
     ] = stored.parse(JSON.parse(raw));
-    const [, , at = 0, took = 0, requestId = '', reason = '', word = '', again = ''] = rest;
+    const [, , at = 0, took = 0, requestId = '', reason = '', word = '', again = '', , , tag = ''] = rest;
     return {
       number,
       state: STATES.get(state) ?? 'unknown',
@@ -164,6 +174,7 @@ export function parseMessage(raw: string): StoredMessage {
       reason,
       word,
       again,
+      tag,
     };
   });
 }
@@ -232,6 +243,6 @@ export async function readEdition(
 export function withoutPerson(raw: string): string {
   const members: unknown[] = z.array(z.unknown()).parse(JSON.parse(raw));
   const names = Object.keys(UNSET);
-  const blank = ['to', 'values', 'reference', 'reason'].map((name) => names.indexOf(name));
+  const blank = ['to', 'values', 'reference', 'reason', 'tag'].map((name) => names.indexOf(name));
   return JSON.stringify(members.map((member, at) => (blank.includes(at) ? '' : member)));
 }

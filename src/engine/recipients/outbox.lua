@@ -21,11 +21,11 @@ local OUTBOX = {
   -- `firstAt`, `accused`: see Range (campaign.lua).
   MEMBERS = {
     'number', 'due', 'to', 'values', 'reference', 'state', 'version', 'edition', 'payer', 'paid', 'at', 'took', 'requestId', 'reason', 'word',
-    'again', 'firstAt', 'accused',
+    'again', 'firstAt', 'accused', 'tag',
   },
   UNSET = {
     number = 0, state = 'W', version = -1, edition = 0, due = 0, to = '', values = {}, reference = '', payer = 0, paid = 0, at = 0, took = 0,
-    requestId = '', reason = '', word = '', again = '', firstAt = 0, accused = 0,
+    requestId = '', reason = '', word = '', again = '', firstAt = 0, accused = 0, tag = '',
   },
   -- The state of a message that has no letter: it waits, or is in flight.
   WAITING = 'W', SENDING = 'Q',

@@ -35,10 +35,14 @@ export function lazyOutboxes(load: () => Promise<Opened>): Opened {
           yield* (await opened()).import(list, columns);
         },
         cancel: async (id, options) => (await opened()).cancel(id, options),
+        async *cancelSome(which) {
+          yield* (await opened()).cancelSome(which);
+        },
         cancelAll: async () => (await opened()).cancelAll(),
         message: async (id) => (await opened()).message(id),
         status: async () => (await opened()).status(),
         waiting: async (options) => (await opened()).waiting(options),
+        messages: async (options) => (await opened()).messages(options),
         async *report() {
           yield* (await opened()).report();
         },

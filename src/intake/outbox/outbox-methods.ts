@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { InputError } from '../../campaign/errors/errors.js';
 import type {
   BulkResult,
+  CancelledMessage,
   CancelResult,
   OutboxMessageStatus,
   OutboxStatus,
@@ -11,8 +12,10 @@ import type { OutboxCommands } from './command-outbox.js';
 import type { OutboxMessage } from './definition/check-message.js';
 import type { OutboxDeleter } from './delete-outbox.js';
 import type { CancelledAll } from './messages/cancel-all.js';
+import type { Cancelled } from './messages/cancel-some.js';
 import type { CsvColumns } from './messages/read-messages.js';
 import type { OutboxSetter } from './set-outbox.js';
+import type { MessagePageOptions } from './views/list-messages.js';
 import type { WaitingPage, WaitingPageOptions } from './views/list-waiting.js';
 
 /*
@@ -60,6 +63,11 @@ export interface Outbox extends OutboxSetter, OutboxCommands, OutboxDeleter {
    */
   cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
   /**
+   * Cancels the messages with these ids, at most 1,000, with a reference, or with a tag, and yields a result for each, whatever its state.
+   * Repeating it changes nothing. To find a reference or a tag, it reads all messages of the outbox.
+   */
+  cancelSome(which: Cancelled): AsyncIterable<CancelledMessage>;
+  /**
    * Cancels everything that waits in the outbox. Once it resolves, they are never sent.
    * `inFlight`: requests that are still running. A message that is put meanwhile may be cancelled or not.
    */
@@ -69,6 +77,8 @@ export interface Outbox extends OutboxSetter, OutboxCommands, OutboxDeleter {
   status(): Promise<OutboxStatus>;
   /** The messages that wait, by their time, in pages. The number of a filter is in E.164, or written as in the country of the outbox. */
   waiting(options?: WaitingPageOptions): Promise<WaitingPage>;
+  /** Messages in every state, in no order, in pages. A page reads at most 50,000 messages, so with a filter it may be short, or empty. */
+  messages(options?: MessagePageOptions): Promise<WaitingPage>;
   /** All messages, in no order. */
   report(): AsyncIterable<OutboxMessageStatus>;
 }

@@ -23,6 +23,7 @@ import { OpensTooLateError, RecoveringError } from './definition/errors.js';
 import { messageText } from './definition/stored-message.js';
 import { outboxDeleter } from './delete-outbox.js';
 import { cancelAllWaiting } from './messages/cancel-all.js';
+import { cancelSome } from './messages/cancel-some.js';
 import { done, invalid, lateError, messageError, type PutDone } from './messages/put-results.js';
 import {
   type CsvColumns,
@@ -39,6 +40,7 @@ import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.j
 import type { ImportOptions, Outbox } from './outbox-methods.js';
 import { readOutboxStatus, whenSent } from './outbox-status.js';
 import { outboxSetter } from './set-outbox.js';
+import { pageOfMessages } from './views/list-messages.js';
 import { pageOfWaiting } from './views/list-waiting.js';
 import { readMessage, reportMessages } from './views/message-views.js';
 
@@ -280,6 +282,14 @@ export function operatedOutbox(
     return { ...(await resultOf(entry, await storeOne(entry))), warnings };
   };
 
+  /** The number of a filter, as in the country of the outbox, in E.164. */
+  const numberIn = ({ settings }: Opened, typed: string | undefined): string | undefined => {
+    if (typed === undefined) return undefined;
+    const read = numberReader(settings.country ?? config.defaultCountry, config.numberKinds)(typed);
+    if (!read.ok) throw new InputError(`\`to\` ${read.reason}`, { field: 'to' });
+    return read.number;
+  };
+
   return {
     ...outboxSetter(options, by, name, open),
     ...outboxCommands(options, by, name, open),
@@ -340,6 +350,14 @@ export function operatedOutbox(
       }
     },
 
+    async *cancelSome(which) {
+      const { lane } = await open();
+      const ids = 'ids' in which ? which.ids : [];
+      const problem = ids.map(idProblem).find((each) => each !== null);
+      if (problem !== undefined) throw new InputError(`an id ${problem}`, { field: 'ids' });
+      yield* cancelSome(lane, name, which, by);
+    },
+
     async cancelAll() {
       const { lane } = await open();
       return by.audited({ action: 'outbox.cancel', lane: lane.id, details: { outbox: name } }, () =>
@@ -361,16 +379,18 @@ export function operatedOutbox(
     },
 
     async waiting({ to: typed, from, until, ...filter } = {}) {
-      const { lane, settings } = await open();
-      const country = settings.country ?? config.defaultCountry;
-      const read = typed === undefined ? undefined : numberReader(country, config.numberKinds)(typed);
-      if (read?.ok === false) throw new InputError(`\`to\` ${read.reason}`, { field: 'to' });
-      return pageOfWaiting(lane, name, {
+      const opened = await open();
+      return pageOfWaiting(opened.lane, name, {
         ...filter,
-        to: read?.number,
+        to: numberIn(opened, typed),
         from: from === undefined ? undefined : timeIn('from', from),
         until: until === undefined ? undefined : timeIn('until', until),
       });
+    },
+
+    async messages({ to, ...filter } = {}) {
+      const opened = await open();
+      return pageOfMessages(opened.lane, name, { ...filter, to: numberIn(opened, to) });
     },
 
     async *report() {

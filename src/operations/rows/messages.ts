@@ -1,10 +1,18 @@
 import type { Readable } from 'node:stream';
 import { z } from 'zod';
 import { InputError } from '../../campaign/errors/errors.js';
-import { bulkResult, cancelResult, outboxMessage, putResult } from '../../campaign/views/outbox-views.js';
+import {
+  bulkResult,
+  cancelledMessage,
+  cancelResult,
+  MESSAGE_STATES,
+  outboxMessage,
+  putResult,
+} from '../../campaign/views/outbox-views.js';
 import type { OutboxMessage } from '../../intake/outbox/definition/check-message.js';
+import { type Cancelled, MAX_CANCELLED_IDS } from '../../intake/outbox/messages/cancel-some.js';
 import { formatMessages } from '../../reporting/messages-file.js';
-import { call, rows } from '../operation.js';
+import { call, page, rows } from '../operation.js';
 import { Refused } from '../outcomes.js';
 import { messageMembers } from '../schemas/recipient-rows.js';
 import { ANY_VALUES, count, wholeNumber } from '../schemas/schemas.js';
@@ -13,6 +21,8 @@ import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from
 const ofMessage = ofOutbox.extend({
   id: z.string().min(1).max(128).describe('Your id of the message, 1 to 128 bytes'),
 });
+/** A reference or a tag. */
+const filterText = z.string().min(1).max(128).optional();
 const columnName = z.string().trim().min(1).max(200).optional();
 
 /** The outbox itself checks a message, so that one error names everything that is wrong. */
@@ -182,6 +192,54 @@ export const cancelMessage = call({
   },
 });
 
+export const cancelSomeMessages = rows({
+  ...OUTBOX,
+  name: 'cancelSomeMessages',
+  summary: 'Cancel messages by their ids, reference, or tag',
+  description:
+    'Returns a result for each message, whatever its state. A cancelled message is never sent. Repeating it changes nothing. For a reference or a tag, Volley reads all messages of the outbox.',
+  httpNote: 'The response is a stream.',
+  scope: 'send',
+  bucket: 'control',
+  cost: { tokens: 10 },
+  audit: 'outbox.cancel',
+  http: 'POST /outboxes/{name}/messages/cancel',
+  cli: {
+    usage: 'outbox cancel-some <name>',
+    arguments: ARGUMENTS,
+    flags: {
+      ...FLAGS,
+      ids: { value: 'ids', about: 'these messages, separated by commas' },
+      reference: { value: 'text', about: 'the messages with this reference' },
+      tag: { value: 'label', about: 'the messages with this tag' },
+    },
+    examples: ['outbox cancel-some dentist --reference B-101', 'outbox cancel-some dentist --tag shop-17'],
+  },
+  input: ofOutbox.extend({
+    ids: z
+      .array(z.string().min(1).max(128))
+      .min(1)
+      .max(MAX_CANCELLED_IDS)
+      .optional()
+      .describe('Your ids of the messages. Give either `ids`, a `reference`, or a `tag`'),
+    reference: filterText.describe('All messages with this reference'),
+    tag: filterText.describe('All messages with this tag'),
+  }),
+  item: cancelledMessage,
+  member: 'results',
+  formats: {},
+  returns: 'A result per message',
+  run(volley, { name, ids, reference, tag }, hooks) {
+    const which = Object.fromEntries(
+      Object.entries({ ids, reference, tag }).filter(([, value]) => value !== undefined),
+    );
+    return outboxOf(volley, { name }, hooks).cancelSome(which as Cancelled);
+  },
+  async *text(results) {
+    for await (const { id, outcome, code } of results) yield `${id} ${code ?? outcome}\n`;
+  },
+});
+
 export const cancelMessages = call({
   ...COMMAND,
   name: 'cancelMessages',
@@ -226,14 +284,54 @@ export const getMessage = call({
   run: (volley, input, hooks) => outboxOf(volley, input, hooks).message(input.id),
 });
 
-export const listMessages = rows({
+export const listMessages = page({
   ...OUTBOX,
   name: 'listMessages',
   summary: 'List the messages of an outbox',
+  description:
+    'Messages in every state, in no order: one that is put or forgotten meanwhile may be missing, and each may appear twice. A page reads at most 50,000 messages, so with a filter it may be short, or empty, before the last one.',
+  scope: 'read',
+  cost: { itemsPerToken: 250 },
+  http: 'GET /outboxes/{name}/messages',
+  cli: {
+    usage: 'outbox messages <name>',
+    arguments: ARGUMENTS,
+    flags: {
+      ...FLAGS,
+      state: { value: 'state', about: `only those in this state: ${MESSAGE_STATES.join(', ')}` },
+      to: { value: 'number', about: 'only those to this number' },
+      reference: { value: 'text', about: 'only those with this reference' },
+      tag: { value: 'label', about: 'only those with this tag' },
+    },
+    examples: ['outbox messages dentist --state unknown', 'outbox messages dentist --reference B-101'],
+  },
+  input: ofOutbox.extend({
+    state: z.enum(MESSAGE_STATES).optional().describe('Only those in this state'),
+    to: z.string().min(1).max(100).optional().describe('Only those to this number'),
+    reference: filterText.describe('Only those with this reference'),
+    tag: filterText.describe('Only those with this tag'),
+  }),
+  member: 'messages',
+  item: outboxMessage,
+  returns: 'A page of messages',
+  position: 'messages',
+  limit: { max: 500, usual: 50 },
+  shown: { max: 100_000, usual: 50 },
+  async run(volley, { state, to, reference, tag, limit, cursor, name }, hooks) {
+    const options = { state, to, reference, tag, limit, cursor };
+    const { messages, nextCursor } = await outboxOf(volley, { name }, hooks).messages(options);
+    return { items: messages, nextCursor };
+  },
+});
+
+export const getOutboxReport = rows({
+  ...OUTBOX,
+  name: 'getOutboxReport',
+  summary: 'Get the messages of an outbox as a file',
   description: 'They are in no order. A message that is put meanwhile may be missing, or appear twice.',
   scope: 'read',
   audit: 'outbox.export',
-  http: 'GET /outboxes/{name}/messages',
+  http: 'GET /outboxes/{name}/report',
   cli: {
     ...commandOf('report'),
     summary: 'Write every message and its state',

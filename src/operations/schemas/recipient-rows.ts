@@ -50,6 +50,7 @@ export const messageMembers = z.object({
     .optional()
     .describe('A message with a lower version than the stored one has no effect'),
   reference: z.string().max(128).nullable().optional().describe('Returned with the status'),
+  tag: z.string().max(64).nullable().optional().describe('By which you can cancel and list messages'),
 });
 
 type JsonRow = Readonly<Record<string, string | number | null | undefined>>;

@@ -1,6 +1,7 @@
 import type { LocalConfig } from '../../../base/config/index.js';
 import type { ErrorCode } from '../../../campaign/errors/error-codes.js';
 import { InputError } from '../../../campaign/errors/errors.js';
+import { labelsProblem } from '../../../campaign/fields/field-kinds.js';
 import { LimitError, type Limits, NO_LIMITS } from '../../../campaign/limits/check-limits.js';
 import { priceFinder } from '../../../campaign/limits/price.js';
 import { numberReader } from '../../../campaign/numbers/number.js';
@@ -23,6 +24,8 @@ export interface OutboxMessage {
   readonly version?: number | string | null | undefined;
   /** Returned with the status and in the report. */
   readonly reference?: string | null | undefined;
+  /** By which you can cancel and list messages, such as the id of a shop; 1 to 64 letters, digits, and `.`, `_`, `:`, `-`. */
+  readonly tag?: string | null | undefined;
   /** Only `sendAt` may be a Date. */
   readonly [value: string]: string | number | Date | null | undefined;
 }
@@ -137,6 +140,9 @@ export function messageChecker(
     const referenceBytes = Buffer.byteLength(reference);
     if (referenceBytes > MAX_REFERENCE_BYTES)
       refuse('reference', `has ${referenceBytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`);
+    const tag = textOf(message, 'tag');
+    if (tag !== '' && labelsProblem('tag', [tag]) !== null)
+      refuse('tag', 'is not a text of 1 to 64 letters (A-Z, a-z), digits, and . _ : -');
     const content = readContent((member) => textOf(message, member), now, limits);
     for (const problem of content.problems)
       if (!problems.some(({ member }) => member === problem.member)) problems.push(problem);
@@ -150,7 +156,7 @@ export function messageChecker(
       ok: true,
       id,
       cost: (price ?? 0) * (content.segments ?? 0),
-      message: { due, version, number: read.number, values, reference, hasOwnTime, revision },
+      message: { due, version, number: read.number, values, reference, tag, hasOwnTime, revision },
     };
   };
 }

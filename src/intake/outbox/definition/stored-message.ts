@@ -1,3 +1,5 @@
+import { UNSET } from '../../../engine/recipients/outbox-messages.js';
+
 /** A message that waits, or is to be put. How Redis stores it: engine/recipients/outbox.lua. */
 export interface WaitingMessage {
   /** When it is due, in seconds since the epoch; 0: at once. */
@@ -8,6 +10,8 @@ export interface WaitingMessage {
   /** A value per column of the outbox, in their order. */
   readonly values: readonly string[];
   readonly reference: string;
+  /** Default: none. */
+  readonly tag?: string;
   /** Whether the message has a `sendAt` of its own, and does not follow the rule of the outbox. */
   readonly hasOwnTime?: boolean;
   /** The revision of the outbox by which it was checked; 0, the default, until the outbox is changed for the first time. */
@@ -21,11 +25,17 @@ const PAID_UNIT = 16;
 /** What an API key pays for a message, in bytes, from its put until it is forgotten: about what it takes while it waits. */
 export function paidBytes(
   id: string,
-  { values, reference }: Pick<WaitingMessage, 'values' | 'reference'>,
+  { values, reference, tag = '' }: Pick<WaitingMessage, 'values' | 'reference' | 'tag'>,
 ): number {
-  const texts = [...values, reference].reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
+  const texts = [...values, reference, ...(tag === '' ? [] : [tag])].reduce(
+    (sum, text) => sum + Buffer.byteLength(text) + 1,
+    0,
+  );
   return Math.ceil((OWN_BYTES + 2 * Buffer.byteLength(id) + texts) / PAID_UNIT) * PAID_UNIT;
 }
+
+/** The members between the revision and the tag, of a message that waits. */
+const BEFORE_TAG = Object.values(UNSET).slice(8, -1);
 
 /** A waiting message as scripts read it: the first members of a stored one. It has no number yet. */
 export function messageText({
@@ -34,6 +44,7 @@ export function messageText({
   number,
   values,
   reference,
+  tag = '',
   hasOwnTime = false,
   revision = 0,
 }: WaitingMessage): string {
@@ -47,5 +58,6 @@ export function messageText({
     'W',
     version ?? -1,
     revision,
+    ...(tag === '' ? [] : [...BEFORE_TAG, tag]),
   ]);
 }

@@ -54,7 +54,7 @@ local function store(done, m, before, key, bytes, counted)
 end
 
 local function is_same(m, before, isNow)
-  return m.to == before.to and m.reference == before.reference and (isNow or m.due == before.due)
+  return m.to == before.to and m.reference == before.reference and m.tag == before.tag and (isNow or m.due == before.due)
     and OUTBOX.digest(m.values) == OUTBOX.digest(before.values)
 end
 

@@ -255,6 +255,9 @@ export function outboxStore(lane: LaneStore, name: string, { edition = '', limit
       return { outcome, events };
     },
 
+    /** Cancels messages that were not claimed, at most 1,000. Throws an {@link OutboxGoneError}. Repeating it changes nothing. */
+    cancelAll: (messages: readonly string[]) => cancelSome(messages, { version: null }),
+
     /**
      * Cancels every message that waits, and returns how many, and whether some stay because Redis may have lost their claims. One that is
      * put meanwhile may be cancelled or not.

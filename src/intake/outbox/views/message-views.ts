@@ -68,6 +68,7 @@ export async function messageViewer(lane: Lane, name: string): Promise<MessageVi
       version,
       to: to || null,
       reference: reference || null,
+      tag: message.tag || null,
       ...content,
       sentAt: wasSent ? iso(at) : null,
       requestId: message.requestId || (claim === undefined ? null : requestReference(outboxId(name), claim)),

@@ -38,7 +38,7 @@ const typed: Typed = {
     return { ...given, as };
   },
   // People read a table.
-  listMessages: (given: object) => ({ format: 'csv', ...given }),
+  getOutboxReport: (given: object) => ({ format: 'csv', ...given }),
 };
 
 const answers: Answers<'Outboxes', typeof operations> = {
@@ -74,7 +74,9 @@ const answers: Answers<'Outboxes', typeof operations> = {
     return { json: message, lines: messageLines(name, message, zone, context.clock()) };
   },
 
-  listMessages: {},
+  getOutboxReport: {},
+
+  cancelSomeMessages: {},
 
   async resolveOutbox(run, { context, input }) {
     const outcome = await run();
@@ -106,6 +108,16 @@ const answers: Answers<'Outboxes', typeof operations> = {
   listWaiting(messages, { context: { clock, stdout } }) {
     return tableOf(stdout, messages, 'No message waits.', {
       ID: ({ id }) => id,
+      DUE: ({ sendAt }) => timeText(sendAt, clock()),
+      TO: ({ to }) => to,
+      REFERENCE: ({ reference }) => reference,
+    });
+  },
+
+  listMessages(messages, { context: { clock, stdout } }) {
+    return tableOf(stdout, messages, 'No message matches.', {
+      ID: ({ id }) => id,
+      STATE: ({ state }) => stateLabel(state),
       DUE: ({ sendAt }) => timeText(sendAt, clock()),
       TO: ({ to }) => to,
       REFERENCE: ({ reference }) => reference,

@@ -74,7 +74,8 @@ export function addOutboxCommands(program: Command, context: Context): void {
             'the version of the message; a lower one than the stored one has no effect',
             wholeNumber(0, Number.MAX_SAFE_INTEGER),
           )
-          .option('--reference <text>', 'returned with the status and in the report', filled),
+          .option('--reference <text>', 'returned with the status and in the report', filled)
+          .option('--tag <label>', 'by which messages are cancelled and listed', filled),
     },
     putMessages: {
       after: (command) =>
@@ -91,6 +92,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   sendAt: '--send-at',
   version: '--version',
   reference: '--reference',
+  tag: '--tag',
 };
 
 const setting = namedValues('name=Ada', (name) => {

@@ -7,7 +7,7 @@ import { invalidParts, itemOf } from '../server/problem.js';
  */
 
 /** The query parameter. */
-export const cursor = z.string().max(200).optional().describe('The `nextCursor` of the previous page');
+export const cursor = z.string().max(300).optional().describe('The `nextCursor` of the previous page');
 
 /** The member of a page. */
 export const nextCursor = z

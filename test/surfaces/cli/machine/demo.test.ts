@@ -21,6 +21,7 @@ const message = {
     to: null,
     reference: null,
     revision: 0,
+    tag: null,
     values: null,
     text: null,
     campaign: null,

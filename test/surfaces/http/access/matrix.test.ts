@@ -213,6 +213,14 @@ describe.each(cases)('With an input of lane east, $name', ({ name, operation, ex
 });
 
 test('A key with the scope read sees texts, values, and numbers', () => {
-  const reading = ['getReport', 'listRecipients', 'getOutbox', 'getMessage', 'listMessages', 'findNumber'];
+  const reading = [
+    'getReport',
+    'listRecipients',
+    'getOutbox',
+    'getMessage',
+    'listMessages',
+    'getOutboxReport',
+    'findNumber',
+  ];
   expect(revealing).toEqual(expect.arrayContaining(reading));
 });

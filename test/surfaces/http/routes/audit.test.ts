@@ -134,7 +134,7 @@ test('Bulk puts and exports leave entries', async () => {
     body: lines.join('\n'),
   });
   expect((await put.text()).trim().split('\n')).toHaveLength(1_500);
-  await call('GET', '/v1/outboxes/bulk/messages', { key: own });
+  await call('GET', '/v1/outboxes/bulk/report', { key: own });
   await call('GET', `/v1/campaigns/${id}/report`, { key: own });
   await call('GET', '/v1/suppressions?lane=main', { key: own });
   const entries = (await trail(own)).filter((entry) => entry.actor?.id === own.split('_')[1]);

@@ -149,6 +149,8 @@ describe('An outbox', () => {
         ['GET', '/messages/a', undefined],
         ['DELETE', '/messages/a', undefined],
         ['GET', '/messages', undefined],
+        ['GET', '/report', undefined],
+        ['POST', '/messages/cancel', { ids: ['a'] }],
       ] as const) {
         const refused = await call(method, `/v1/outboxes/same${suffix}`, { key: own, body: content });
         expect(refused).toMatchObject({ status: 400, json: { code: 'ambiguous', lanes } });
@@ -253,6 +255,31 @@ describe('A message', () => {
     expect((await call('GET', '/v1/results?lane=default')).json).toMatchObject({ results: [results] });
   });
 
+  test('is listed in pages, and cancelled with others by a reference', async () => {
+    const path = await outbox();
+    const ids = Array.from({ length: 5 }, (_, at) => `${'é'.repeat(60)}${at}`);
+    for (const id of ids) {
+      const own = `${path}/messages/${encodeURIComponent(id)}`;
+      await call('PUT', own, { body: message({ reference: 'B-1', tag: 'shop-1' }) });
+    }
+    const listed: unknown[] = [];
+    for (let cursor = ''; ; ) {
+      const { json } = await call('GET', `${path}/messages?tag=shop-1&state=waiting&limit=2${cursor}`);
+      const page = json as { messages: { id: string }[]; nextCursor: string | null };
+      listed.push(...page.messages.map(({ id }) => id));
+      if (page.nextCursor === null) break;
+      cursor = `&cursor=${page.nextCursor}`;
+    }
+    expect(listed.sort()).toEqual(ids);
+    const cancel = (body: object) => call('POST', `${path}/messages/cancel`, { body });
+    const { json } = await cancel({ reference: 'B-1' });
+    expect((json as { results: { id: string }[] }).results.sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual(
+      ids.map((id) => ({ id, outcome: 'cancelled', code: null })),
+    );
+    for (const body of [{}, { tag: 'shop-1', ids: ['a'] }])
+      expect(await cancel(body)).toMatchObject({ status: 400, json: { code: 'badInput' } });
+  });
+
   test('is read with its values and text, with which it can be put into another outbox', async () => {
     const [from, to] = [await outbox(), await outbox()];
     await call('PUT', `${from}/messages/a`, { body: message({ version: 7, reference: 'B-1' }) });
@@ -262,7 +289,8 @@ describe('A message', () => {
       text: 'Hi Ada, see you at 2030-05-01T14:30',
       version: 7,
     });
-    expect(JSON.parse(String((await call('GET', `${from}/messages`)).json))).toEqual(json);
+    expect(JSON.parse(String((await call('GET', `${from}/report`)).json))).toEqual(json);
+    expect((await call('GET', `${from}/messages`)).json).toEqual({ messages: [json], nextCursor: null });
     const { values, id, to: number, sendAt, version, reference } = json as Record<string, unknown>;
     const body = { ...Object(values), id, to: number, sendAt, version, reference };
     expect((await call('PUT', `${to}/messages/a`, { body })).json).toMatchObject({ outcome: 'created' });

@@ -177,6 +177,7 @@ export type {
   Occurrence,
   ProvidedList,
   Schedule,
+  ScheduleChange,
   ScheduleChoice,
   ScheduleDetails,
   ScheduleFilter,

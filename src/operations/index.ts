@@ -37,6 +37,7 @@ const ALL = [
   campaigns.resolveCampaign,
   results.listResults,
   schedules.addSchedule,
+  schedules.putSchedule,
   schedules.listSchedules,
   schedules.getSchedule,
   schedules.getNextOccurrences,

@@ -10,12 +10,12 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   base: 6600,
   service: 4400,
   engine: 18_850,
-  intake: 12_950,
+  intake: 13_050,
   'call-records': 2600,
   reporting: 7030,
   tools: 6800,
   app: 6800,
-  operations: 5300,
+  operations: 5350,
   surfaces: 19_850,
 };
 

@@ -141,6 +141,10 @@ export const schedule = async ({ volley, lane }: Place): Promise<{ id: string }>
   await volley.schedules.add({ id, lane, ...TIMES, ...hidden() });
   return { id };
 };
+export const changedSchedule: Maker = async (place) => ({
+  ...(await schedule(place)),
+  ...{ lane: place.lane, ...TIMES, message: 'Hello {{name}}' },
+});
 export const pausedSchedule: Maker = async (place) => {
   const { id } = await schedule(place);
   await place.volley.schedules.pause(id);

@@ -97,6 +97,7 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   listResults: reads('read', 'lanes', the.onLane),
 
   addSchedule: changes('send', 'lane', the.newSchedule, 'schedule.add', SENDS),
+  putSchedule: changes('send', 'lane', the.changedSchedule, 'schedule.set', SENDS),
   listSchedules: reads('read', 'lanes', the.onLane),
   getSchedule: reads('read', 'schedule', the.schedule),
   getNextOccurrences: reads('read', 'schedule', the.schedule),

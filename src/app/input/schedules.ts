@@ -26,24 +26,20 @@ const recipients = z.union(
   ],
   'must be the path of a CSV file, a list of objects with `to`, or { provided } with the name of a list',
 );
+const settings = {
+  ...inputFields('schedule'),
+  id: text,
+  cron: text,
+  zone: text,
+  overlap: optional(z.enum(OVERLAPS)),
+  catchUp: maybeDuration,
+};
 const choice: Argument<ScheduleChoice> = options({ lanes: maybeTexts });
 
 /** The methods of all schedules. */
 export const SCHEDULE_METHODS: Inputs<Schedules> = {
-  add: [
-    [
-      '',
-      members({
-        ...inputFields('schedule'),
-        id: text,
-        cron: text,
-        zone: text,
-        recipients,
-        overlap: optional(z.enum(OVERLAPS)),
-        catchUp: maybeDuration,
-      }),
-    ],
-  ],
+  add: [['', members({ ...settings, recipients })]],
+  put: [['', members({ ...settings, recipients: optional(recipients) })]],
   list: [options({ lanes: maybeTexts })],
   page: [options({ lanes: maybeTexts, limit, cursor: maybeText })],
   get: [ID, choice],

@@ -32,6 +32,7 @@ export const AUDIT_ACTIONS = [
   'lane.set',
   'lane.remove',
   'schedule.add',
+  'schedule.set',
   'schedule.pause',
   'schedule.resume',
   'schedule.run',

@@ -39,6 +39,9 @@ export interface ScheduleInput extends Pick<CampaignFields, FieldOf<'schedule'>>
   readonly catchUp?: string | undefined;
 }
 
+/** The settings that a schedule gets. Without a list, it keeps the one that it has. */
+export type ScheduleChange = Omit<ScheduleInput, 'recipients'> & Partial<Pick<ScheduleInput, 'recipients'>>;
+
 /** What {@link checkInput} needs. */
 interface CheckDeps {
   readonly now: number;

@@ -9,14 +9,14 @@ import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
-import type { ScheduleInput } from './input.js';
+import type { ScheduleChange, ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
 import { problemFinder } from './problem.js';
 import type { Schedule, ScheduleDetails } from './schedule.js';
 import type { ScheduleStore } from './store.js';
 import { idOfRef, laneOfRef, occurrenceOf, refOf, type StoredSchedule, viewOf } from './stored-schedule.js';
 
-export type { ScheduleInput } from './input.js';
+export type { ScheduleChange, ScheduleInput } from './input.js';
 export type { ProvidedList } from './occur.js';
 export type { Occurrence, Schedule, ScheduleDetails } from './schedule.js';
 
@@ -62,6 +62,14 @@ export interface Schedules {
    * invalid, if the list cannot be read or would be refused, or if the id belongs to another schedule of the lane.
    */
   add(input: ScheduleInput): Promise<{ readonly kind: 'added' | 'existing'; readonly schedule: Schedule }>;
+  /**
+   * Adds a schedule, or gives the one with its id these settings, from its next run on; those that are left out get their defaults, and the
+   * list stays. Once it resolves, no campaign is created with the earlier ones. It keeps its history, and whether it is paused, and belongs to who
+   * has changed it. If `cron` or `zone` changes, what is due already is left out.
+   */
+  put(
+    input: ScheduleChange,
+  ): Promise<{ readonly kind: 'added' | 'changed' | 'existing'; readonly schedule: Schedule }>;
   /** Lists the schedules by id. */
   list(options?: ScheduleFilter): Promise<Schedule[]>;
   /** A page of them, in the same order: by id, and those of one id by the id of their lane. */
@@ -187,42 +195,71 @@ export function openSchedules({
     return { isNew: result === 'changed', run, lane: await finder.nameOf(definition.lane) };
   };
 
+  /** Stores a schedule. `mayReplace`: in place of another one with its id. */
+  const keep = async (input: ScheduleInput, mayReplace: boolean) => {
+    const [{ checkInput }, { nextOccurrence }] = await Promise.all([import('./input.js'), timetables()]);
+    const now = await store.now();
+    const { definition, recipients } = await checkInput(input, { now, laneNamed, check, preview });
+    const { id } = input;
+    const ref = refOf(id, definition.lane);
+    const taken = (): InputError =>
+      new InputError(
+        `the lane has another schedule with the id ${id}: choose another id, or replace that one with \`put\``,
+        { field: 'id' },
+      );
+    const found = await store.compare(ref, definition, recipients);
+    if (found === 'taken' && !mayReplace) throw taken();
+    if (found === 'existing') return { kind: found, schedule: await view(await read(ref)) };
+    const before = found === 'taken' ? await read(ref) : undefined;
+    await store.mustHaveRoom();
+    const action = before === undefined ? 'schedule.add' : 'schedule.set';
+    const audited = { action, lane: definition.lane, details: { schedule: id } } as const;
+    const result = await by.audited(audited, async () => {
+      const { cron, zone } = before?.definition ?? {};
+      const payer = payerOf(by.actor, keyBytes);
+      const { result: done, used } = await store.add(ref, definition, recipients, {
+        createdBy: by.actor,
+        limits: by.limits,
+        next: nextOccurrence(definition, now),
+        payer,
+        replaces: before && { isTimed: cron !== definition.cron || zone !== definition.zone },
+      });
+      if (done === 'keyFull') throw schedulesFull(payer, await finder.nameOf(definition.lane), used);
+      if (done === 'taken') throw taken();
+      if (done === 'full') throw new InputError('there are too many schedules: remove some');
+      return done;
+    });
+    if (result === 'changed' && before !== undefined) await store.discardReplaced(before);
+    const stored = await read(ref);
+    const schedule = await view(stored);
+    const about = { lane: schedule.lane, schedule: id, next: stored.next, actor };
+    if (result === 'added') events.emit({ type: 'schedule.added', ...about });
+    if (result === 'changed') events.emit({ type: 'schedule.changed', ...about });
+    return { kind: result, schedule };
+  };
+  /** The input of a schedule that may leave out its list: then it is that of the schedule that it replaces. */
+  const withList = async ({ recipients, ...input }: ScheduleChange): Promise<ScheduleInput> => {
+    if (recipients !== undefined) return { ...input, recipients };
+    const { ref, definition } = await find(input.id, {
+      lanes: input.lane === undefined ? undefined : [input.lane],
+    });
+    const { source } = definition;
+    const own =
+      source.kind === 'file'
+        ? source.path
+        : source.kind === 'provided'
+          ? { provided: source.name }
+          : await store.recipients(ref);
+    return { ...input, lane: input.lane ?? (await finder.nameOf(definition.lane)), recipients: own };
+  };
+
   return {
     async add(input) {
-      const [{ checkInput }, { nextOccurrence }] = await Promise.all([import('./input.js'), timetables()]);
-      const now = await store.now();
-      const { definition, recipients } = await checkInput(input, { now, laneNamed, check, preview });
-      const { id } = input;
-      const ref = refOf(id, definition.lane);
-      const taken = (): InputError =>
-        new InputError(
-          `the lane has another schedule with the id ${id}: choose another id, or remove that one first`,
-          { field: 'id' },
-        );
-      const before = await store.compare(ref, definition, recipients);
-      if (before === 'taken') throw taken();
-      if (before === 'existing') return { kind: before, schedule: await view(await read(ref)) };
-      await store.mustHaveRoom();
-      const audited = { action: 'schedule.add', lane: definition.lane, details: { schedule: id } } as const;
-      const result = await by.audited(audited, async () => {
-        const next = nextOccurrence(definition, now);
-        const payer = payerOf(by.actor, keyBytes);
-        const { result: done, used } = await store.add(ref, definition, recipients, {
-          createdBy: by.actor,
-          limits: by.limits,
-          next,
-          payer,
-        });
-        if (done === 'keyFull') throw schedulesFull(payer, await finder.nameOf(definition.lane), used);
-        if (done === 'taken') throw taken();
-        if (done === 'full') throw new InputError('there are too many schedules: remove some');
-        return done;
-      });
-      const stored = await read(ref);
-      const schedule = await view(stored);
-      if (result === 'added')
-        events.emit({ type: 'schedule.added', lane: schedule.lane, schedule: id, next: stored.next, actor });
-      return { kind: result, schedule };
+      const { kind, schedule } = await keep(input, false);
+      return { kind: kind === 'added' ? kind : 'existing', schedule };
+    },
+    async put(input) {
+      return keep(await withList(input), true);
     },
     async list({ lanes } = {}) {
       const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));

@@ -32,7 +32,7 @@ const SCHEDULE_BYTES = 10_000;
 
 const addScript = loadScript(import.meta.url, './add-schedule.lua', (reply) => {
   const [result, used] = z
-    .tuple([z.enum(['added', 'existing', 'taken', 'full', 'keyFull']), z.number()])
+    .tuple([z.enum(['added', 'changed', 'existing', 'taken', 'full', 'keyFull']), z.number()])
     .parse(reply);
   return { result, used };
 });
@@ -154,11 +154,19 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
               most: MAX_SCHEDULES,
               ...payerOn(definition.lane, of.payer ?? NO_KEY),
               bytes,
+              replaces: of.replaces === undefined ? 0 : 1,
+              isTimed: of.replaces?.isTimed === true ? 1 : 0,
               time: time(),
             },
           ),
         { tries: 6 },
       );
+    },
+
+    /** Discards what is being imported for a schedule that was replaced. The occurrences, and a requested run, go on with the new settings. */
+    async discardReplaced(before: StoredSchedule): Promise<void> {
+      const { discardOccurrences } = await import('./discard-occurrences.js');
+      await discardOccurrences(redis, keys, before, before.run, await now());
     },
 
     /** Rejects with a RedisFullError if Redis takes no new schedules. */
@@ -285,6 +293,8 @@ export interface Added {
   readonly next: number;
   /** Default: an operator, who is not limited. */
   readonly payer?: Payer;
+  /** That it may take the place of a schedule with its id, and whether it is due at other times than that. */
+  readonly replaces?: { readonly isTimed: boolean } | undefined;
 }
 
 /** See {@link scheduleStore}. */

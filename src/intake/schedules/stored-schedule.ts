@@ -17,7 +17,7 @@ import {
  * Schedules and their occurrences as Redis stores them. Times are in ms.
  */
 
-/** What never changes of a schedule. */
+/** The settings of a schedule. */
 export const storedDefinition = z.object({
   name: z.string(),
   /** The lane's id. */

@@ -7,6 +7,7 @@ import {
   schedule,
   scheduleDetails,
 } from '../../intake/schedules/schedule.js';
+import type { ScheduleChange } from '../../intake/schedules/schedules.js';
 import { type Access, byLanesOfKey, bySchedule } from '../access.js';
 import { call, Existing, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
@@ -33,6 +34,10 @@ const commandOf = (verb: string, example = `schedule ${verb} last`) => ({
   examples: [example],
 });
 
+/** The address of a schedule. */
+const at = ({ id: named, lane: on }: { id: string; lane: string }): string =>
+  `/schedules/${named}?lane=${on}`;
+
 const SCHEDULE = {
   tag: 'Schedules',
   access: bySchedule,
@@ -50,6 +55,74 @@ const byLaneAndList: Access<{ readonly lane?: string | undefined; readonly provi
     lane: ({ lane }) => lane,
     covering: ({ provided }) => (provided === undefined ? undefined : 'Lists that code provides'),
   };
+
+const newSchedule = z
+  .strictObject({
+    id: id.describe(
+      'Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Repeating a request with the same id and content changes nothing.',
+    ),
+    cron: z
+      .string()
+      .max(200)
+      .describe('Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine.'),
+    zone: z.string().max(100).describe('The IANA time zone of `cron` and `window`, such as `Europe/London`'),
+    recipients: z
+      .array(recipient)
+      .min(1)
+      .optional()
+      .describe(`The list, which is stored with the schedule: up to ${MAX_INLINE_RECIPIENTS} recipients`),
+    provided: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .describe(
+        'Instead of `recipients`: the list that the code of the workers provides under this name. The key must not be limited to lanes.',
+      ),
+    overlap: z
+      .enum(OVERLAPS)
+      .optional()
+      .describe(
+        'If the last campaign still has messages to send: skip this time, wait, or send anyway. Default: `skip`.',
+      ),
+    catchUp: z
+      .string()
+      .refine((text) => parseDuration(text) !== undefined, `Use ${DURATION_FORM}`)
+      .optional()
+      .describe(
+        'After downtime, the newest missed occurrence runs if it is at most this late. Default: `1h`.',
+      ),
+    ...membersOf('schedule'),
+  })
+  .meta({
+    examples: [
+      {
+        id: 'weekly',
+        cron: '0 9 * * 1',
+        zone: 'Europe/London',
+        sender: 'ACME',
+        message: 'Hi {{name}}, the market opens at ten.',
+        recipients: [{ to: '+447700900123', name: 'Ada' }],
+      },
+    ],
+  });
+
+/** What the library takes for the settings of a request. */
+const settingsOf = async ({
+  id,
+  cron,
+  zone,
+  overlap,
+  recipients,
+  provided,
+  catchUp,
+  ...fields
+}: z.output<typeof newSchedule>): Promise<ScheduleChange> => ({
+  ...fieldsIn('schedule', fields),
+  ...{ id, cron, zone, overlap, catchUp },
+  ...(recipients !== undefined && { recipients: await listOfRows(recipients, MAX_INLINE_RECIPIENTS) }),
+  ...(provided !== undefined && { recipients: { provided } }),
+});
 
 export const addSchedule = call({
   name: 'addSchedule',
@@ -99,80 +172,48 @@ export const addSchedule = call({
     ],
     byHand: 'workers read its file',
   },
-  input: z
-    .strictObject({
-      id: id.describe(
-        'Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Repeating a request with the same id and content changes nothing.',
-      ),
-      cron: z
-        .string()
-        .max(200)
-        .describe('Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine.'),
-      zone: z
-        .string()
-        .max(100)
-        .describe('The IANA time zone of `cron` and `window`, such as `Europe/London`'),
-      recipients: z
-        .array(recipient)
-        .min(1)
-        .optional()
-        .describe(`The list, which is stored with the schedule: up to ${MAX_INLINE_RECIPIENTS} recipients`),
-      provided: z
-        .string()
-        .min(1)
-        .max(100)
-        .optional()
-        .describe(
-          'Instead of `recipients`: the list that the code of the workers provides under this name. The key must not be limited to lanes.',
-        ),
-      overlap: z
-        .enum(OVERLAPS)
-        .optional()
-        .describe(
-          'If the last campaign still has messages to send: skip this time, wait, or send anyway. Default: `skip`.',
-        ),
-      catchUp: z
-        .string()
-        .refine((text) => parseDuration(text) !== undefined, `Use ${DURATION_FORM}`)
-        .optional()
-        .describe(
-          'After downtime, the newest missed occurrence runs if it is at most this late. Default: `1h`.',
-        ),
-      ...membersOf('schedule'),
-    })
-    .meta({
-      examples: [
-        {
-          id: 'weekly',
-          cron: '0 9 * * 1',
-          zone: 'Europe/London',
-          sender: 'ACME',
-          message: 'Hi {{name}}, the market opens at ten.',
-          recipients: [{ to: '+447700900123', name: 'Ada' }],
-        },
-      ],
-    }),
+  input: newSchedule,
   list: 'recipients',
   output: schedule,
   returns: 'The new schedule. `Location` is its address.',
   creates: {
-    at: ({ id, lane }) => `/schedules/${id}?lane=${lane}`,
+    at,
     existing: 'The same schedule exists',
   },
   outcomes: ['keyFull', 'overLimit'],
-  async run(volley, { id, cron, zone, overlap, recipients, provided, catchUp, ...fields }) {
-    if ((recipients === undefined) === (provided === undefined))
+  async run(volley, input) {
+    if ((input.recipients === undefined) === (input.provided === undefined))
       throw new InputError('Send either `recipients` or `provided`', { field: 'recipients' });
-    const added = await volley.schedules.add({
-      ...fieldsIn('schedule', fields),
-      ...{ id, cron, zone, overlap },
-      recipients:
-        recipients === undefined
-          ? { provided: provided ?? '' }
-          : await listOfRows(recipients, MAX_INLINE_RECIPIENTS),
-      catchUp,
-    });
+    const added = await volley.schedules.add({ recipients: [], ...(await settingsOf(input)) });
     return added.kind === 'added' ? added.schedule : new Existing(added.schedule);
+  },
+});
+
+export const putSchedule = call({
+  name: 'putSchedule',
+  summary: 'Add or change a schedule',
+  description:
+    'The new settings apply from its next run on: after a 200, no campaign is created with the earlier ones, and campaigns that exist stay as they are. Settings that are left out get their defaults, but without `recipients` and `provided` it keeps its list. It keeps its history, and whether it is paused, and then belongs to who has changed it. If `cron` or `zone` changes, what is due already is left out. Repeating it changes nothing.',
+  httpNote: 'The status is 201 for a new schedule, and 200 for one that exists.',
+  tag: 'Schedules',
+  scope: 'send',
+  access: byLaneAndList,
+  audit: 'schedule.set',
+  http: 'PUT /schedules/{id}',
+  cli: { because: '`volley schedule add --replace` does it' },
+  input: addSchedule.input,
+  list: 'recipients',
+  output: schedule,
+  returns: addSchedule.returns,
+  creates: { at, existing: 'The schedule with its new settings' },
+  outcomes: ['ambiguous', 'notFound', 'keyFull', 'overLimit'],
+  async run(volley, input) {
+    if (input.recipients !== undefined && input.provided !== undefined)
+      throw new InputError('Send either `recipients` or `provided`, or none to keep the list', {
+        field: 'recipients',
+      });
+    const { kind, schedule: kept } = await volley.schedules.put(await settingsOf(input));
+    return kind === 'added' ? kept : new Existing(kept);
   },
 });
 

@@ -1,4 +1,5 @@
 import type { Redis } from '../../../src/base/redis/connection.js';
+import { NO_KEY, type Payer } from '../../../src/engine/recipients/key-bytes.js';
 import { occurrenceDigest } from '../../../src/engine/recipients/reservation.js';
 import { listCampaigns } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
@@ -72,11 +73,13 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
       const failed = (error: unknown): void => void errors.push(error);
       await sweepSchedules({ ...occurDeps, ...change }, new Set(), signal, failed, timing);
     },
+    /** Adds a schedule, or replaces the one with its id. */
     async add(
       id: string,
       change: Partial<Definition> = {},
       recipients: readonly RecipientInput[] = [{ to: mobile(1) }, { to: mobile(2) }],
-    ): Promise<void> {
+      payer: Payer = NO_KEY,
+    ): Promise<string> {
       const definition: Definition = {
         name: id,
         lane,
@@ -89,7 +92,12 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
         ...change,
       };
       const next = nextOccurrence(definition, now);
-      await store.add(id, definition, recipients, { createdBy: OPERATOR.actor, next });
+      const before = await store.read(id);
+      const replaces = before === null ? undefined : { isTimed: before.definition.cron !== definition.cron };
+      const more = { createdBy: OPERATOR.actor, next, payer, replaces };
+      const { result } = await store.add(id, definition, recipients, more);
+      if (before !== null) await store.discardReplaced(before);
+      return result;
     },
     /** The campaigns that exist, oldest first. */
     async campaigns(): Promise<string[]> {

@@ -116,6 +116,11 @@ export const CAMPAIGN_EVENTS = {
     { lane: id, schedule: id, reason: prose, actor: optional(id, 'no operator') },
     (e) => `schedule ${e.schedule} is paused: ${e.reason}`,
   ),
+  'schedule.changed': entry(
+    'info',
+    { lane: id, schedule: id, next: time, actor: id },
+    (e) => `schedule ${e.schedule} was changed by ${e.actor}; it is due next at ${e.next}`,
+  ),
   'schedule.resumed': entry(
     'info',
     { lane: id, schedule: id, next: time, actor: id },

@@ -16,6 +16,7 @@ interface AddOptions extends CampaignFlags<'schedule'> {
   provided?: string;
   overlap?: 'skip' | 'wait' | 'allow';
   catchUp?: string;
+  replace?: boolean;
 }
 
 /** Occurrences that `add` shows, so that a mistake in the expression is seen at once. */
@@ -34,7 +35,8 @@ export function add(context: Context, file: string | undefined, options: AddOpti
     );
   const path = file === undefined ? undefined : resolve(context.cwd, file);
   return withLocalVolley(context, async (volley, setting) => {
-    const { kind, schedule } = await volley.schedules.add({
+    const { add: adding, put } = volley.schedules;
+    const { kind, schedule } = await (options.replace === true ? put : adding)({
       ...fieldsFrom('schedule', options),
       cron,
       zone,
@@ -51,7 +53,7 @@ export function add(context: Context, file: string | undefined, options: AddOpti
     const what =
       kind === 'existing'
         ? `Schedule ${schedule.id} exists already and sends${via(destination)}; nothing has changed.`
-        : `Schedule ${context.paint('bold', schedule.id)} is added on lane ${schedule.lane} and sends${via(destination)}.`;
+        : `Schedule ${context.paint('bold', schedule.id)} is ${kind} on lane ${schedule.lane} and sends${via(destination)}.`;
     return {
       json: { ...schedule, destination, existing: kind === 'existing' },
       lines: [

@@ -22,10 +22,15 @@ export function addScheduleCommands(program: Command, context: Context): void {
   addOperations(program, context, 'Schedules', {
     addSchedule: {
       after: (command) =>
-        withFields(command, context, 'schedule', {
-          name: "the campaign's name, for people (default: the id of the schedule)",
-          skipInvalid: 'leave out invalid rows; without it, an occurrence whose list has one fails',
-        }),
+        withFields(
+          command.option('--replace', 'give the schedule with this id these settings, from its next run on'),
+          context,
+          'schedule',
+          {
+            name: "the campaign's name, for people (default: the id of the schedule)",
+            skipInvalid: 'leave out invalid rows; without it, an occurrence whose list has one fails',
+          },
+        ),
       action: action(context, () => import('../actions/schedule.js'), 'add'),
     },
   });

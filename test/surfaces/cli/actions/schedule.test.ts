@@ -41,6 +41,19 @@ test('A schedule is added once; its id comes from its file', async () => {
     exit: 2,
     stderr: expect.stringContaining('another schedule with the id spring-sale'),
   });
+  const replaced = await volley(
+    'schedule',
+    'add',
+    'Spring sale.csv',
+    ...TIMES,
+    '--priority',
+    'high',
+    '--replace',
+  );
+  expect(replaced.stdout).toMatch(/^Schedule spring-sale is changed on lane default/);
+  expect((await json('schedule', 'show', 'spring-sale')).output).toMatchObject({
+    campaign: { priority: 'high' },
+  });
   expect((await volley('schedule', 'show', 'spring-sale')).stdout).toContain(join(cwd, 'Spring sale.csv'));
 });
 

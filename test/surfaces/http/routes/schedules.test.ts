@@ -188,3 +188,24 @@ test.each([
     expect((await post(`/v1/schedules/${id}/run`)).status).toBe(202);
   },
 );
+
+test('A schedule is put: it is added, or gets other settings and keeps its list', async () => {
+  const { recipients, ...body } = request({ tags: ['a'] });
+  const at = `/v1/schedules/${body.id}`;
+  const put = (more: object) => call('PUT', at, { body: { ...body, id: undefined, ...more } });
+  expect(await put({})).toMatchObject({ status: 404 });
+  expect(await put({ recipients })).toMatchObject({ status: 201, json: { id: body.id } });
+  expect(await put({ message: 'Hello {{name}}', tags: undefined })).toMatchObject({
+    status: 200,
+    json: {
+      campaign: { message: 'Hello {{name}}', tags: null },
+      recipients: { kind: 'inline', recipientCount: 1 },
+      state: 'active',
+    },
+  });
+  expect(await put({ message: 'Hello {{city}}' })).toMatchObject({
+    status: 400,
+    json: { errors: [{ pointer: '/message' }] },
+  });
+  expect((await call('GET', at)).json).toMatchObject({ campaign: { message: 'Hello {{name}}' } });
+});

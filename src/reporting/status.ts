@@ -97,7 +97,12 @@ export function campaignStatus({
     invalid: meta.invalid,
     rate: rateOf(state, counts, view, window?.opensAt != null),
     requests: perName(['send', 'poll', 'throttled'] as const, (kind) => state.requests[kind] ?? 0),
-    quota: { used: usedOf(view), limit: view.limit, ...nextPermitsOf(view) },
+    quota: {
+      used: usedOf(view),
+      limit: view.limit,
+      span: exactDuration(view.window),
+      ...nextPermitsOf(view),
+    },
     blockedBy,
     waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured, closed !== null),
     turnFailures: state.endedAt > 0 ? [] : failuresOf(view),

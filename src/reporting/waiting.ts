@@ -1,33 +1,42 @@
 import { formatDuration } from '../base/duration.js';
 import { moment } from '../base/moments.js';
+import { detailsOfBackoff } from '../campaign/states/backoff-reason.js';
+import { withoutMessage } from '../campaign/text/service-message.js';
 import { oneLine } from '../campaign/text/visible-text.js';
-import type { Waiting } from '../campaign/views/live-views.js';
-import type { CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views/views.js';
+import type { Waiting, WaitingWords } from '../campaign/views/live-views.js';
+import type { Block, CampaignStatus, LaneStatus, TurnFailure } from '../campaign/views/views.js';
 
 /*
- * Why something waits, in one sentence with the number and the time, for the command line and the console. A time stands at the end of its
- * sentence, and so does the remedy, so that a surface can add how long it still takes, or the command.
+ * Why something waits, for the command line and the console, in words for people who send messages. The times, what the service wrote, and
+ * what to do are members of their own: the command line writes times in the zone of the campaign or else of its machine and adds the
+ * command, and the console writes them as all its times and has a button.
  */
 
 /** The parts of a sentence that are not as usual. */
 type Said = Pick<Waiting, 'code' | 'text'> & Partial<Waiting>;
 
-/** What a campaign is doing, and why. Times are in its zone. `now`: ms. Pure. */
+const USUAL = { since: null, until: null, next: null, advice: null, details: null } as const;
+
+/** A sentence that says no more than its text. */
+export const plainly = (text: string): WaitingWords => ({ ...USUAL, text });
+
+/** What a campaign is doing, and why. `now`: ms. Pure. */
 export function campaignWaiting(status: CampaignStatus, now: number): Waiting {
-  return { until: null, lane: status.lane, remedy: null, tone: 'normal', ...campaignSaid(status, now) };
+  return { ...USUAL, lane: status.lane, remedy: null, tone: 'normal', ...campaignSaid(status, now) };
 }
 
 /** Why a lane starts no requests; null if nothing keeps them from starting. `now`: ms. Pure. */
 export function laneWaiting(status: LaneStatus, now: number): Waiting | null {
   const said = laneSaid(status, now);
-  return said && { until: null, lane: status.name, remedy: null, tone: 'normal', ...said };
+  return said && { ...USUAL, lane: status.name, remedy: null, tone: 'normal', ...said };
 }
 
 const sentence = (text: string): string => `${oneLine(text).replace(/\.$/, '')}.`;
+const inOneLine = (text: string | null): string | null => text && oneLine(text);
 const counted = (count: number): string => Math.floor(count).toLocaleString('en');
 
 function campaignSaid(status: CampaignStatus, now: number): Said {
-  const { id, lane, zone, sendAt, endedAt, blockedBy, counts, quota } = status;
+  const { id, sendAt, endedAt, blockedBy, counts, quota } = status;
   switch (status.state) {
     case 'importing':
       return { code: 'importing', text: 'Importing its list.' };
@@ -51,18 +60,19 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     case 'start':
       return sendAt === null
         ? { code: 'scheduled', text: 'Starts later.' }
-        : { code: 'scheduled', text: `Starts ${timeOf(sendAt, now, zone)}.`, until: sendAt };
+        : { code: 'scheduled', text: 'Scheduled.', until: sendAt, next: 'starts' };
     case 'workers':
       return blockedBy?.state === 'waiting'
-        ? { code: 'unserved', text: sentence(`Nothing happens: ${blockedBy.reason}`), tone: 'warning' }
+        ? unservedSaid(blockedBy.reason)
         : { code: 'workers', text: 'No worker is running, so nothing happens.', tone: 'warning' };
     case 'operator': {
-      const paused = `${pausedText(blockedBy?.reason ?? '', sinceText(blockedBy?.since, now, zone))}${startText(status, now)}`;
+      const paused = pausedWords(blockedBy?.reason ?? '', blockedBy?.since ?? null);
       // Resuming it would change nothing.
-      if (counts.planned === 0 && counts.unknown > 0) return unknownSaid(status, `${paused} `);
+      if (counts.planned === 0 && counts.unknown > 0) return unknownSaid(status, paused.text);
       return {
+        ...paused,
         code: 'paused',
-        text: `${paused} Resume it to continue.`,
+        advice: `Resume it to ${sendAt !== null && Date.parse(sendAt) > now ? 'let it start in time' : 'continue'}.`,
         remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
         tone: 'warning',
       };
@@ -70,11 +80,11 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     case 'resolve':
       return unknownSaid(status);
     case 'lane':
-      return closedSaid(status, lane, now, counts.planned > 0 ? 'send' : 'poll');
+      return closedSaid(status, status.lane, now, counts.planned > 0 ? 'send' : 'poll');
     case 'window':
-      return windowSaid(blockedBy?.reason ?? 'the window is closed', blockedBy?.until ?? null, now, zone);
+      return windowSaid(blockedBy?.reason ?? 'the window is closed', blockedBy?.until ?? null);
     case 'permits':
-      return quotaSaid(quota, now, zone);
+      return quotaSaid(quota, now);
     case 'reports': {
       const all = counts.cancelled + counts.lapsed > 0 ? 'Nothing more' : 'Everything';
       const awaited =
@@ -93,140 +103,166 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
 }
 
 function unknownSaid({ id, counts }: CampaignStatus, before = ''): Said {
+  const words = unknownWords(counts.unknown);
   return {
+    ...words,
     code: 'unknown',
-    text: `${before}${unknownText(counts.unknown)}`,
+    text: `${before} ${words.text}`.trim(),
     remedy: { operation: 'resolveCampaign', path: `/v1/campaigns/${id}/resolve` },
     tone: 'warning',
   };
 }
 
+/** No worker can send it; an operator understands what is missing. */
+const unservedSaid = (reason: string, until: string | null = null): Said => ({
+  code: 'unserved',
+  text: 'Nothing is sent: no worker that runs is set up for it.',
+  until,
+  next: 'continues',
+  details: oneLine(reason),
+  tone: 'warning',
+});
+
 function laneSaid(status: LaneStatus, now: number): Said | null {
-  const { name, state, window, zone, quota, campaigns } = status;
+  const { name, state, window, quota, campaigns } = status;
   if (state === 'probing')
     return {
       code: 'probing',
-      text: `Lane ${name} is probing: one request tests the service.`,
+      text: 'One request tests whether the service accepts more.',
       tone: 'warning',
     };
   if (status.blockedBy !== null || status.turnFailures.length > 0)
     return closedSaid(status, name, now, 'send');
-  if (state === 'waiting')
-    return windowSaid('the window of the lane is closed', window?.opensAt ?? null, now, zone);
+  if (state === 'waiting') return windowSaid('the window is closed', window?.opensAt ?? null);
   const used = quota.used.send + quota.used.poll + quota.inFlight;
   const isUsedUp = quota.limit !== null && used + quota.keptForPolls >= quota.limit;
-  return isUsedUp && campaigns.running > 0 ? quotaSaid({ ...quota, used }, now, zone) : null;
+  return isUsedUp && campaigns.running > 0 ? quotaSaid({ ...quota, used }, now) : null;
 }
 
 /** Why a lane is closed, whichever campaign waits for it. `kind`: what would start next. */
 function closedSaid(
-  { blockedBy, turnFailures, zone }: Pick<CampaignStatus, 'blockedBy' | 'turnFailures' | 'zone'>,
+  { blockedBy, turnFailures }: Pick<CampaignStatus, 'blockedBy' | 'turnFailures'>,
   lane: string,
   now: number,
   kind: TurnFailure['kind'],
 ): Said {
   if (blockedBy === null || blockedBy.state === 'failing') {
     const failure = turnFailures.find((each) => each.kind === kind) ?? turnFailures[0];
-    const why = failure === undefined ? 'is not open' : failureText(failure, now, zone);
-    const more =
-      failure === undefined ? '' : ' Volley tries again every second; the log of its workers says more.';
-    return { code: 'failing', text: `Lane ${lane}: ${why}.${more}`, tone: 'bad' };
+    const what = failure?.kind === 'poll' ? 'Asking for delivery reports' : 'Sending';
+    return {
+      code: 'failing',
+      text: `${what} fails again and again.`,
+      since: failure?.since ?? null,
+      advice: 'Volley tries again every second; the log of its workers says more.',
+      details: failure === undefined ? null : oneLine(failure.error),
+      tone: 'bad',
+    };
   }
-  const { state, reason } = blockedBy;
-  const since = sinceText(blockedBy.since, now, zone);
+  const { state, reason, since } = blockedBy;
   const remedy = { operation: 'resumeLane', path: `/v1/lanes/${encodeURIComponent(lane)}/resume` };
   // A backoff may have ended a moment ago, before a worker has reopened the lane.
   const until = blockedBy.until !== null && Date.parse(blockedBy.until) > now ? blockedBy.until : null;
-  const whyUntil = (word: string): string =>
-    sentence(until === null ? reason : `${reason.replace(/\.$/, '')}, ${word} ${timeOf(until, now, zone)}`);
   switch (state) {
     case 'held':
       return {
         code: 'held',
-        text: `${sentence(`Lane ${lane} is ${blockedBy.code === 'olderData' ? `held: ${reason}` : reason}${since}`)} Resume it to continue.`,
+        text: sentence(`Sending is ${blockedBy.code === 'olderData' ? `held: ${reason}` : reason}`),
+        since,
+        advice: 'Resume it to continue.',
         remedy,
         tone: 'warning',
       };
-    case 'stopped':
+    case 'stopped': {
+      const { plain, details } = withoutMessage(reason);
       return {
         code: 'stopped',
-        text: `Lane ${lane} is stopped${since}: ${sentence(reason)} Fix the cause, then resume it.`,
+        text: sentence(`Sending is stopped: ${plain.replace(/^The /, 'the ')}`),
+        since,
+        advice: 'Fix the cause, then resume it.',
+        details: inOneLine(details),
         remedy,
         tone: 'bad',
       };
+    }
     case 'recovering':
       return {
         code: 'recovering',
-        text: `Lane ${lane} is recovering: ${whyUntil('until')}`,
+        text: 'Volley checks what it sent last, because Redis may have lost data.',
         until,
+        next: 'continues',
         tone: 'warning',
       };
     case 'noToken':
       return {
         code: 'noToken',
-        text: `Lane ${lane} waits for an access token: ${whyUntil('next attempt')}`,
+        text: 'The account service gives no access token.',
         until,
+        next: 'tries again',
+        details: oneLine(reason),
         tone: 'warning',
       };
     case 'backingOff':
-      return {
-        code: 'backingOff',
-        text: `Lane ${lane} is backing off: ${whyUntil('until')}`,
-        until,
-        tone: 'warning',
-      };
+      return { ...backoffWords(blockedBy), code: 'backingOff', until, next: 'tries again', tone: 'warning' };
     case 'paused':
     case 'scheduled':
     case 'waiting':
-      return { code: 'unserved', text: sentence(reason), until, tone: 'warning' };
+      return unservedSaid(reason, until);
     default:
       return state satisfies never;
   }
 }
 
-const timeOf = (iso: string, now: number, zone: string | null): string => {
-  const ms = Date.parse(iso);
-  return ms <= now ? 'now' : moment(ms, now, zone);
-};
+/** Why the service is left alone for a while. */
+function backoffWords({ code, reason }: Block): WaitingWords {
+  switch (code) {
+    case 'throttled':
+      return {
+        ...plainly('The service answers that there are too many requests.'),
+        details: inOneLine(detailsOfBackoff(code, reason)),
+      };
+    case 'unreachable':
+      return {
+        ...plainly('The service does not respond.'),
+        details: inOneLine(detailsOfBackoff(code, reason)),
+      };
+    default:
+      return plainly(sentence(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`));
+  }
+}
 
-/** `Waits for quota: 5,000 of 5,000 used; 310 return at 14:05:00 CET.` */
+/** `The hourly limit of 5,000 is used up`, `The limit of 400 per 1m is used up`. */
 function quotaSaid(
-  { used, limit, keptForPolls, nextPermitAt, nextPermits }: CampaignStatus['quota'],
+  { limit, span, keptForPolls, nextPermitAt, used }: CampaignStatus['quota'],
   now: number,
-  zone: string | null,
 ): Said {
   const isAhead = nextPermitAt !== null && Date.parse(nextPermitAt) > now;
-  // A limit that was just learned from refused requests may be lower than what is used.
-  const part =
-    limit === null
-      ? counted(used)
-      : used > limit
-        ? `all ${counted(limit)}`
-        : `${counted(used)} of ${counted(limit)}`;
+  const [kind, per] = span === '1h' ? ['hourly limit', ''] : ['limit', ` per ${span}`];
   const kept =
     keptForPolls > 0 && limit !== null && used < limit
-      ? `, ${counted(keptForPolls)} kept for delivery reports`
+      ? `, but for ${counted(keptForPolls)} that ${keptForPolls === 1 ? 'is' : 'are'} kept for delivery reports`
       : '';
-  const next = isAhead
-    ? `; ${counted(nextPermits)} ${nextPermits === 1 ? 'returns' : 'return'} at ${timeOf(nextPermitAt, now, zone)}`
-    : '';
+  const text =
+    limit === null
+      ? `The service has taken ${counted(used)} requests, and its ${kind} is not known yet.`
+      : `The ${kind} of ${counted(limit)}${per} is used up${kept}.`;
+  return { code: 'quota', text, until: isAhead ? nextPermitAt : null, next: 'continues' };
+}
+
+function windowSaid(reason: string, until: string | null): Said {
+  const text = reason.replace('window of its lane', 'window of its account');
   return {
-    code: 'quota',
-    text: `Waits for quota: ${part} used${kept}${next}.`,
-    until: isAhead ? nextPermitAt : null,
+    code: 'window',
+    text: sentence(`${text[0]?.toUpperCase()}${text.slice(1)}`),
+    until,
+    next: 'opens',
   };
 }
 
-function windowSaid(reason: string, until: string | null, now: number, zone: string | null): Said {
-  const opens = until === null ? '' : ` until ${timeOf(until, now, zone)}`;
-  return { code: 'window', text: sentence(`${reason[0]?.toUpperCase()}${reason.slice(1)}${opens}`), until };
-}
-
 /** How many recipients have an unknown outcome, and what to do. */
-export function unknownText(count: number): string {
+export function unknownWords(count: number): WaitingWords {
   const [have, them] =
     count === 1 ? ['One recipient has', 'it'] : [`${counted(count)} recipients have`, 'them'];
-  return `${have} an unknown outcome. Resolve ${them}.`;
+  return { ...plainly(`${have} an unknown outcome.`), advice: `Resolve ${them}.` };
 }
 
 /** ` (since 14:03:20 CET)`; empty if that is not known. */
@@ -234,16 +270,15 @@ export function sinceText(since: string | null | undefined, now: number, zone: s
   return since ? ` (since ${moment(Date.parse(since), now, zone)})` : '';
 }
 
-/** A reason such as `paused by cli ann@host` needs no other beginning. `since`: see {@link sinceText}. */
-export function pausedText(reason: string, since: string): string {
-  if (reason.startsWith('paused')) return sentence(`P${reason.slice(1)}${since}`);
-  return reason === '' ? `Paused${since}.` : sentence(`Paused: ${reason.replace(/\.$/, '')}${since}`);
-}
-
-/** The start of a paused campaign that has not begun; empty for another one. */
-function startText({ sendAt, zone }: CampaignStatus, now: number): string {
-  const isAhead = sendAt !== null && Date.parse(sendAt) > now;
-  return isAhead ? ` If it is resumed before, it starts ${timeOf(sendAt, now, zone)}.` : '';
+/** A reason such as `paused by cli ann@host` needs no other beginning. */
+export function pausedWords(reason: string, since: string | null): WaitingWords {
+  const { plain, details } = withoutMessage(reason);
+  const text = plain.startsWith('paused')
+    ? `P${plain.slice(1)}`
+    : plain === ''
+      ? 'Paused'
+      : `Paused: ${plain}`;
+  return { ...plainly(sentence(text)), since, details: inOneLine(details) };
 }
 
 /** `sending has failed since 14:03:20 CET: ENOENT`, without a final full stop. */

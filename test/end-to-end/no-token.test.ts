@@ -63,7 +63,9 @@ test('a lane whose account service is unreachable says so everywhere, spends no 
         Date.parse(String(status.blockedBy?.until)),
       );
       const { text } = campaignSentence(status, Date.now());
-      expect(text).toMatch(/^Lane default waits for an access token: .* refuses connections .*next attempt/);
+      expect(text).toMatch(
+        /^The account service gives no access token; tries again .* Details: .* refuses connections/,
+      );
     },
     { timeout: 20_000, interval: 50 },
   );

@@ -6,17 +6,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8100,
+  campaign: 8150,
   base: 6600,
   service: 4400,
   engine: 18_850,
   intake: 13_050,
   'call-records': 2600,
-  reporting: 7030,
+  reporting: 7120,
   tools: 6800,
   app: 6800,
   operations: 5350,
-  surfaces: 19_850,
+  surfaces: 20_330,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -1,52 +1,67 @@
 import { describe, expect, test } from 'vitest';
 import { BLOCK_CODES, BLOCKS } from '../../src/campaign/states/block-codes.js';
-import { WAITING_CODES } from '../../src/campaign/views/live-views.js';
+import { WAITING_CODES, type Waiting } from '../../src/campaign/views/live-views.js';
 import type { CampaignStatus, LaneStatus } from '../../src/campaign/views/views.js';
 import { campaignWaiting, laneWaiting } from '../../src/reporting/waiting.js';
 import { isoAt, NOON, statusWith } from '../surfaces/cli/campaign-status.js';
 
 type Changes = Parameters<typeof statusWith>[0];
 type Block = NonNullable<CampaignStatus['blockedBy']>;
-const block = (state: Block['state'], reason: string, until: string | null = null): Block => {
+function block(state: Block['state'], reason: string, until: string | null = null): Block {
   const since = ['held', 'stopped', 'paused'].includes(state) ? isoAt(-3_600_000) : null;
   const code = BLOCK_CODES.find((each) => BLOCKS[each].state === state) ?? 'paused';
   return { code, state, reason, since, until };
+}
+const throttled = (reason: string, until: string | null): Block => ({
+  ...block('backingOff', reason, until),
+  code: 'throttled',
+});
+const quota = {
+  ...{ used: 5_000, limit: 5_000, span: '1h', keptForPolls: 0 },
+  ...{ nextPermitAt: isoAt(300_000), nextPermits: 310 },
 };
-const quota = { used: 5_000, limit: 5_000, keptForPolls: 0, nextPermitAt: isoAt(300_000), nextPermits: 310 };
 const failure = { kind: 'send' as const, since: isoAt(-60_000), error: 'ERR not an integer.' };
+const SINCE = isoAt(-3_600_000);
+const again = { advice: 'Volley tries again every second; the log of its workers says more.' };
 
-/** Each cause, with its code, its sentence, until when it lasts, and the operation that ends it. */
+/** Each cause, with its code, its sentence, and what else it says. */
 const CAUSES: readonly (readonly [
   changes: Changes,
-  code: string,
+  code: Waiting['code'],
   text: string,
-  until?: string | null | undefined,
-  operation?: string,
+  more?: Partial<Omit<Waiting, 'remedy'>> & { readonly remedy?: string },
 ])[] = [
   [{ state: 'importing' }, 'importing', 'Importing its list.'],
   [
     { state: 'scheduled', waitingFor: 'start', sendAt: isoAt(60_000) },
     'scheduled',
-    'Starts 12:01:00 UTC.',
-    isoAt(60_000),
+    'Scheduled.',
+    { until: isoAt(60_000), next: 'starts' },
   ],
   [{}, 'sending', 'Sending.'],
   [
     { waitingFor: 'permits', quota },
     'quota',
-    'Waits for quota: 5,000 of 5,000 used; 310 return at 12:05:00 UTC.',
-    isoAt(300_000),
+    'The hourly limit of 5,000 is used up.',
+    { until: isoAt(300_000), next: 'continues' },
   ],
   [
-    { waitingFor: 'permits', quota: { ...quota, used: 5_100, nextPermitAt: null, nextPermits: 0 } },
+    { waitingFor: 'permits', quota: { ...quota, span: '1m', nextPermitAt: null, nextPermits: 0 } },
     'quota',
-    'Waits for quota: all 5,000 used.',
+    'The limit of 5,000 per 1m is used up.',
+    { next: 'continues' },
   ],
   [
     { waitingFor: 'permits', quota: { ...quota, used: 4_000, keptForPolls: 1_000 } },
     'quota',
-    'Waits for quota: 4,000 of 5,000 used, 1,000 kept for delivery reports; 310 return at 12:05:00 UTC.',
-    isoAt(300_000),
+    'The hourly limit of 5,000 is used up, but for 1,000 that are kept for delivery reports.',
+    { until: isoAt(300_000), next: 'continues' },
+  ],
+  [
+    { waitingFor: 'permits', quota: { ...quota, used: 40, limit: null } },
+    'quota',
+    'The service has taken 40 requests, and its hourly limit is not known yet.',
+    { until: isoAt(300_000), next: 'continues' },
   ],
   [
     {
@@ -54,19 +69,50 @@ const CAUSES: readonly (readonly [
       blockedBy: block('waiting', 'the window is closed (Mon 9:00-17:00 UTC)', isoAt(9_000)),
     },
     'window',
-    'The window is closed (Mon 9:00-17:00 UTC) until 12:00:09 UTC.',
-    isoAt(9_000),
+    'The window is closed (Mon 9:00-17:00 UTC).',
+    { until: isoAt(9_000), next: 'opens' },
   ],
   [
-    { waitingFor: 'lane', blockedBy: block('backingOff', 'the service returned 429', isoAt(42_000)) },
-    'backingOff',
-    'Lane main is backing off: the service returned 429, until 12:00:42 UTC.',
-    isoAt(42_000),
+    { waitingFor: 'window', blockedBy: block('waiting', 'the window of its lane is closed (Mon)') },
+    'window',
+    'The window of its account is closed (Mon).',
+    { next: 'opens' },
   ],
   [
-    { waitingFor: 'lane', blockedBy: block('backingOff', 'the service returned 429', isoAt(-1)) },
+    {
+      waitingFor: 'lane',
+      blockedBy: throttled('the service returned 429: {"message":"slow"}', isoAt(42_000)),
+    },
     'backingOff',
-    'Lane main is backing off: the service returned 429.',
+    'The service answers that there are too many requests.',
+    { until: isoAt(42_000), next: 'tries again', details: '{"message":"slow"}' },
+  ],
+  [
+    { waitingFor: 'lane', blockedBy: throttled('the service returned 429', isoAt(-1)) },
+    'backingOff',
+    'The service answers that there are too many requests.',
+    { next: 'tries again' },
+  ],
+  [
+    {
+      waitingFor: 'lane',
+      blockedBy: {
+        ...throttled('the service is unreachable or does not respond: cannot resolve host', isoAt(1)),
+        code: 'unreachable',
+      },
+    },
+    'backingOff',
+    'The service does not respond.',
+    { until: isoAt(1), next: 'tries again', details: 'cannot resolve host' },
+  ],
+  [
+    {
+      waitingFor: 'lane',
+      blockedBy: { ...throttled('nothing bounds how much Redis may lose', null), code: 'unboundedLoss' },
+    },
+    'backingOff',
+    'Nothing bounds how much Redis may lose.',
+    { next: 'tries again' },
   ],
   [
     {
@@ -74,28 +120,34 @@ const CAUSES: readonly (readonly [
       blockedBy: block('recovering', 'workers report again what they sent', isoAt(5_000)),
     },
     'recovering',
-    'Lane main is recovering: workers report again what they sent, until 12:00:05 UTC.',
-    isoAt(5_000),
+    'Volley checks what it sent last, because Redis may have lost data.',
+    { until: isoAt(5_000), next: 'continues' },
   ],
   [
     { waitingFor: 'lane', blockedBy: block('noToken', 'api.example refuses connections', isoAt(5_000)) },
     'noToken',
-    'Lane main waits for an access token: api.example refuses connections, next attempt 12:00:05 UTC.',
-    isoAt(5_000),
+    'The account service gives no access token.',
+    { until: isoAt(5_000), next: 'tries again', details: 'api.example refuses connections' },
   ],
   [
     { waitingFor: 'lane', blockedBy: block('held', 'held by cli ann@host') },
     'held',
-    'Lane main is held by cli ann@host (since 11:00:00 UTC). Resume it to continue.',
-    null,
-    'resumeLane /v1/lanes/main/resume',
+    'Sending is held by cli ann@host.',
+    { since: SINCE, advice: 'Resume it to continue.', remedy: 'resumeLane /v1/lanes/main/resume' },
   ],
   [
-    { waitingFor: 'lane', blockedBy: block('stopped', 'the service answered 403.') },
+    {
+      waitingFor: 'lane',
+      blockedBy: block('stopped', 'The service answered 403: no key. The service says: {"message":"no"}'),
+    },
     'stopped',
-    'Lane main is stopped (since 11:00:00 UTC): the service answered 403. Fix the cause, then resume it.',
-    null,
-    'resumeLane /v1/lanes/main/resume',
+    'Sending is stopped: the service answered 403: no key.',
+    {
+      since: SINCE,
+      advice: 'Fix the cause, then resume it.',
+      details: '{"message":"no"}',
+      remedy: 'resumeLane /v1/lanes/main/resume',
+    },
   ],
   [
     {
@@ -105,25 +157,27 @@ const CAUSES: readonly (readonly [
       counts: { planned: 1 },
     },
     'failing',
-    'Lane main: sending has failed since 11:59:00 UTC: ERR not an integer. Volley tries again every second; the log of its workers says more.',
+    'Sending fails again and again.',
+    { ...again, since: failure.since, details: failure.error },
   ],
   [
     { state: 'paused', waitingFor: 'operator', blockedBy: block('paused', 'paused by cli ann@host') },
     'paused',
-    'Paused by cli ann@host (since 11:00:00 UTC). Resume it to continue.',
-    null,
-    'resumeCampaign /v1/campaigns/c1/resume',
+    'Paused by cli ann@host.',
+    { since: SINCE, advice: 'Resume it to continue.', remedy: 'resumeCampaign /v1/campaigns/c1/resume' },
   ],
   [
     {
       state: 'paused',
       waitingFor: 'operator',
-      blockedBy: block('paused', 'the service refuses every request'),
+      blockedBy: block('paused', 'the service refuses every request. The service says: no'),
     },
     'paused',
-    'Paused: the service refuses every request (since 11:00:00 UTC). Resume it to continue.',
-    null,
-    'resumeCampaign /v1/campaigns/c1/resume',
+    'Paused: the service refuses every request.',
+    {
+      ...{ since: SINCE, details: 'no', advice: 'Resume it to continue.' },
+      remedy: 'resumeCampaign /v1/campaigns/c1/resume',
+    },
   ],
   [
     {
@@ -133,41 +187,39 @@ const CAUSES: readonly (readonly [
       counts: { unknown: 2 },
     },
     'unknown',
-    'Paused by cli ann@host (since 11:00:00 UTC). 2 recipients have an unknown outcome. Resolve them.',
-    null,
-    'resolveCampaign /v1/campaigns/c1/resolve',
+    'Paused by cli ann@host. 2 recipients have an unknown outcome.',
+    { advice: 'Resolve them.', remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
   ],
   [
     { state: 'paused', waitingFor: 'operator', sendAt: isoAt(60_000) },
     'paused',
-    'Paused. If it is resumed before, it starts 12:01:00 UTC. Resume it to continue.',
-    null,
-    'resumeCampaign /v1/campaigns/c1/resume',
+    'Paused.',
+    { advice: 'Resume it to let it start in time.', remedy: 'resumeCampaign /v1/campaigns/c1/resume' },
   ],
   [
     { waitingFor: 'lane', turnFailures: [{ ...failure, kind: 'poll' }] },
     'failing',
-    'Lane main: asking for delivery statuses has failed since 11:59:00 UTC: ERR not an integer. Volley tries again every second; the log of its workers says more.',
+    'Asking for delivery reports fails again and again.',
+    { ...again, since: failure.since, details: failure.error },
   ],
   [
     { waitingFor: 'resolve', counts: { unknown: 7_000 } },
     'unknown',
-    '7,000 recipients have an unknown outcome. Resolve them.',
-    null,
-    'resolveCampaign /v1/campaigns/c1/resolve',
+    '7,000 recipients have an unknown outcome.',
+    { advice: 'Resolve them.', remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
   ],
   [
     { waitingFor: 'resolve', counts: { unknown: 1 } },
     'unknown',
-    'One recipient has an unknown outcome. Resolve it.',
-    null,
-    'resolveCampaign /v1/campaigns/c1/resolve',
+    'One recipient has an unknown outcome.',
+    { advice: 'Resolve it.', remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
   ],
   [{ waitingFor: 'workers' }, 'workers', 'No worker is running, so nothing happens.'],
   [
     { waitingFor: 'workers', blockedBy: block('waiting', 'lane main is not configured') },
     'unserved',
-    'Nothing happens: lane main is not configured.',
+    'Nothing is sent: no worker that runs is set up for it.',
+    { next: 'continues', details: 'lane main is not configured' },
   ],
   [
     { waitingFor: 'reports', counts: { deliveredToNetwork: 1_200 } },
@@ -188,14 +240,23 @@ const CAUSES: readonly (readonly [
   ],
 ];
 
-for (const [changes, code, text, until = null, operation] of CAUSES) {
+/** A sentence that says nothing but its text. */
+const PLAIN = { since: null, until: null, next: null, advice: null, details: null };
+
+for (const [changes, code, text, { remedy: operation, ...more } = {}] of CAUSES) {
   test(`A campaign with the code ${code} says: ${text}`, () => {
-    const waiting = campaignWaiting(statusWith(changes), NOON);
-    const { remedy } = waiting;
-    expect(waiting).toMatchObject({ code, text, until, lane: 'main' });
+    const { remedy, tone, ...waiting } = campaignWaiting(statusWith(changes), NOON);
+    expect(waiting).toEqual({ ...PLAIN, ...more, code, text, lane: 'main' });
     expect(remedy === null ? undefined : `${remedy.operation} ${remedy.path}`).toBe(operation);
   });
 }
+
+test('No sentence has a word that only developers know', () => {
+  for (const [changes] of CAUSES) {
+    const { text, advice } = campaignWaiting(statusWith(changes), NOON);
+    expect(`${text} ${advice}`).not.toMatch(/\blanes?\b|429|backing off|settled/i);
+  }
+});
 
 test('Every code has a campaign or a lane as its example here', () => {
   const shown = new Set([...CAUSES.map(([, code]) => code), 'probing']);
@@ -235,7 +296,7 @@ describe('A lane', () => {
   test('whose quota is used waits for it while something is left to send', () => {
     expect(laneWaiting(lane({}), NOON)).toMatchObject({
       code: 'quota',
-      text: 'Waits for quota: 5,000 of 5,000 used; 310 return at 12:05:00 UTC.',
+      text: 'The hourly limit of 5,000 is used up.',
       until: isoAt(300_000),
     });
     const idle = { campaigns: { running: 0, waiting: 0, scheduled: 2 } };
@@ -244,27 +305,22 @@ describe('A lane', () => {
 
   test('that is closed says why, as its campaigns do', () => {
     const held = { state: 'held' as const, blockedBy: block('held', 'held by cli ann@host') };
-    expect(laneWaiting(lane(held), NOON)?.text).toBe(
-      'Lane main is held by cli ann@host (since 11:00:00 UTC). Resume it to continue.',
-    );
+    expect(laneWaiting(lane(held), NOON)?.text).toBe('Sending is held by cli ann@host.');
     const blockedBy = { ...block('held', 'Redis has older data than before'), code: 'olderData' as const };
     const older = { state: 'held' as const, blockedBy };
-    expect(laneWaiting(lane(older), NOON)?.text).toBe(
-      'Lane main is held: Redis has older data than before (since 11:00:00 UTC). Resume it to continue.',
-    );
+    expect(laneWaiting(lane(older), NOON)?.text).toBe('Sending is held: Redis has older data than before.');
     expect(laneWaiting(lane({ state: 'probing' }), NOON)?.code).toBe('probing');
     const window = { hours: 'Mon 09:00-17:00', except: [], opensAt: isoAt(9_000), closesAt: null };
-    expect(laneWaiting(lane({ state: 'waiting', window }), NOON)?.text).toBe(
-      'The window of the lane is closed until 12:00:09 UTC.',
-    );
+    expect(laneWaiting(lane({ state: 'waiting', window }), NOON)).toMatchObject({
+      text: 'The window is closed.',
+      until: isoAt(9_000),
+    });
     expect(laneWaiting(lane({ turnFailures: [failure] }), NOON)?.code).toBe('failing');
   });
 });
 
 test('A reason of the service cannot move the cursor of a terminal', () => {
-  const { text } = campaignWaiting(
-    statusWith({ waitingFor: 'lane', blockedBy: block('stopped', 'x\u001b[2J') }),
-    NOON,
-  );
-  expect(text).not.toContain('\u001b');
+  const blockedBy = block('stopped', 'x\u001b[2J The service says: x\u001b[2J');
+  const waiting = campaignWaiting(statusWith({ waitingFor: 'lane', blockedBy }), NOON);
+  expect(Object.values(waiting).join()).not.toContain('\u001b');
 });

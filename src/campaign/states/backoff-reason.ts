@@ -1,5 +1,6 @@
 /** Version 0.1.0 stored it as the reason. */
 const RETURNED_429 = 'the service returned 429';
+const UNREACHABLE = 'the service is unreachable or does not respond';
 
 /**
  * Describes why a lane backs off. `cause` is the code that the lane's scripts store, such as `throttled`; `reason` is the last failure,
@@ -10,10 +11,15 @@ export function describeBackoff(cause: string, reason: string): string {
     case 'throttled':
       return reason === '' || reason === RETURNED_429 ? RETURNED_429 : `${RETURNED_429}: ${reason}`;
     case 'unreachable':
-      return reason === ''
-        ? 'the service is unreachable or does not respond'
-        : `the service is unreachable or does not respond: ${reason}`;
+      return reason === '' ? UNREACHABLE : `${UNREACHABLE}: ${reason}`;
     default:
       return cause;
   }
+}
+
+/** What the last failure adds to the description of its cause; null if nothing. */
+export function detailsOfBackoff(cause: 'throttled' | 'unreachable', description: string): string | null {
+  const begin = cause === 'throttled' ? RETURNED_429 : UNREACHABLE;
+  const details = description.startsWith(`${begin}: `) ? description.slice(begin.length + 2) : '';
+  return details === '' ? null : details;
 }

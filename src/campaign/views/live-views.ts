@@ -34,12 +34,27 @@ const remedy = z
   .object({ operation: z.string(), path: z.string().describe('Such as `/v1/lanes/main/resume`') })
   .readonly();
 
+const words = z
+  .object({
+    text: z.string().describe('One sentence for people, without its times'),
+    since: time.nullable().describe('When it began; null if that is not known, or says nothing'),
+    until: time.nullable().describe('When it ends by itself; null if that is not known, or it does not'),
+    next: z
+      .enum(['starts', 'continues', 'opens', 'tries again'])
+      .nullable()
+      .describe('What happens at `until`'),
+    advice: textOrNull.describe('A sentence that says what to do'),
+    details: textOrNull.describe('What the service, or an error, says about it'),
+  })
+  .readonly();
+/** A sentence, and what belongs to it. */
+export type WaitingWords = z.output<typeof words>;
+
 /** Why something waits, until when, and what can be done about it. */
 export const waiting = z
   .object({
     code: z.enum(WAITING_CODES),
-    text: z.string().describe('One sentence for people; sometimes a second one that says what to do'),
-    until: time.nullable().describe('When it ends by itself; null if that is not known, or it does not'),
+    ...words.unwrap().shape,
     lane: textOrNull,
     remedy: remedy.nullable().describe('The operation that ends it; null if there is none'),
     tone: z.enum(['normal', 'good', 'warning', 'bad']),
@@ -117,7 +132,7 @@ export type LiveLane = z.output<typeof liveLane>;
 export const attention = z
   .object({
     code: z.string(),
-    text: z.string(),
+    ...words.unwrap().shape,
     lane: textOrNull,
     campaign: textOrNull,
     name: textOrNull.describe('Of the campaign, outbox, schedule, or webhook'),
@@ -135,6 +150,14 @@ export const overview = z
   .object({
     attention: z.array(attention).readonly(),
     running: z.array(z.string()).readonly().describe('The ids of the newest running campaigns, newest first'),
+    scheduled: z
+      .array(z.string())
+      .readonly()
+      .describe('The ids of campaigns that start within a week, the soonest first'),
+    ended: z
+      .array(z.string())
+      .readonly()
+      .describe('The ids of campaigns that ended within a day, newest first'),
     lanes: z.array(z.string()).readonly(),
     counts: z.object({ campaigns: counts, recipients: counts }).readonly().describe('By state'),
   })

@@ -220,7 +220,12 @@ export interface CampaignStatus extends ReturnedFields {
   /** Requests so far. The service returned 429 for `throttled` of them. */
   readonly requests: { readonly send: number; readonly poll: number; readonly throttled: number };
   /** That of its lane: requests in the current window, and the limit (null while an `auto` lane has not learned it). */
-  readonly quota: NextPermits & { readonly used: number; readonly limit: number | null };
+  readonly quota: NextPermits & {
+    readonly used: number;
+    readonly limit: number | null;
+    /** The length of the rolling window, such as `1h`. */
+    readonly span: string;
+  };
   /** Why planned recipients are not sent to now, or, once everything is sent, why delivery statuses are not polled; null if nothing prevents it. */
   readonly blockedBy: Block | null;
   /** What it needs to continue or to complete; null if nothing. */
@@ -289,7 +294,12 @@ export const campaignStatus = z
       .readonly()
       .describe('Requests sent for this campaign so far; the service returned 429 for `throttled` of them'),
     quota: z
-      .object({ used: permitCount, limit: permitCount.nullable(), ...nextPermits })
+      .object({
+        used: permitCount,
+        limit: permitCount.nullable(),
+        span: z.string().describe('The length of the rolling window, such as `1h`'),
+        ...nextPermits,
+      })
       .readonly()
       .describe(
         'The quota of the lane: requests used in the current window, and the limit (null while an `auto` lane has not learned it)',

@@ -37,6 +37,8 @@ interface Entry {
 const CAMPAIGNS_AT_ONCE = 10;
 /** A campaign whose state is the same is read again so rarely, for the estimate. */
 const AGAIN_AFTER_MS = 2_000;
+/** One that does not run. */
+const IDLE_AGAIN_AFTER_MS = 30_000;
 const [RATE_OF_MS, RATE_FROM_MS] = [60_000, 10_000];
 
 /** The campaigns of the live stream. */
@@ -75,19 +77,23 @@ export function liveCampaigns({ redis, keys, finder, statuses }: LiveCampaignOpt
     /** Reads those in detail, and those whose state has changed; the others again after a while. */
     async read({
       running,
+      idle,
       wanted,
       lanes,
       workers,
       now,
     }: {
       readonly running: readonly string[];
+      /** Those that have ended, or start later. */
+      readonly idle: readonly string[];
       readonly wanted: readonly LiveWanted[];
       readonly lanes: LiveLanes;
       readonly workers: readonly WorkerProcess[];
       readonly now: number;
     }): Promise<void> {
       const detailed = new Set(wanted.flatMap(({ campaigns }) => campaigns));
-      const ids = [...new Set([...detailed, ...running])];
+      const ids = [...new Set([...detailed, ...running, ...idle])];
+      const isIdle = new Set(idle);
       for (const id of entries.keys()) if (!ids.includes(id)) entries.delete(id);
       await Promise.all(ids.map(entryOf));
       const states = await statesOf(ids);
@@ -95,7 +101,8 @@ export function liveCampaigns({ redis, keys, finder, statuses }: LiveCampaignOpt
         .flatMap((id) => {
           const entry = entries.get(id);
           if (entry?.lane == null) return [];
-          const isSame = states.get(id) === entry.state && now - entry.readAt < AGAIN_AFTER_MS;
+          const againAfter = isIdle.has(id) && !detailed.has(id) ? IDLE_AGAIN_AFTER_MS : AGAIN_AFTER_MS;
+          const isSame = states.get(id) === entry.state && now - entry.readAt < againAfter;
           return isSame ? [] : [{ id, lane: entry.lane, entry }];
         })
         .sort(

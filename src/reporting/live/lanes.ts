@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { Redis } from '../../base/redis/connection.js';
+import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import type { LiveLane } from '../../campaign/views/live-views.js';
 import type { LaneStatus } from '../../campaign/views/views.js';
@@ -41,11 +41,20 @@ export interface KnownLane {
   readonly counts: CampaignCounts;
   /** Newest first. */
   readonly notable: readonly NotableCampaign[];
+  /** Those that start within a week, the soonest first, and those that ended within a day, newest first. */
+  readonly scheduled: readonly TimedCampaign[];
+  readonly ended: readonly TimedCampaign[];
+}
+
+/** A campaign and what orders it among others, ms. */
+interface TimedCampaign {
+  readonly id: string;
+  readonly at: number;
 }
 
 interface Entry {
   readonly lane: Lane;
-  readonly count: () => Promise<Pick<KnownLane, 'counts' | 'notable'>>;
+  readonly count: () => Promise<Pick<KnownLane, 'counts' | 'notable' | 'scheduled' | 'ended'>>;
   known: KnownLane | undefined;
   texts: readonly LiveText[];
   ledger: { readonly text: LiveText; readonly content: string; readonly at: number } | undefined;
@@ -63,6 +72,9 @@ const EVENTS_AT_ONCE = 1_000;
 const NAMES_KNOWN = 1_000;
 /** Campaigns of one kind that need a person; the newest. */
 export const ATTENTION_SHOWN = 50;
+/** Campaigns that start soon, and those that ended lately. */
+const AROUND_SHOWN = 20;
+const [WEEK_MS, DAY_MS] = [7 * 86_400_000, 86_400_000];
 
 /** The lanes of the live stream. */
 export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: LiveLaneOptions) {
@@ -74,8 +86,15 @@ export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: 
     if (known?.lane === lane) return known;
     const count = rateLimited(async () => {
       const found: (CountedCampaign & { readonly id: string })[] = [];
+      const scheduled: TimedCampaign[] = [];
+      const ended: TimedCampaign[] = [];
+      const now = await serverTime(redis);
       const counts = await countCampaigns(redis, keys, lane.id, (id, state) => {
         if (isNotable(state)) found.push({ id, ...state });
+        if (state.outbox !== undefined) return;
+        if (state.state === 'scheduled' && state.launchAt < now + WEEK_MS)
+          scheduled.push({ id, at: state.launchAt });
+        if (state.endedAt > now - DAY_MS) ended.push({ id, at: -state.endedAt });
       });
       const newest = found.sort((a, b) => (a.id < b.id ? 1 : -1));
       const named = new Set(newest.filter(needsPerson).slice(0, ATTENTION_SHOWN));
@@ -88,7 +107,8 @@ export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: 
         ...each,
         name: each.outbox ?? (named.has(each) ? await nameOf(each.id) : null),
       }));
-      return { counts, notable: await Promise.all(notable) };
+      const around = { scheduled: firstOf(scheduled), ended: firstOf(ended) };
+      return { counts, notable: await Promise.all(notable), ...around };
     }, monotonic);
     const made: Entry = {
       lane,
@@ -182,6 +202,10 @@ export function liveLanes({ redis, keys, log, monotonic, hostOf, isSimulated }: 
 
 /** See {@link liveLanes}. */
 export type LiveLanes = ReturnType<typeof liveLanes>;
+
+/** Those that are shown of them. */
+export const firstOf = (campaigns: readonly TimedCampaign[]): TimedCampaign[] =>
+  campaigns.toSorted((a, b) => a.at - b.at).slice(0, AROUND_SHOWN);
 
 /** Whether a campaign or an outbox waits for a person. */
 export const isPaused = ({ state }: CountedCampaign): boolean => state === 'paused';

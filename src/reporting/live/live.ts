@@ -85,8 +85,10 @@ export function createLiveReader(options: LiveOptions): LiveReader & { close(): 
       views.set(name, made);
       return made;
     };
-    const running = all.flatMap((each) => overviewFor(each).overview.running);
-    await campaigns.read({ running, wanted: all, lanes, workers: fleet.workers, now });
+    const seen = all.map((each) => overviewFor(each).overview);
+    const running = seen.flatMap((each) => each.running);
+    const idle = seen.flatMap(({ scheduled, ended }) => [...scheduled, ...ended]);
+    await campaigns.read({ running, idle, wanted: all, lanes, workers: fleet.workers, now });
     const tick = textOf({ type: 'tick', data: { at: new Date(now).toISOString(), redis: 'ok' } });
     return (wanted) => {
       const { overview, text } = overviewFor(wanted);
@@ -94,7 +96,10 @@ export function createLiveReader(options: LiveOptions): LiveReader & { close(): 
         tick,
         text,
         ...lanes.texts(wanted),
-        ...campaigns.texts([...wanted.campaigns, ...overview.running], wanted),
+        ...campaigns.texts(
+          [...wanted.campaigns, ...overview.running, ...overview.scheduled, ...overview.ended],
+          wanted,
+        ),
       ];
     };
   };

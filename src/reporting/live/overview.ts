@@ -1,11 +1,18 @@
 import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
-import type { Attention, Overview } from '../../campaign/views/live-views.js';
+import type { Attention, Overview, WaitingWords } from '../../campaign/views/live-views.js';
 import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';
 import { isoOrNull } from '../status.js';
-import { laneWaiting, pausedText, sinceText, unknownText } from '../waiting.js';
+import { laneWaiting, pausedWords, plainly, unknownWords } from '../waiting.js';
 import { type LiveText, textOf } from './item.js';
-import { ATTENTION_SHOWN, isPaused, isUnknown, type KnownLane, type NotableCampaign } from './lanes.js';
+import {
+  ATTENTION_SHOWN,
+  firstOf,
+  isPaused,
+  isUnknown,
+  type KnownLane,
+  type NotableCampaign,
+} from './lanes.js';
 
 /** The newest running campaigns that are shown; the counts have all of them. */
 const RUNNING_SHOWN = 50;
@@ -41,13 +48,15 @@ export function overviewOf(
         .slice(0, ATTENTION_SHOWN)
         .map(({ code, text, name, lanes: its }) => ({
           ...NOTHING,
+          ...plainly(text),
           code,
-          text,
           name,
           lane: its?.length === 1 ? (its[0] ?? null) : null,
         })),
     ],
     running: running.slice(0, RUNNING_SHOWN).map(({ id }) => id),
+    scheduled: firstOf(lanes.flatMap(({ scheduled }) => scheduled)).map(({ id }) => id),
+    ended: firstOf(lanes.flatMap(({ ended }) => ended)).map(({ id }) => id),
     lanes: lanes.map(({ lane }) => lane.name).sort(),
     counts: {
       campaigns: perName(CAMPAIGN_STATES, (state) => sum(({ counts }) => counts.campaigns[state])),
@@ -62,23 +71,23 @@ function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProces
   const isIdle = lanes.every(({ notable }) => notable.length === 0);
   return [
     ...(workers.length === 0 && !isIdle
-      ? [{ ...NOTHING, code: 'workers', text: 'No worker is running, so nothing happens.' }]
+      ? [{ ...NOTHING, code: 'workers', ...plainly('No worker is running, so nothing happens.') }]
       : []),
     ...lanes.flatMap(({ lane, status, view }) => {
       const waiting = laneWaiting(status, view.now);
       const isUrgent = waiting !== null && ['stopped', 'held', 'noToken', 'failing'].includes(waiting.code);
       if (!isUrgent) return [];
-      const { code, text, remedy } = waiting;
-      return [{ ...NOTHING, code, text, lane: lane.name, remedy }];
+      const { tone, ...said } = waiting;
+      return [{ ...NOTHING, ...said, lane: lane.name }];
     }),
     ...ofCampaigns(lanes, isUnknown, (campaign) => ({
       code: 'unknown',
-      text: unknownText(campaign.counts['unknown'] ?? 0),
+      ...unknownWords(campaign.counts['unknown'] ?? 0),
       remedy: remedyOf('resolve', campaign),
     })),
-    ...ofCampaigns(lanes, isPaused, (campaign, { status, view }) => ({
+    ...ofCampaigns(lanes, isPaused, (campaign) => ({
       code: 'paused',
-      text: pausedText(campaign.pauseReason, sinceText(isoOrNull(campaign.pausedAt), view.now, status.zone)),
+      ...pausedWords(campaign.pauseReason, isoOrNull(campaign.pausedAt)),
       remedy: remedyOf('resume', campaign),
     })),
   ];
@@ -88,15 +97,15 @@ function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProces
 function ofCampaigns(
   lanes: readonly KnownLane[],
   isChosen: (campaign: NotableCampaign) => boolean,
-  say: (campaign: NotableCampaign, lane: KnownLane) => Pick<Attention, 'code' | 'text' | 'remedy'>,
+  say: (campaign: NotableCampaign) => WaitingWords & Pick<Attention, 'code' | 'remedy'>,
 ): Attention[] {
   return lanes
-    .flatMap((known) => known.notable.filter(isChosen).map((campaign) => ({ known, campaign })))
+    .flatMap(({ lane, notable }) => notable.filter(isChosen).map((campaign) => ({ lane, campaign })))
     .sort((a, b) => (a.campaign.id < b.campaign.id ? 1 : -1))
     .slice(0, ATTENTION_SHOWN)
-    .map(({ known, campaign }) => ({
-      ...say(campaign, known),
-      lane: known.lane.name,
+    .map(({ lane, campaign }) => ({
+      ...say(campaign),
+      lane: lane.name,
       campaign: campaign.outbox === undefined ? campaign.id : null,
       name: campaign.name,
     }));

@@ -1,3 +1,4 @@
+import { SAYS } from '../../campaign/text/service-message.js';
 import type { Failure } from './exchange.js';
 import { type RequestError, readRequestError } from './read-response.js';
 
@@ -56,7 +57,7 @@ export function reasonOf(
 /** A sentence, with or without its full stop, followed by a message of the service, if there is one. */
 export function withMessage(sentence: string, message: string | undefined): string {
   if (message === undefined || message === '') return sentence;
-  return `${sentence}${/[.!?…]$/.test(sentence) ? '' : '.'} The service says: ${message}`;
+  return `${sentence}${/[.!?…]$/.test(sentence) ? '' : '.'}${SAYS}${message}`;
 }
 
 function bounded(text: string): string {

@@ -54,7 +54,7 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
     await page.getByRole('button', { name: /^Hold…/ }).click();
     await on.up.api('POST', '/v1/lanes/main/hold', {});
     await page
-      .getByRole('button', { name: 'Resume lane main…', includeHidden: true })
+      .getByRole('button', { name: 'Resume main…', includeHidden: true })
       .waitFor({ state: 'attached' });
     expect(await titleOf(page).textContent()).toBe('Hold: main');
     await page.getByRole('dialog').getByRole('button', { name: 'Hold' }).click();

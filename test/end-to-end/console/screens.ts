@@ -56,7 +56,7 @@ export const screensOf = ({ unknown, scheduled }: Scene, lane: string): readonly
   {
     name: 'Overview',
     at: '/',
-    show: (page) => page.getByRole('link', { name: lane, exact: true }).waitFor(),
+    show: (page) => page.getByRole('link', { name: 'Summer sale', exact: true }).waitFor(),
   },
   {
     name: 'Campaign with an unknown outcome',

@@ -38,7 +38,7 @@ export function statusWith({ counts: given = {}, ...changes }: Changes = {}): Ca
     endedAt: null,
     rate: null,
     requests: { send: 0, poll: 0, throttled: 0 },
-    quota: { used: 0, limit: 100, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
+    quota: { used: 0, limit: 100, span: '1h', keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
     blockedBy: null,
     waitingFor: null,
     turnFailures: [],

@@ -24,6 +24,7 @@ const LIBRARIES = [
 ];
 /** The rules that the page applies while someone types, and what they import. */
 const RULES = [
+  'errors/listed',
   'errors/nearest',
   'limits/refusal',
   'lists/csv-records',
@@ -32,11 +33,13 @@ const RULES = [
   'states/api-key',
   'states/campaign',
   'states/recipient',
+  'states/reported-status',
   'states/resolutions',
   'text/gsm7',
   'text/lone-surrogate',
   'text/segments',
   'text/separators',
+  'text/service-message',
   'text/template',
   'time/moment',
   'time/zone',

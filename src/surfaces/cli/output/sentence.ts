@@ -1,8 +1,8 @@
 import { formatDuration } from '../../../base/duration.js';
-import { between } from '../../../base/moments.js';
+import { between, minute, moment } from '../../../base/moments.js';
 import type { Waiting } from '../../../campaign/views/live-views.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
-import { campaignWaiting } from '../../../reporting/waiting.js';
+import { campaignWaiting, sinceText } from '../../../reporting/waiting.js';
 import { pasteable } from './command-name.js';
 import type { Ink } from './terminal.js';
 
@@ -14,16 +14,29 @@ export function campaignSentence(
 ): { text: string; ink: Ink } {
   const waiting = campaignWaiting(status, now);
   const how = waiting.code === 'workers' ? ` ${howToStart}` : etaText(waiting, status, now);
-  return { text: pasteable(`${waitingText(waiting, now)}${how}`.trimEnd()), ink: inkOf(waiting) };
+  return {
+    text: pasteable(`${waitingText(waiting, now, status.zone)}${how}`.trimEnd()),
+    ink: inkOf(waiting),
+  };
 }
 
-/** Why something waits, with how long that still takes, and the command that ends it. */
-export function waitingText({ text, until, remedy }: Waiting, now: number): string {
-  const body = text.replace(/\.$/, '');
-  if (remedy !== null) return `${body}: ${commandOf(remedy)}`;
-  return until === null || Date.parse(until) <= now
-    ? text
-    : `${body} (in ${formatDuration(Date.parse(until) - now)}).`;
+/** Why something waits, since and until when, what the service says about it, and the command that ends it. */
+function waitingText(waiting: Waiting, now: number, zone: string | null): string {
+  const { text, since, details, advice, remedy } = waiting;
+  const sentences = [
+    `${text.replace(/\.$/, '')}${sinceText(since, now, zone)}${endText(waiting, now, zone)}.`,
+    details && `Details: ${details.replace(/\.$/, '')}.`,
+    remedy && advice ? `${advice.replace(/\.$/, '')}: ${commandOf(remedy)}` : advice,
+  ];
+  return sentences.filter((each) => each !== null).join(' ');
+}
+
+/** `; continues at 12:16 CET (in 42s)`; empty if that is not known. */
+function endText({ until, next }: Waiting, now: number, zone: string | null): string {
+  const at = Date.parse(until ?? '');
+  if (!(at > now)) return '';
+  const isToday = /^\d/.test(moment(at, now, zone));
+  return `; ${next ?? 'ends'} ${isToday ? 'at ' : ''}${minute(at, now, zone)} (in ${formatDuration(at - now)})`;
 }
 
 const VERBS: Readonly<Record<string, string>> = {

@@ -19,7 +19,7 @@ export const newTexts = {
   headerOn: (line: string) => `The header is on line ${line}.`,
   toColumn: 'Numbers in',
   ofNational: 'Country of national numbers',
-  countryAbout: 'Numbers with a plus do not need it. Default: DEFAULT_COUNTRY.',
+  countryAbout: 'Numbers with a plus do not need it. Without one, that of this installation counts.',
   countryColumn: 'Countries in',
   countryColumnAbout: 'Codes such as DE, or names. Rows without one have the country beside it.',
   noColumn: 'no column',

@@ -11,16 +11,16 @@ export const listTexts = {
     title: 'Find a number',
     about: 'In any spelling. It does not become part of the address of this page.',
     country: 'Country, if it has no plus',
-    countryAbout: 'Default: DEFAULT_COUNTRY.',
+    countryAbout: 'Without one, that of this installation counts.',
     submit: 'Find',
     sent: 'Everything sent to it',
     none: 'No campaign or outbox that is kept has this number.',
     suppressed: 'This number is suppressed: nothing is sent to it.',
     notSuppressed: 'This number is not suppressed.',
-    onLane: (lane: string | null) => (lane === null ? 'On all lanes' : `On lane ${lane}`),
+    onLane: (lane: string | null) => (lane === null ? 'On all accounts' : `On account ${lane}`),
     why: (source: string, actor: string, reason: string | null) =>
       `${reason === null ? '' : `${reason}, `}from ${source}, by ${actor}`,
-    elsewhere: 'by an operator of all lanes',
+    elsewhere: 'by an operator of all accounts',
     message: (outbox: string, id: string) => `${id} in outbox ${outbox}`,
   },
   outboxes: {
@@ -40,7 +40,7 @@ export const listTexts = {
     add: 'Suppress numbers',
     numbersAbout: 'Separated by commas, in any spelling.',
     changes: { add: 'added', remove: 'removed' },
-    allLanes: 'all lanes',
+    allLanes: 'all accounts',
     undone: (count: number) => `undone (${counted(count, 'number')})`,
   },
   keys: {

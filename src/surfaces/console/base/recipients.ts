@@ -19,6 +19,20 @@ export const KIND_OF = {
 } as const satisfies Record<RecipientState, string>;
 export type Kind = (typeof KIND_OF)[RecipientState];
 
+/** What became of a recipient, for those who send: the groups in their order. */
+export const RESULTS = {
+  delivered: ['deliveredToTerminal'],
+  onTheWay: ['planned', 'sending', 'deliveredToNetwork'],
+  notDelivered: ['deliveryImpossible', 'rejected', 'lapsed', 'cancelled', 'suppressed', 'abandoned'],
+  unclear: ['unknown', 'unconfirmed'],
+} as const satisfies Readonly<Record<string, readonly RecipientState[]>>;
+export type Result = keyof typeof RESULTS;
+export const RESULT_NAMES = Object.keys(RESULTS) as readonly Result[];
+
+/** How many recipients have a result. */
+export const resultOf = (counts: Counts, result: Result): number =>
+  RESULTS[result].reduce((sum, state) => sum + counts[state], 0);
+
 /** The state of a row of a list: that of its recipient, or why it became none. */
 export type RowState = RecipientState | 'duplicate' | 'invalid';
 

@@ -6,14 +6,18 @@ export const recipientsText = (count: number): string => counted(count, 'recipie
 
 /** An event in a sentence: `Spring sale: campaign paused by key on-call`. */
 export function eventText({ type, name, campaign, lane, actor }: Readonly<Record<string, unknown>>): string {
-  return `${name ?? campaign ?? lane ?? 'Volley'}: ${wordsOf(String(type))}${actor ? ` by ${actor}` : ''}`;
+  return `${name ?? campaign ?? lane ?? 'Volley'}: ${stateText(String(type)).toLowerCase()}${actor ? ` by ${actor}` : ''}`;
 }
 
 export const texts = {
   all: 'All',
   close: 'Close',
   done: (title: string) => `${title}: done.`,
-  continues: (span: string) => `Continues in ${span}.`,
+  details: 'Details',
+  since: 'since',
+  at: 'at',
+  inSpan: (span: string) => `(in ${span})`,
+  seeAbove: 'Waits for what needs attention above.',
   fileChanged: 'The file has changed or was removed since you chose it. Choose it again.',
   firstPage: 'First page',
   goToRow: 'Go to row',
@@ -35,7 +39,7 @@ export const texts = {
     redis: 'Redis is unavailable: wait until the page is live again.',
   },
 
-  nav: { new: 'Send', skip: 'Skip to the content', main: 'Main' },
+  nav: { new: 'Send', skip: 'Skip to the content', main: 'Main', menu: 'Menu' },
 
   header: {
     simulator: 'SIMULATOR',
@@ -62,13 +66,29 @@ export const texts = {
   /** How the bar groups the states of recipients, where the name of a group does not say it. */
   kinds: { failed: 'rejected or impossible', left: 'not sent', network: 'on the network' },
 
+  /** What became of recipients, for those who send. */
+  results: {
+    delivered: 'Delivered',
+    onTheWay: 'On the way',
+    notDelivered: 'Not delivered',
+    unclear: 'Not known',
+  },
+
   overview: {
     title: 'Overview',
     attention: 'Needs attention',
     allWell: 'Nothing needs your attention.',
-    running: 'Campaigns in progress',
-    noneRunning: 'No campaign is in progress.',
-    allLanes: (count: number) => `All ${countText(count)} lanes`,
+    send: 'Send messages',
+    running: 'Being sent',
+    noneRunning: 'Nothing is being sent.',
+    scheduled: 'Scheduled this week',
+    noneScheduled: 'Nothing is scheduled.',
+    eachTime: 'each time anew',
+    ended: 'Ended today',
+    noneEnded: 'No campaign has ended today.',
+    allSent: 'All sent',
+    anyTime: 'any time',
+    allLanes: (count: number) => `All ${counted(count, 'account')}`,
     events: 'Recent events',
     noEvents: 'No events since this page was opened.',
     gap: 'Some events are missing: they were no longer stored when the page was connected again.',
@@ -78,42 +98,26 @@ export const texts = {
 
   campaign: {
     of: (count: number) => `of ${recipientsText(count)}`,
-    settled: 'settled',
+    done: 'done',
     perMinute: (rate: number) => `${countText(rate)} a minute`,
-    states: 'Recipients by state',
+    states: 'Where they are',
     facts: 'About this campaign',
     costText: (accepted: string | null, total: string, unpriced: number) =>
       `${accepted === null ? '' : `${accepted} so far, `}${total} for all${unpriced > 0 ? `, without ${counted(unpriced, 'number')} that have no price` : ''}`,
     requestsText: (send: number, poll: number, throttled: number) =>
-      `${countText(send)} sends, ${countText(poll)} for delivery reports, ${countText(throttled)} refused (429)`,
+      `${counted(send, 'request')} with messages, ${countText(poll)} for delivery reports, ${countText(throttled)} refused as too many`,
     leftOutText: (duplicates: number, invalid: number) =>
-      `${countText(duplicates)} duplicate, ${countText(invalid)} invalid`,
+      `${counted(duplicates, 'duplicate')}, ${counted(invalid, 'invalid row')}`,
     report: 'Report',
     line: (line: number) => `line ${countText(line)}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',
   },
 
-  unknown: {
-    about:
-      'These requests were sent and not answered: their recipients may or may not have the message. Volley sends them again by itself only if the settings of the lane say so.',
-    codes: {
-      reported: 'Its worker will not send it again.',
-      silent: 'Its worker did not report, and may be dead.',
-      restored: 'Redis lost data: it may have been sent before.',
-    },
-    polled: 'A report matches it: Volley asks the service about it.',
-    more: (count: number, shown: number) =>
-      shown === 0 ? recipientsText(count) : `and ${countText(count)} more`,
-    all: 'All of them',
-    allOf: (name: string) => `all of ${name}`,
-    resendExpect: (count: number) => `May arrive twice: type ${count}`,
-  },
-
   lane: {
-    about: 'A lane is an account of the service, with a quota of requests of its own.',
+    about: 'Each account of the service has a limit of its own.',
     learned: 'learned',
-    resume: (name: string) => `Resume lane ${name}`,
+    resume: (name: string) => `Resume ${name}`,
     quotaText: (used: number, limit: number | null, span: string) =>
       limit === null
         ? `${countText(used)} used, limit unknown`
@@ -123,36 +127,16 @@ export const texts = {
     campaigns: (running: number, waiting: number, scheduled: number) =>
       `${countText(running)} running, ${countText(waiting)} waiting, ${countText(scheduled)} scheduled`,
     open: 'Requests may start.',
-    missing: 'There is no such lane, or your key may not use it.',
+    missing: 'There is no such account, or your key may not use it.',
     window: (window: string) => `Requests of the last ${window}, and when their quota returns`,
-    facts: 'About this lane',
-  },
-
-  strip: {
-    summary: (sends: number, polls: number, limit: number | null) =>
-      `${countText(sends + polls)}${limit === null ? '' : ` of ${countText(limit)}`} requests count now: ${countText(sends)} sends and ${countText(polls)} for delivery reports.`,
-    now: 'now',
-    frees: (count: number, at: string) => `The marked bar frees ${countText(count)} at ${at}.`,
-    table: 'The window in twelve parts',
-    from: 'From',
-    returnFrom: 'Return from',
-    legend: {
-      sends: 'sends',
-      polls: 'for reports',
-      permits: 'quota that returns',
-      counted: 'counts against the quota',
-      limit: 'limit',
-      reserve: 'kept for reports',
-      guard: 'guard: requests without an answer count this much longer',
-      throttled: 'refused (429)',
-    },
+    facts: 'About this account',
   },
 
   chart: {
     asTable: 'As a table',
     until: 'Until',
     most: (highest: string) => `at most ${highest}`,
-    marks: '▲ refused (429)   ‖ paused',
+    marks: '▲ refused as too many   ‖ paused',
   },
 
   shortcuts: {
@@ -164,7 +148,7 @@ export const texts = {
 
   notFound: 'There is no such page.',
   notAllowed: ({ scope, allLanes }: { scope: string; allLanes?: true }) =>
-    `Your key may not use this page. It needs the scope ${scope}${allLanes ? ' on all lanes' : ''}.`,
+    `Your key may not use this page. It needs the scope ${scope}${allLanes ? ' on all accounts' : ''}.`,
 } as const;
 
 /** States that are not called by their name. */
@@ -174,6 +158,16 @@ const STATES: Readonly<Record<string, string>> = {
   deliveryImpossible: 'Impossible',
   duplicate: 'Duplicate row',
   invalid: 'Invalid row',
+  backingOff: 'Slowed down',
+  'lane.backingOff': 'Slowed down',
+  probing: 'Testing',
+};
+
+/** Fields that are not called by their name. */
+const LABELS: Readonly<Record<string, string>> = {
+  lane: 'Account',
+  lanes: 'Accounts',
+  quota: 'Limit',
 };
 
 /** `backingOff` → `backing off`. */
@@ -183,10 +177,11 @@ export const wordsOf = (name: string): string =>
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** A field, a column, or a heading by its name: `createdFrom` → `Created from`. */
-export const labelOf = (field: string): string => capital(wordsOf(field));
+export const labelOf = (field: string): string => LABELS[field] ?? capital(wordsOf(field));
 
 /** A state of a recipient, a campaign, or a lane, as people read it. */
-export const stateText = (state: string): string => STATES[state] ?? labelOf(state);
+export const stateText = (state: string): string =>
+  STATES[state] ?? capital(wordsOf(state.replace(/^lane\./, '')));
 
 /** The state of a campaign; one that runs may have to wait. */
 export const campaignText = ({ state, waitingFor }: { state: string; waitingFor: string | null }): string =>

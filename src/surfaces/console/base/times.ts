@@ -1,4 +1,19 @@
-const OWN_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Names that browsers still give to zones, and those of today. */
+const RENAMED: Readonly<Record<string, string>> = {
+  'Asia/Calcutta': 'Asia/Kolkata',
+  'Asia/Katmandu': 'Asia/Kathmandu',
+  'Asia/Rangoon': 'Asia/Yangon',
+  'Asia/Saigon': 'Asia/Ho_Chi_Minh',
+  'Europe/Kiev': 'Europe/Kyiv',
+  'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
+  'America/Godthab': 'America/Nuuk',
+  'Atlantic/Faeroe': 'Atlantic/Faroe',
+};
+/** The name of a zone as it is today. */
+export const zoneName = (zone: string): string => RENAMED[zone] ?? zone;
+
+/** The zone of the reader. */
+export const OWN_ZONE = zoneName(Intl.DateTimeFormat().resolvedOptions().timeZone);
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
@@ -10,7 +25,7 @@ function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
 
 /** The zone as a reader knows it, such as `CET`; empty for that of the reader. */
 function zoneLabel(at: number, zone: string | null): string {
-  if (zone === null || zone === OWN_ZONE) return '';
+  if (zone === null || zoneName(zone) === OWN_ZONE) return '';
   const parts = formatOf({ timeZone: zone, timeZoneName: 'short' }).formatToParts(at);
   return parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone;
 }
@@ -26,6 +41,10 @@ export function timeText(at: number, now: number, zone: string | null, withSecon
   const year = isSame({ year: 'numeric' }) ? {} : ({ year: 'numeric' } as const);
   return `${text(at, { day: 'numeric', month: 'short', ...year })} ${hours}`;
 }
+
+/** Whether two times are on one day of the reader. */
+export const isSameDay = (one: number, other: number): boolean =>
+  new Date(one).toDateString() === new Date(other).toDateString();
 
 /** The whole time, for the title of a short one. */
 export function fullTime(at: number, zone: string | null): string {

@@ -31,7 +31,7 @@ export function Progress({ counts, perMinute }: { counts: Counts; perMinute: num
   const settled = SETTLED_STATES.reduce((sum, state) => sum + counts[state], 0);
   return (
     <span class="end">
-      <strong>{percentText(settled, counts.total)}</strong> {texts.campaign.settled}{' '}
+      <strong>{percentText(settled, counts.total)}</strong> {texts.campaign.done}{' '}
       <span class="quiet">
         {texts.campaign.of(counts.total)}
         {perMinute !== null && perMinute > 0 && ` · ${texts.campaign.perMinute(perMinute)}`}

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { doneOf } from '../../../operations/words.js';
-import { ApiError, call, commandOf, type Input, type Name } from '../base/api.js';
+import { ApiError, call, commandOf, type Input, type Name, type Output } from '../base/api.js';
 import { staleBecause } from '../base/live.js';
 import { commandsRun } from '../base/loaded.js';
 import { mayRun } from '../base/session.js';
@@ -19,6 +19,8 @@ interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect
   readonly question?: string;
   /** What it acts on, such as the name of a row: the title of the dialog says it, and screen readers say it with the label. */
   readonly about?: ComponentChildren;
+  /** Called with its output when it is done. */
+  readonly onDone?: (output: Output<Op>) => void;
 }
 
 /** Whether two commands do the same. */
@@ -78,7 +80,7 @@ function wordsOf<Op extends Name>({ command, label, tone, question }: CommandPro
 }
 
 async function run<Op extends Name>(
-  { command, input }: CommandProps<Op>,
+  { command, input, onDone }: CommandProps<Op>,
   values: Values,
   close?: () => void,
 ): Promise<void> {
@@ -88,6 +90,7 @@ async function run<Op extends Name>(
   close?.();
   notify(doneOf(command)?.text(output, given) ?? texts.done(commandOf(command).title), 'good');
   commandsRun.value += 1;
+  onDone?.(output);
 }
 
 function CommandDialog<Op extends Name>(props: CommandProps<Op> & Pick<DialogProps, 'onClose'>) {

@@ -1,5 +1,6 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
+import { texts } from '../base/texts.js';
 
 /** The heading of a screen, which names the tab as well; beside it, a state and commands. */
 export function Title({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) {
@@ -36,6 +37,17 @@ export function Alert({ text }: { readonly text: string | null | false | undefin
     <p class="error" role="alert">
       {text}
     </p>
+  );
+}
+
+/** What the service, or an error, says exactly; nothing without a text. */
+export function Details({ text }: { readonly text: string | null }) {
+  if (text === null) return null;
+  return (
+    <details class="quiet">
+      <summary>{texts.details}</summary>
+      <code class="text">{text}</code>
+    </details>
   );
 }
 

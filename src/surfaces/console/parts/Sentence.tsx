@@ -1,24 +1,45 @@
-import type { Waiting } from 'built/campaign/views/live-views.js';
+import type { Waiting, WaitingWords } from 'built/campaign/views/live-views.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { CommandButton } from './CommandDialog.js';
-import { useNow } from './Time.js';
+import { Details } from './Section.js';
+import { Time, useNow } from './Time.js';
 
-/** Why something waits, as the command line says it, and how long that still takes. `lane`: the lane whose screen this is. */
-export function Sentence({ waiting, lane }: { waiting: Waiting; lane?: string }) {
-  const { text, until, tone, code } = waiting;
+/**
+ * Why something waits, as the command line says it, and how long that still takes. `lane`: the lane whose screen this is. `zone`: that of the
+ * campaign.
+ */
+export function Sentence({ waiting, lane, zone = null }: SentenceProps) {
+  const { text, since, until, next, advice, details, tone, code } = waiting;
   const left = Date.parse(until ?? '') - useNow();
   // The bucket that frees the permit is on the screen of its lane.
   const isElsewhere = code === 'quota' && waiting.lane !== null && waiting.lane !== lane;
   return (
     <span class={tone}>
-      {text} {left > 0 && <span class="quiet">{texts.continues(spanText(left))}</span>}{' '}
+      {text.replace(/\.$/, '')}
+      {since && [` (${texts.since} `, <Time key="since" at={since} zone={zone} />, ')']}
+      {left > 0 && [
+        `; ${next} `,
+        <Time key="until" at={until} zone={zone} isIn />,
+        <span key="left" class="quiet">
+          {' '}
+          {texts.inSpan(spanText(left))}
+        </span>,
+      ]}
+      . {advice}{' '}
       {isElsewhere && (
         <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{texts.overview.why}</a>
       )}
+      <Details text={details} />
     </span>
   );
+}
+
+interface SentenceProps {
+  readonly waiting: WaitingWords & Partial<Pick<Waiting, 'tone' | 'lane'>> & { readonly code: string };
+  readonly lane?: string | null;
+  readonly zone?: string | null;
 }
 
 interface RemedyProps extends Pick<Waiting, 'remedy' | 'lane'> {

@@ -1,7 +1,7 @@
 import type { Ledger } from 'built/campaign/views/live-views.js';
 import { useMemo } from 'preact/hooks';
 import { durationMs, freedAt, stripOf } from '../base/strip.js';
-import { texts } from '../base/texts.js';
+import { stripTexts } from '../base/strip-texts.js';
 import { timeText } from '../base/times.js';
 import { fillOf } from './Bar.js';
 import { Figure, HEIGHT, placeOf, SHORT_MS, WIDTH } from './Chart.js';
@@ -57,14 +57,14 @@ export function Strip({ ledger, zone, until }: StripProps) {
   const marked = [freed?.from, freed?.permits].flatMap((column) => column?.at ?? []);
   return (
     <Figure
-      caption={texts.strip.summary(used.send, used.poll, limit)}
+      caption={stripTexts.summary(used.send, used.poll, limit)}
       {...{ from, to, time }}
       marks={throttledAt.map((at) => ({ at: Date.parse(at), kind: 'throttled' }))}
-      middle={texts.strip.now}
+      middle={stripTexts.now}
       legend={
         <>
           {freed && (
-            <p>{texts.strip.frees(freed.permits.count, timeText(freed.permits.first, now, zone, true))}</p>
+            <p>{stripTexts.frees(freed.permits.count, timeText(freed.permits.first, now, zone, true))}</p>
           )}
           <StripLegend />
         </>
@@ -109,7 +109,7 @@ function StripLegend() {
               {...ink}
             />
           </svg>{' '}
-          {texts.strip.legend[name as keyof typeof INK]}
+          {stripTexts.legend[name as keyof typeof INK]}
         </li>
       ))}
     </ul>
@@ -122,13 +122,13 @@ function AsTable({ ledger, zone }: Pick<StripProps, 'ledger' | 'zone'>) {
   const time = (at: number): string => timeText(at, strip.now, zone);
   return (
     <Table
-      caption={texts.strip.table}
+      caption={stripTexts.table}
       rows={strip.past}
       columns={[
-        [texts.strip.from, ({ at }) => time(at)],
-        [texts.strip.legend.sends, ({ sends }) => sends],
-        [texts.strip.legend.polls, ({ polls }) => polls],
-        [texts.strip.returnFrom, ({ at }) => time(at + strip.window)],
+        [stripTexts.from, ({ at }) => time(at)],
+        [stripTexts.legend.sends, ({ sends }) => sends],
+        [stripTexts.legend.polls, ({ polls }) => polls],
+        [stripTexts.returnFrom, ({ at }) => time(at + strip.window)],
       ]}
     />
   );

@@ -8,15 +8,21 @@ interface TimeProps {
   readonly at: string | null | undefined;
   readonly zone?: string | null;
   readonly withSeconds?: boolean;
+  /** A time that is shown before it: what they share is not repeated. */
+  readonly after?: string;
+  /** In a sentence: `at 14:05`, but `1 May 14:05`. */
+  readonly isIn?: boolean;
 }
 
 /** A time in its zone; the whole of it is its title. A dash if there is none. */
-export function Time({ at, zone = null, withSeconds = false }: TimeProps) {
+export function Time({ at, zone = null, withSeconds = false, after, isIn = false }: TimeProps) {
   if (at == null) return <>–</>;
   const time = Date.parse(at);
+  const text = timeText(time, after ? Date.parse(after) : serverNow(), zone, withSeconds);
   return (
     <time dateTime={at} title={fullTime(time, zone)}>
-      {timeText(time, serverNow(), zone, withSeconds)}
+      {isIn && /^\d+:/.test(text) && `${texts.at} `}
+      {text}
     </time>
   );
 }
@@ -28,7 +34,7 @@ export function TimeRange({ earliest, latest, isApproximate, zone = null }: Rang
   return (
     <span class="nowrap">
       {latest === null ? texts.notBefore : isApproximate && texts.about} <Time at={earliest} zone={zone} />
-      {latest !== null && [' – ', <Time key="latest" at={latest} zone={zone} />]}
+      {latest !== null && [' – ', <Time key="latest" at={latest} zone={zone} after={earliest} />]}
     </span>
   );
 }

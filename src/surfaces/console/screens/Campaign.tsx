@@ -3,17 +3,17 @@ import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
 import { separatorIn } from '../../../campaign/text/separators.js';
 import { cancelWarning } from '../../../operations/words.js';
-import { liveCampaigns, useLive } from '../base/live.js';
+import { liveCampaigns, overview, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
-import { moneyText } from '../base/times.js';
-import { Bar, Progress } from '../parts/Bar.js';
+import { moneyText, OWN_ZONE, zoneName } from '../base/times.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts, Section, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { StateMachine } from '../parts/StateMachine.js';
 import { Time, TimeRange } from '../parts/Time.js';
 import { Recipients } from './Recipients.js';
+import { Failures, Result } from './Result.js';
 import { Speed } from './Speed.js';
 import { Unknown } from './Unknown.js';
 
@@ -23,7 +23,7 @@ const words = texts.campaign;
 const FOR_EXCEL = new URLSearchParams({
   format: 'excel',
   separator: separatorIn(new Intl.NumberFormat(navigator.language)),
-  zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  zone: OWN_ZONE,
 });
 
 /** One campaign: what it does and why, where its recipients are, and what can be done about it. */
@@ -49,15 +49,15 @@ function CampaignWith({ id }: { readonly id: string }) {
         <Commands status={status} />
       </Title>
       <p class="sentence row">
-        <Sentence waiting={waiting} />
+        <Sentence waiting={waiting} zone={status.zone} />
         {state !== 'paused' && <Remedy {...waiting} lane={waiting.lane ?? lane} campaign={id} about={name} />}
       </p>
+      <Result status={status} perMinute={sendsPerMinute} />
       <Section title={words.states}>
-        <Progress counts={counts} perMinute={sendsPerMinute} />
-        <Bar counts={counts} />
         <StateMachine counts={counts} />
       </Section>
       {counts.unknown > 0 && <Unknown status={status} />}
+      <Failures status={status} />
       <Speed status={status} />
       <About status={status} />
       {mayRun('listRecipients', lane) && <Recipients status={status} />}
@@ -95,7 +95,12 @@ function About({ status }: { readonly status: CampaignStatus }) {
         facts={[
           [labelOf('text'), <span class="text">{status.message}</span>],
           [labelOf('sender'), status.sender],
-          [labelOf('lane'), <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>],
+          [
+            labelOf('lane'),
+            overview.value?.lanes.length !== 1 && (
+              <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>
+            ),
+          ],
           [labelOf('created'), <Time at={status.createdAt} zone={zone} />],
           [labelOf('by'), createdBy?.name],
           [labelOf('starts'), <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
@@ -107,7 +112,7 @@ function About({ status }: { readonly status: CampaignStatus }) {
               completion.reason && `: ${completion.reason}`,
             ],
           ],
-          [labelOf('window'), window && `${window.hours} ${zone ?? ''}`],
+          [labelOf('window'), window && `${window.hours} ${zoneName(zone ?? '')}`],
           [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],
           [labelOf('rowsLeftOut'), duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],
           [labelOf('cost'), cost && costOf(cost)],

@@ -23,11 +23,14 @@ export function Header() {
       </a>
       <b>Volley</b>
       <Service {...key} />
-      <nav aria-label={texts.nav.main}>
+      <button type="button" class="plain narrow" popovertarget="pages" aria-label={texts.nav.menu}>
+        ☰ {texts.nav.menu}
+      </button>
+      <nav id="pages" popover="auto" aria-label={texts.nav.main}>
         <ul class="row">
           {SCREENS.filter(({ needs, label }) => label && mayRun(needs)).map(({ path: href, label }) => (
             <li key={href}>
-              <a href={href} aria-current={isAt(href) ? 'page' : undefined}>
+              <a href={href} aria-current={isAt(href) ? 'page' : undefined} onClick={closeMenu}>
                 {label}
               </a>
             </li>
@@ -42,6 +45,12 @@ export function Header() {
     </header>
   );
 }
+
+/** The pages are a menu on a narrow screen only. */
+const closeMenu = (): void => {
+  const menu = document.getElementById('pages');
+  if (menu?.matches(':popover-open')) menu.hidePopover();
+};
 
 /** What a person chooses for this page. */
 function Menu() {

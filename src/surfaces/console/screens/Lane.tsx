@@ -58,7 +58,9 @@ function LaneWith({ name }: { readonly name: string }) {
           />
         </span>
       </Title>
-      <p class="sentence">{waiting === null ? words.open : <Sentence waiting={waiting} lane={name} />}</p>
+      <p class="sentence">
+        {waiting === null ? words.open : <Sentence waiting={waiting} lane={name} zone={status.zone} />}
+      </p>
       {ledger && (
         <Section title={words.window(spanText(durationMs(ledger.span)))}>
           <Strip

@@ -9,8 +9,14 @@ import { Table } from '../parts/Table.js';
 
 const words = texts.lane;
 
+interface LaneListProps {
+  readonly lanes: readonly LiveLane[] | null;
+  /** Those of which the page has said already why they wait. */
+  readonly explained?: readonly string[];
+}
+
 /** Lanes with their quota, how fast they send, and why they wait. */
-export function LaneList({ lanes }: { readonly lanes: readonly LiveLane[] | null }) {
+export function LaneList({ lanes, explained = [] }: LaneListProps) {
   return (
     <>
       <p class="quiet">{words.about}</p>
@@ -26,7 +32,13 @@ export function LaneList({ lanes }: { readonly lanes: readonly LiveLane[] | null
           [labelOf('state'), ({ status }) => <LaneState status={status} />],
           [labelOf('sendsPerMinute'), ({ perMinute }) => <Sparkline values={perMinute} />],
           [labelOf('quota'), ({ status }) => <Quota status={status} />],
-          [labelOf('whyItWaits'), ({ waiting }) => waiting && <Sentence waiting={waiting} />],
+          [
+            labelOf('whyItWaits'),
+            ({ status: { name, zone }, waiting }) =>
+              explained.includes(name)
+                ? texts.seeAbove
+                : waiting && <Sentence waiting={waiting} zone={zone} />,
+          ],
         ]}
       />
     </>

@@ -1,46 +1,83 @@
 import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/views/live-views.js';
-import { hasGap, liveCampaigns, liveLanes, overview, recentEvents } from '../base/live.js';
+import { call } from '../base/api.js';
+import { hasGap, liveCampaigns, liveLanes, overview, recentEvents, serverNow } from '../base/live.js';
+import { useLoaded } from '../base/loaded.js';
+import { resultOf } from '../base/recipients.js';
+import { mayRun } from '../base/session.js';
 import { eventText, labelOf, texts } from '../base/texts.js';
+import { isSameDay } from '../base/times.js';
 import { Bar, Progress } from '../parts/Bar.js';
 import { Section, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
-import { Time } from '../parts/Time.js';
+import { Table } from '../parts/Table.js';
+import { Time, TimeRange } from '../parts/Time.js';
 import { LaneList } from './LaneList.js';
+
+const words = texts.overview;
 
 /** Of more lanes, only those that are closed or busy are on the first screen. */
 const LANES_SHOWN = 12;
 
-/** What needs attention first; then what runs. */
+/** What needs attention first; then what is sent, what will be, and what came of the rest today. */
 export function Overview() {
   const now = overview.value;
-  if (now === null) return <p class="quiet">{texts.loading}</p>;
-  const campaigns = now.running.flatMap((id) => liveCampaigns.value.get(id) ?? []);
-  const lanes = now.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
+  const campaignsOf = (ids: readonly string[] = []): LiveCampaign[] =>
+    ids.flatMap((id) => liveCampaigns.value.get(id) ?? []);
+  const lanes = now?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []) ?? [];
   const hasMore = lanes.length > LANES_SHOWN;
   const busyFirst = hasMore ? lanes.toSorted((a, b) => busy(b) - busy(a)) : lanes;
+  const isOne = lanes.length < 2;
+  const attention = now?.attention ?? [];
+  const closed = attention.flatMap(({ lane, campaign, name }) => ((campaign ?? name) ? [] : (lane ?? [])));
+  const running = campaignsOf(now?.running);
+  const ended = campaignsOf(now?.ended).filter(({ status }) =>
+    isSameDay(Date.parse(status.endedAt ?? ''), serverNow()),
+  );
   return (
     <>
-      <Title text={texts.overview.title} />
-      <Section title={texts.overview.attention} class={now.attention.length === 0 ? undefined : 'attention'}>
-        {now.attention.length === 0 && <p class="quiet">✓ {texts.overview.allWell}</p>}
+      <Title text={words.title}>
+        {mayRun('uploadCampaign') && (
+          <a class="button primary end" href="/console/new">
+            {words.send}
+          </a>
+        )}
+      </Title>
+      <Section title={words.attention} class={attention.length === 0 ? undefined : 'attention'}>
+        {attention.length === 0 && <p class="quiet">{now === null ? texts.loading : `✓ ${words.allWell}`}</p>}
         <ul class="entries">
-          {now.attention.map((item) => (
-            <NeedsAttention key={`${item.code} ${item.lane} ${item.campaign} ${item.name}`} {...item} />
+          {attention.map((item) => (
+            <NeedsAttention
+              key={`${item.code} ${item.lane} ${item.campaign} ${item.name}`}
+              item={item}
+              isOne={isOne}
+            />
           ))}
         </ul>
       </Section>
-      <Section title={texts.overview.running}>
-        {campaigns.length === 0 && <p class="quiet">{texts.overview.noneRunning}</p>}
+      <Section title={words.running}>
+        {running.length === 0 && <p class="quiet">{now === null ? texts.loading : words.noneRunning}</p>}
         <ul class="entries">
-          {campaigns.map((campaign) => (
-            <Running key={campaign.status.id} {...campaign} />
+          {running.map((campaign) => (
+            <Running
+              key={campaign.status.id}
+              {...{ campaign, isOne }}
+              isExplained={closed.includes(campaign.status.lane)}
+            />
           ))}
         </ul>
       </Section>
-      <Section title={labelOf('lanes')}>
-        <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} />
-        {hasMore && <a href="/console/lanes">{texts.overview.allLanes(lanes.length)}</a>}
+      <Section title={words.scheduled}>
+        <Scheduled campaigns={now && campaignsOf(now.scheduled)} />
       </Section>
+      <Section title={words.ended}>
+        <Ended campaigns={now && ended} />
+      </Section>
+      {!isOne && (
+        <Section title={labelOf('lanes')}>
+          <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} explained={closed} />
+          {hasMore && <a href="/console/lanes">{words.allLanes(lanes.length)}</a>}
+        </Section>
+      )}
       <Events />
     </>
   );
@@ -51,18 +88,20 @@ const URGENT: Readonly<Record<string, number>> = { bad: 2e6, warning: 1e6 };
 const busy = ({ waiting, perMinute }: LiveLane): number =>
   (URGENT[waiting?.tone ?? ''] ?? 0) + perMinute.reduce((sum, count) => sum + count, 0);
 
-function NeedsAttention({ code, text, lane, campaign, name, remedy }: Attention) {
-  const about = name ?? lane ?? '';
+/** `isOne`: there is one lane, which needs no name. */
+function NeedsAttention({ item, isOne }: { readonly item: Attention; readonly isOne: boolean }) {
+  const { code, lane, campaign, name, remedy } = item;
+  const about = name ?? (isOne ? '' : (lane ?? ''));
   const place = campaign ? `campaigns/${campaign}` : lane && `lanes/${encodeURIComponent(lane)}`;
   return (
     <li class="row">
-      <span>
-        <b class="bad">!</b> <b>{about}</b> {text}
-      </span>
+      <div class="grow">
+        <b class="bad">!</b> {about && <b>{about}</b>} <Sentence waiting={item} lane={lane} />
+      </div>
       <span class="row end">
         {place && code !== 'unknown' && (
           <a class="button" href={`/console/${place}`}>
-            {texts.overview.why} <span class="unseen">{about}</span>
+            {words.why} <span class="unseen">{about}</span>
           </a>
         )}
         <Remedy remedy={remedy} lane={lane} campaign={campaign} about={about} />
@@ -71,21 +110,92 @@ function NeedsAttention({ code, text, lane, campaign, name, remedy }: Attention)
   );
 }
 
-function Running({ status: { id, name, lane, counts }, waiting, sendsPerMinute }: LiveCampaign) {
+interface RunningProps {
+  readonly campaign: LiveCampaign;
+  readonly isOne: boolean;
+  /** Whether what it waits for is explained above. */
+  readonly isExplained: boolean;
+}
+
+function Running({ campaign: { status, waiting, sendsPerMinute }, isOne, isExplained }: RunningProps) {
+  const { id, name, lane, zone, counts, eta } = status;
   return (
     <li class="stack">
       <div class="row">
         <h3>
           <a href={`/console/campaigns/${id}`}>{name}</a>
         </h3>
-        <span class="quiet">{lane}</span>
+        {!isOne && <span class="quiet">{lane}</span>}
         <Progress counts={counts} perMinute={sendsPerMinute} />
       </div>
       <Bar counts={counts} isSmall />
-      <p>
-        <Sentence waiting={waiting} />
+      <p class="row">
+        {isExplained ? (
+          <span class="quiet">{texts.seeAbove}</span>
+        ) : (
+          <Sentence waiting={waiting} zone={zone} />
+        )}
+        {eta?.latest && (
+          <span class="quiet end">
+            {words.allSent} <TimeRange {...eta} zone={zone} />
+          </span>
+        )}
       </p>
     </li>
+  );
+}
+
+/** What starts within a week: campaigns, and the next campaign of each schedule. */
+function Scheduled({ campaigns }: { readonly campaigns: readonly LiveCampaign[] | null }) {
+  const counts = JSON.stringify(overview.value?.counts.campaigns);
+  const { data } = useLoaded(counts, async (signal) =>
+    mayRun('listSchedules') ? (await call('listSchedules', {}, { signal })).schedules : [],
+  );
+  const soon = new Date(serverNow() + WEEK_MS).toISOString();
+  const rows = campaigns && [
+    ...campaigns.map(({ status }) => ({ ...status, next: status.sendAt ?? '' })),
+    ...(data ?? [])
+      .filter(({ state, next }) => state === 'active' && next !== null && next < soon)
+      .map(({ id, name, next, zone }) => ({ id, name, next: next ?? '', zone, eta: null })),
+  ];
+  return (
+    <Table
+      caption={words.scheduled}
+      empty={words.noneScheduled}
+      rows={rows?.toSorted((a, b) => a.next.localeCompare(b.next)) ?? null}
+      columns={[
+        [
+          labelOf('name'),
+          (row) => ('counts' in row ? <a href={`/console/campaigns/${row.id}`}>{row.name}</a> : row.name),
+        ],
+        [labelOf('starts'), ({ next, zone }) => <Time at={next || null} zone={zone} />],
+        [labelOf('expectedEnd'), ({ eta, zone }) => eta && <TimeRange {...eta} zone={zone} />],
+        [labelOf('window'), (row) => 'counts' in row && (row.window?.hours ?? words.anyTime)],
+        [labelOf('recipients'), (row) => ('counts' in row ? row.counts.total : words.eachTime)],
+      ]}
+    />
+  );
+}
+
+const WEEK_MS = 7 * 86_400_000;
+
+/** What came of the campaigns of today. */
+function Ended({ campaigns }: { readonly campaigns: readonly LiveCampaign[] | null }) {
+  return (
+    <Table
+      caption={words.ended}
+      empty={words.noneEnded}
+      rows={campaigns?.map(({ status }) => status) ?? null}
+      columns={[
+        [labelOf('name'), ({ id, name }) => <a href={`/console/campaigns/${id}`}>{name}</a>],
+        [labelOf('ended'), ({ endedAt, zone }) => <Time at={endedAt} zone={zone} />],
+        [labelOf('recipients'), ({ counts }) => counts.total],
+        [texts.results.delivered, ({ counts }) => resultOf(counts, 'delivered')],
+        [texts.results.notDelivered, ({ counts }) => resultOf(counts, 'notDelivered')],
+        [texts.results.unclear, ({ counts }) => resultOf(counts, 'unclear')],
+        [labelOf('result'), ({ counts }) => <Bar counts={counts} isSmall />],
+      ]}
+    />
   );
 }
 
@@ -93,9 +203,9 @@ function Events() {
   const events = recentEvents.value;
   return (
     <details class="panel">
-      <summary>{texts.overview.events}</summary>
-      {hasGap.value && <p class="warning">{texts.overview.gap}</p>}
-      {events.length === 0 && <p class="quiet">{texts.overview.noEvents}</p>}
+      <summary>{words.events}</summary>
+      {hasGap.value && <p class="warning">{words.gap}</p>}
+      {events.length === 0 && <p class="quiet">{words.noEvents}</p>}
       <ol class="entries">
         {events.map((event) => (
           <li key={event.id} data-event={event.id}>

@@ -1,16 +1,17 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useEffect } from 'preact/hooks';
 import { RESEND_POSSIBLE, RESOLUTIONS } from '../../../campaign/states/resolutions.js';
+import { campaignTexts } from '../base/campaign-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
 import { mayRun } from '../base/session.js';
-import { labelOf, recipientsText, texts } from '../base/texts.js';
+import { labelOf, recipientsText } from '../base/texts.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Section } from '../parts/Section.js';
 import { PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time, useNow } from '../parts/Time.js';
 
-const words = texts.unknown;
+const words = campaignTexts.unknown;
 /** Numbers of a request. */
 const SHOWN = 3;
 

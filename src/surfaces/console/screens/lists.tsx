@@ -9,7 +9,7 @@ import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
 import { mayRun, session } from '../base/session.js';
 import { campaignText, labelOf, recipientsText, stateText, texts } from '../base/texts.js';
-import { countText, spanText } from '../base/times.js';
+import { countText, spanText, zoneName } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Title } from '../parts/Section.js';
@@ -61,7 +61,7 @@ function Cron({ cron, zone }: { readonly cron: string; readonly zone: string }) 
   const words = data?.toString(cron, { use24HourTimeFormat: true, throwExceptionOnParseError: false });
   return (
     <span>
-      {words} <span class="quiet">{zone}</span> <code class="quiet">{cron}</code>
+      {words} <span class="quiet">{zoneName(zone)}</span> <code class="quiet">{cron}</code>
     </span>
   );
 }

@@ -2,7 +2,6 @@ import type { ComponentType } from 'preact';
 import { lazy } from 'preact-iso';
 import type { Name } from '../base/api.js';
 import { labelOf, texts } from '../base/texts.js';
-import { Overview } from './Overview.js';
 
 export interface Screen {
   readonly path: string;
@@ -27,7 +26,12 @@ const list = (name: List, needs: Name): Screen =>
 
 /** The screens, in the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
-  { path: '/console/', label: texts.overview.title, needs: 'followLive', component: Overview },
+  {
+    path: '/console/',
+    label: texts.overview.title,
+    needs: 'followLive',
+    component: lazy(() => import('./Overview.js').then(({ Overview }) => Overview)),
+  },
   screen('new', 'uploadCampaign', () => import('./new/NewCampaign.js').then((file) => file.NewCampaign)),
   list('campaigns', 'listCampaigns'),
   screen('campaigns/:id', 'followLive', () => import('./Campaign.js').then(({ Campaign }) => Campaign)),

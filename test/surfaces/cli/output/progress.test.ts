@@ -54,7 +54,7 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
       deliveryImpossible: 2,
     },
     requests: { send: 36, poll: 20, throttled: 1 },
-    quota: { used: 56, limit: 1_000, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
+    quota: { used: 56, limit: 1_000, span: '1h', keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
     eta: { earliest: isoAt(80_000), latest: isoAt(90_000), isApproximate: false, reason: null },
     rate: 1_920,
   });
@@ -78,17 +78,17 @@ test('A campaign is drawn with its states, its quota, and what happens next', ()
 test('The time of the last message gets a line of its own if the sentence is too long for one', () => {
   const status = statusWith({
     waitingFor: 'permits',
-    quota: { used: 100, limit: 100, keptForPolls: 0, nextPermitAt: isoAt(4_000), nextPermits: 3 },
+    quota: { used: 100, limit: 100, span: '1h', keptForPolls: 0, nextPermitAt: isoAt(4_000), nextPermits: 3 },
     eta: { earliest: isoAt(9_000), latest: isoAt(13_000), isApproximate: false, reason: null },
   });
   expect(renderCampaign(status, look).slice(-2)).toEqual([
-    '  Waits for quota: 100 of 100 used; 3 return at 12:00:04 UTC (in 4s).',
+    '  The hourly limit of 100 is used up; continues at 12:00 UTC (in 4s).',
     '  Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   ]);
 });
 
 test('A quota that was just learned from refusals is shown as used up, not as exceeded', () => {
-  const quota = { used: 115, limit: 110, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 };
+  const quota = { used: 115, limit: 110, span: '1h', keptForPolls: 0, nextPermitAt: null, nextPermits: 0 };
   expect(renderCampaign(statusWith({ quota }), look)).toContain('  quota         all 110 used');
 });
 
@@ -102,7 +102,7 @@ test('On a terminal with few rows, the states share one line', () => {
 test('Without a known quota, the rate so far says nothing about the last message', () => {
   const status = statusWith({
     counts: { deliveredToNetwork: 60, planned: 120 },
-    quota: { used: 60, limit: null, keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
+    quota: { used: 60, limit: null, span: '1h', keptForPolls: 0, nextPermitAt: null, nextPermits: 0 },
     eta: {
       earliest: isoAt(1_000),
       latest: null,

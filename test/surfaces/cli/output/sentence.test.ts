@@ -12,7 +12,7 @@ type Block = NonNullable<CampaignStatus['blockedBy']>;
 const held: Block = { code: 'held', state: 'held', reason: 'held by an operator', since: null, until: null };
 const paused: Block = { ...held, code: 'paused', state: 'paused', reason: 'paused' };
 const backingOff = (untilMs: number): Block => ({
-  ...{ code: 'throttled', state: 'backingOff', reason: 'the service answered 429' },
+  ...{ code: 'throttled', state: 'backingOff', reason: 'the service returned 429: slow down' },
   ...{ since: null, until: isoAt(untilMs) },
 });
 
@@ -21,7 +21,7 @@ test('The next step for the operator is shown as a command', () => {
     'Paused. Resume it to continue: volley resume c1',
   );
   expect(sentence({ waitingFor: 'lane', blockedBy: held })).toBe(
-    'Lane main is held by an operator. Resume it to continue: volley lane resume main',
+    'Sending is held by an operator. Resume it to continue: volley lane resume main',
   );
   expect(sentence({ waitingFor: 'resolve', counts: { unknown: 7 } })).toBe(
     '7 recipients have an unknown outcome. Resolve them: volley resolve c1',
@@ -34,9 +34,16 @@ test('The next step for the operator is shown as a command', () => {
 test('A time that lies ahead is shown with how far away it is', () => {
   const waiting = (untilMs: number) => sentence({ waitingFor: 'lane', blockedBy: backingOff(untilMs) });
   expect(waiting(5_000)).toBe(
-    'Lane main is backing off: the service answered 429, until 12:00:05 UTC (in 5s).',
+    'The service answers that there are too many requests; tries again at 12:00 UTC (in 5s). Details: slow down.',
   );
-  expect(waiting(-1)).toBe('Lane main is backing off: the service answered 429.');
+  expect(waiting(-1)).toBe('The service answers that there are too many requests. Details: slow down.');
+});
+
+test('A time on another day has no preposition', () => {
+  const blockedBy = { ...backingOff(86_400_000), state: 'waiting', reason: 'the window is closed' } as const;
+  expect(sentence({ waitingFor: 'window', blockedBy })).toBe(
+    'The window is closed; opens Sun 3 May 12:00 UTC (in 1d).',
+  );
 });
 
 test('While a lane waits after a 429, the time of the last message is shown as far as it is bounded', () => {

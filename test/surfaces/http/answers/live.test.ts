@@ -72,6 +72,21 @@ test('A stream shows the overview, the lanes, and what was asked for in detail',
   expect(items.filter(({ type, data }) => type === 'ledger' && Object(data).lane !== 'main')).toEqual([]);
 });
 
+test('The overview has what starts within a week and what ended within a day, with their statuses', async () => {
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+  const later = await campaign('main', inDays(8));
+  const second = await campaign('other', inDays(6));
+  const first = await campaign('main', inDays(1));
+  const gone = await campaign('main', inDays(2));
+  await volley.cancel(gone);
+  const { until } = await watch('/v1/live');
+  const { scheduled, ended } = await until('overview', (overview) => overview.ended.length > 0);
+  expect([scheduled, ended]).toEqual([[first, second], [gone]]);
+  for (const id of [first, second, gone])
+    expect((await until('campaign', ({ status }) => status.id === id)).status.counts.total).toBe(1);
+  for (const id of [later, second, first]) await volley.cancel(id);
+});
+
 test('Only what has changed is sent again, and a change with the next tick, of which there is one a second', async () => {
   const id = await campaign('main');
   const { until, items } = await watch(`/v1/live?campaigns=${id}`);

@@ -1,0 +1,86 @@
+import { describe, expect, inject, test } from 'vitest';
+import { stage } from './stage.js';
+import { recipients } from './up.js';
+
+const SLOW = { timeout: 180_000 };
+/** Of these, the simulator delivers none: one is impossible, and one is rejected. */
+const FAILING = [
+  { to: '+4795550103', name: 'Kim' },
+  { to: '+4795550140', name: 'Lee' },
+];
+
+describe.skipIf(inject('chromium') === null)('A person who sends', () => {
+  const on = stage({ lanes: [{ name: 'main', hourlyQuota: 40 }] });
+
+  test('sees what came of a campaign, why, and sends again to those who did not get it', SLOW, async () => {
+    const id = await on.up.send({
+      name: 'Spring sale',
+      lane: 'main',
+      message: 'Hi {{name}}',
+      recipients: [...recipients(3), ...FAILING],
+    });
+    const { page } = await on.visit({ key: await on.up.key() });
+    const ended = page.getByRole('table', { name: 'Ended today' });
+    await ended.getByRole('link', { name: 'Spring sale' }).click();
+    const result = page.getByRole('region', { name: 'Result so far' });
+    await result.getByText('Delivered', { exact: true }).waitFor();
+    expect(await result.locator('strong').allTextContents()).toEqual(expect.arrayContaining(['3', '0', '2']));
+    const why = page.getByRole('table', { name: 'Why not delivered' });
+    await expect.poll(() => why.locator('tbody tr').count()).toBe(2);
+    await page.getByRole('button', { name: 'Send again to those who did not get it…' }).click();
+    await page.getByLabel('Type 2 to confirm').fill('2');
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Send again/ })
+      .click();
+    await page.getByRole('heading', { level: 1, name: 'Spring sale, again' }).waitFor();
+    expect(page.url()).not.toContain(id);
+  });
+
+  test('reads that the limit is used up, and what starts soon, and no account is named', SLOW, async () => {
+    const start = new Date(Date.now() + 2 * 86_400_000).toISOString();
+    const common = { lane: 'main', message: 'Hi {{name}}, come' };
+    await on.up.send({ ...common, name: 'Summer sale', sendAt: start, recipients: recipients(7) });
+    await on.up.send({ ...common, name: 'Autumn sale', recipients: recipients(90, 100) });
+    const { page } = await on.visit({ key: await on.up.key(), viewport: { width: 360, height: 740 } });
+    await page.getByText(/The hourly limit of 40 is used up; continues at \d\d:\d\d/).waitFor();
+    await page.getByRole('table', { name: 'Scheduled this week' }).getByText('any time').waitFor();
+    const main = page.locator('main');
+    expect(await main.innerText()).not.toMatch(/\bmain\b|\blane|account/i);
+    // On a narrow page, the other pages are a menu, which closes when one of them is chosen.
+    const link = page.getByRole('link', { name: 'Campaigns', exact: true });
+    expect(await link.isVisible()).toBe(false);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await link.click();
+    await page.getByRole('heading', { level: 1, name: 'Campaigns' }).waitFor();
+    await expect.poll(() => link.isVisible()).toBe(false);
+  });
+});
+
+describe.skipIf(inject('chromium') === null)('When the service refuses the account', () => {
+  const on = stage({ lanes: [{ name: 'main' }] });
+
+  test(
+    'the overview says so once, in plain words, with what the service wrote behind details',
+    SLOW,
+    async () => {
+      for (const name of ['Spring sale', 'Summer sale'])
+        await on.up.send({
+          name,
+          lane: 'main',
+          message: `Hi {{name}}, ${name}`,
+          recipients: [{ to: '+4795550143', name: 'Kim' }],
+        });
+      const { page } = await on.visit({ key: await on.up.key() });
+      const said = page.getByText(/^Sending is stopped: the service answered 403/);
+      await said.waitFor();
+      await expect.poll(() => page.getByText('Waits for what needs attention above.').count()).toBe(2);
+      expect(await said.count()).toBe(1);
+      const details = page.getByText('"message"');
+      expect(await details.isVisible()).toBe(false);
+      await page.getByText('Details', { exact: true }).click();
+      expect(await details.isVisible()).toBe(true);
+      await page.getByRole('button', { name: 'Resume main…' }).waitFor();
+    },
+  );
+});

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { campaignTexts } from '../../../src/surfaces/console/base/campaign-texts.js';
+import { newTexts } from '../../../src/surfaces/console/base/compose-texts.js';
+import { listTexts } from '../../../src/surfaces/console/base/list-texts.js';
+import { stripTexts } from '../../../src/surfaces/console/base/strip-texts.js';
+import { eventText, labelOf, stateText, texts } from '../../../src/surfaces/console/base/texts.js';
+
+/*
+ * People who read the console send messages. They need not know the words of those who run Volley; reporting/waiting.test.ts checks the
+ * sentences that the server gives.
+ */
+
+const FOREIGN = /\blanes?\b|\bsettled\b|\b429\b|\bback(s|ing) off\b|countryColumn|[A-Z]+_[A-Z_]+/i;
+
+type Text = readonly [path: string, text: string | ((...values: never[]) => unknown)];
+
+/** Every text of a catalogue, and every function that makes one. */
+function textsIn(value: unknown, path: string): Text[] {
+  if (typeof value === 'string' || typeof value === 'function') return [[path, value as Text[1]]];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => textsIn(member, `${path}.${name}`));
+}
+const ALL = Object.entries({ texts, listTexts, newTexts, campaignTexts, stripTexts }).flatMap(
+  ([name, texts]) => textsIn(texts, name),
+);
+
+/** What a function may write: its literals, without what is filled in. */
+const literalsOf = (make: object): string =>
+  [...String(make).matchAll(/`[^`]*`|'[^'\n]*'|"[^"\n]*"/g)].join(' ').replace(/\$\{[^}]*\}?/g, ' ');
+
+test('No text has a word that only developers know', () => {
+  expect(ALL.length).toBeGreaterThan(150);
+  // What the server says, in the words of the page.
+  const written = ALL.filter(([path]) => path !== 'newTexts.inPage');
+  const found = written.filter(([, text]) =>
+    FOREIGN.test(typeof text === 'string' ? text : literalsOf(text)),
+  );
+  expect(found.map(([path]) => path)).toEqual([]);
+});
+
+test('One of something is no plural', () => {
+  const found = ALL.flatMap(([path, make]) => {
+    if (typeof make === 'string') return [];
+    try {
+      const text = String(make(...(Array(9).fill(1) as never[])));
+      return /(?<!of )\b1 (more )?\w{2,}s\b(?! minute)/.test(text) ? [`${path}: ${text}`] : [];
+    } catch {
+      // It writes about something that is no number.
+      return [];
+    }
+  });
+  expect(found).toEqual([]);
+});
+
+test('Labels, states, and events have no such word either', () => {
+  const named = ['lane', 'lanes', 'whyItWaits', 'quota'].map(labelOf);
+  const states = ['backingOff', 'noToken', 'probing', 'held'].map(stateText);
+  const events = ['lane.backingOff', 'lane.stopped', 'lane.reopened', 'campaign.paused'].map((type) =>
+    eventText({ type, lane: 'main' }),
+  );
+  expect([...named, ...states, ...events].filter((text) => FOREIGN.test(text))).toEqual([]);
+});

@@ -11,15 +11,18 @@ export type {
 export type { AuditOptions, AuditPage, AuditReader } from './app/access/audit-trail.js';
 export type { LaneAdmin, LaneRemoval, StoredLaneDetails } from './app/access/lane-admin.js';
 export type { ForgetOptions } from './app/forget/forget.js';
-export { ClosedError, createVolley, RedisUnavailableError } from './app/runtime.js';
+export { ClosedError, createVolley, RedisUnavailableError, type SettingsInCode } from './app/runtime.js';
 export type { ExamineOptions, Volley, VolleyOptions, VolleyReader, Workers } from './app/volley.js';
 export {
   type Config,
   ConfigError,
+  defineConfig,
+  type LaneInput,
   type LocalConfig,
   loadConfig,
   loadDotEnv,
   loadLocalConfig,
+  type VolleySettings,
 } from './base/config/index.js';
 export {
   createEvents,
@@ -175,6 +178,7 @@ export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/ou
 export type { ScheduleSource } from './intake/schedules/schedule.js';
 export type {
   Occurrence,
+  ProvidedFor,
   ProvidedList,
   Schedule,
   ScheduleChange,

@@ -185,6 +185,32 @@ test('examples/platform moves and cancels reminders over HTTP, follows its resul
   expect(await simulator.summary()).toMatchObject({ recipients: 3, requests: 3, duplicates: 0 });
 });
 
+test('examples/library/server.js sends, and serves the API beside a route of its own', {
+  timeout: 120_000,
+}, async () => {
+  const simulator = await startService();
+  const settings = { ...settingsFor('server', simulator.messagingBaseUrl), PORT: '0' };
+  const server = startExample(['examples/library/server.js'], settings);
+  await server.says(/^Listening at /);
+  const origin = server.lines.join('').replace('Listening at ', '');
+  const made = startProgram('src/surfaces/cli/main.js', settings, [
+    ...['keys', 'create', '--name', 'bookings', '--scope', 'send,read', '--json'],
+  ]);
+  const { key }: { key: string } = JSON.parse(await made.firstLine);
+  const created = await fetch(`${origin}/v1/campaigns`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ sender: 'TABLES', message: 'Hi', recipients: [{ to: '+447700900123' }] }),
+  });
+  const { id } = (await created.json()) as { id: string };
+  await expect.poll(async () => (await simulator.summary()).recipients, { timeout: 40_000 }).toBe(1);
+  const own = await Promise.all([id, 'none'].map((each) => fetch(`${origin}/campaigns/${each}`)));
+  expect(own.map(({ status }) => status)).toEqual([200, 404]);
+  expect(await own[1]?.json()).toMatchObject({ statusCode: 404, code: 'notFound' });
+  server.kill('SIGTERM');
+  expect(await server.ended).toBe(0);
+});
+
 /** The address of the API, from its log. */
 async function listening(log: readonly string[]): Promise<string> {
   let address: string | undefined;

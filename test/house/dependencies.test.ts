@@ -147,7 +147,8 @@ const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     openapi: ['server', 'limits', 'route', 'bodies', 'answers'],
     routes: ['server', 'limits', 'route', 'access', 'bodies', 'answers', 'openapi'],
     app: ['server', 'limits', 'route', 'access', 'bodies', 'openapi', 'routes'],
-    index: ['route', 'app'],
+    plugin: ['route', 'app'],
+    index: ['route', 'app', 'plugin'],
   },
   'surfaces/cli': {
     output: [],

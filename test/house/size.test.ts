@@ -7,16 +7,16 @@ import { sourceFiles } from './sources.js';
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
   campaign: 8150,
-  base: 6600,
+  base: 6720,
   service: 4400,
   engine: 18_850,
-  intake: 13_050,
+  intake: 13_090,
   'call-records': 2600,
   reporting: 7120,
   tools: 6800,
-  app: 6800,
+  app: 6830,
   operations: 5350,
-  surfaces: 20_330,
+  surfaces: 20_360,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -1,9 +1,14 @@
-import type { ErrorCode, ErrorItem } from './error-codes.js';
+import { ERROR_CODES, type ErrorCode, type ErrorItem } from './error-codes.js';
 import { listed } from './listed.js';
 
 /** An error about which its caller can do something. `code` says what it is, for programs. */
 export abstract class VolleyError extends Error {
   abstract readonly code: ErrorCode;
+
+  /** The status with which the HTTP API would answer; 500 for what it never answers with. Fastify and others use it, too. */
+  get statusCode(): number {
+    return ERROR_CODES[this.code][0] ?? 500;
+  }
 }
 
 /** The campaign, lane, or key that the caller named does not exist. */

@@ -47,10 +47,23 @@ import { dueOccurrences } from './timetable.js';
  * the import is discarded. Either way, what is recorded is what happened.
  */
 
-/** A list that code provides for the occurrences of schedules. `at`: when the occurrence was due. */
-export type ProvidedList = (occurrence: {
+/** For what a list is provided. */
+export interface ProvidedFor {
+  /** When the occurrence was due. */
   readonly at: Date;
-}) => Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
+  /** The id of the schedule. */
+  readonly schedule: string;
+  /** The name of its lane. */
+  readonly lane: string;
+  /** Those of its campaigns. */
+  readonly tags: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A list that code provides for the occurrences of schedules. */
+export type ProvidedList = (
+  occurrence: ProvidedFor,
+) => Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
 
 /** What {@link lookAt} needs. */
 export interface OccurDeps {
@@ -257,7 +270,7 @@ function whyRefused({ code, message, errors }: Extract<EnqueueOutcome, { outcome
 }
 
 async function recipientsOf(
-  { store, provided, schedule: { ref, definition } }: Look,
+  { store, provided, laneOf, schedule: { id, ref, definition } }: Look,
   at: number,
 ): Promise<CampaignInput['recipients']> {
   const { source } = definition;
@@ -269,7 +282,9 @@ async function recipientsOf(
     case 'provided': {
       const list = provided.get(source.name);
       if (list === undefined) throw new Error(`no code of this process provides the list ${source.name}`);
-      return list({ at: new Date(at) });
+      const { tags = [], metadata = {} } = definition.campaign;
+      const lane = laneOf(definition.lane)?.name ?? definition.lane;
+      return list({ at: new Date(at), schedule: id, lane, tags, metadata });
     }
     default:
       return source satisfies never;

@@ -17,7 +17,7 @@ import type { ScheduleStore } from './store.js';
 import { idOfRef, laneOfRef, occurrenceOf, refOf, type StoredSchedule, viewOf } from './stored-schedule.js';
 
 export type { ScheduleChange, ScheduleInput } from './input.js';
-export type { ProvidedList } from './occur.js';
+export type { ProvidedFor, ProvidedList } from './occur.js';
 export type { Occurrence, Schedule, ScheduleDetails } from './schedule.js';
 
 // What computes times loads when it is used: most commands need no schedules.

@@ -63,6 +63,7 @@ const OPTIONS = members<HttpOptions>({
   maxStreams: limit,
   consoleFolder: maybeText,
   maxDownloadsPerKey: limit,
+  mountedAt: maybeText,
 });
 
 /**

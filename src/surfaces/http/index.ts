@@ -1,2 +1,3 @@
 export { createHttp, type HttpApp, listen } from './app.js';
+export { volleyHttp } from './plugin.js';
 export type { HttpOptions } from './route.js';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { asSentence } from '../../../src/campaign/errors/errors.js';
+import { ConfigError } from '../../../src/base/config/index.js';
+import { asSentence, InputError, KeyFullError, NotFoundError } from '../../../src/campaign/errors/errors.js';
 
 test.each([
   ['there is no lane a; the lanes are: b, c', 'There is no lane a; the lanes are: b, c.'],
@@ -13,6 +14,11 @@ test.each([
   ['Is it running?', 'Is it running?'],
 ])('"%s" becomes the sentence "%s"', (message, sentence) => {
   expect(asSentence(message)).toBe(sentence);
+});
+
+test('An error has the status with which the HTTP API answers, and 500 if it never answers with that', () => {
+  const all = [new InputError('a'), new NotFoundError('a'), new KeyFullError('a', { used: 1, limit: 1 })];
+  expect([...all, new ConfigError(['a'])].map(({ statusCode }) => statusCode)).toEqual([400, 404, 507, 500]);
 });
 
 test.each([

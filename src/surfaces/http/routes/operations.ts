@@ -24,7 +24,7 @@ import { redactedFor } from '../answers/redact.js';
 import { acceptLines, linesOf, ofWholeBody } from '../bodies/lines.js';
 import { reservation } from '../bodies/request-body.js';
 import { configOf, schemaOf } from '../openapi/operation-schema.js';
-import type { Routes } from '../route.js';
+import type { HttpOptions, Routes } from '../route.js';
 import { abortOnClose } from '../server/connections.js';
 import { invalidMember, Problem } from '../server/problem.js';
 import { campaignReader } from './create-campaign.js';
@@ -97,7 +97,7 @@ export const operations: Routes = (app, options, memory) => {
           return followed(operation, operation.position, acting, input, hooks);
         const result = await operation.run(acting, input, hooks);
         if (result instanceof Refused) throw refusedProblem(result);
-        if (operation.creates !== undefined) return created(reply, operation.creates, result);
+        if (operation.creates !== undefined) return created(reply, operation.creates, result, options);
         const output = isShownWithoutRead(operation) ? redactedFor(key, result) : result;
         const version = operation.version?.(output);
         if (version !== undefined && isUnchanged(request, reply, version)) return sendUnchanged(reply);
@@ -140,7 +140,7 @@ export const operations: Routes = (app, options, memory) => {
         const { acting, hooks, input } = await prepared(operation, request, reply, campaign);
         const result = await reader.untilClosed(operation.run(acting, input, hooks));
         if (result instanceof Refused) throw refusedProblem(result);
-        return operation.creates === undefined ? result : created(reply, operation.creates, result);
+        return operation.creates === undefined ? result : created(reply, operation.creates, result, options);
       }
       case 'file': {
         const given = membersOf(operation, request);
@@ -200,10 +200,15 @@ const refusedProblem = ({ code, message, members }: Refused): Problem =>
   new Problem(code, message, { members });
 
 /** Answers with what was created, or existed already. */
-function created<Output>(reply: FastifyReply, { at }: Creates<Output>, result: Output | Existing<Output>) {
+function created<Output>(
+  reply: FastifyReply,
+  { at }: Creates<Output>,
+  result: Output | Existing<Output>,
+  { mountedAt = '' }: HttpOptions,
+) {
   const [status, output] = result instanceof Existing ? [200, result.output] : [201, result];
   return reply
     .code(status)
-    .header('location', `/v1${at(output)}`)
+    .header('location', `${mountedAt}/v1${at(output)}`)
     .send(output);
 }

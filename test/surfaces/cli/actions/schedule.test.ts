@@ -58,20 +58,21 @@ test('A schedule is added once; its id comes from its file', async () => {
 });
 
 test('Run: a worker creates the campaign from the list that its code provides', async () => {
-  const asked: number[] = [];
-  worker.schedules.provide('customers', async function* ({ at }) {
-    asked.push(at.getTime());
+  const asked: unknown[] = [];
+  worker.schedules.provide('customers', async function* ({ at, ...about }) {
+    asked.push([at.getTime(), about]);
     yield { to: '+447700900102', name: 'Ben' };
   });
   await worker.work().ready;
-  await volley('schedule', 'add', '--provided', 'customers', ...TIMES);
+  await volley('schedule', 'add', '--provided', 'customers', ...TIMES, '--metadata', 'shop=17');
   const { exit, output } = await json('schedule', 'run', 'customers');
   expect({ exit, output }).toMatchObject({
     exit: 0,
     output: { outcome: 'created', campaign: expect.any(String) },
   });
   const { campaign, sendAt } = output as { campaign: string; sendAt: string };
-  expect(asked).toEqual([Date.parse(sendAt)]);
+  const about = { schedule: 'customers', lane: 'default', tags: [], metadata: { shop: '17' } };
+  expect(asked).toEqual([[Date.parse(sendAt), about]]);
   await worker.finished(campaign);
   expect(await worker.status(campaign)).toMatchObject({ createdBy: { kind: 'schedule', id: 'customers' } });
   expect((await volley('schedule', 'show', 'customers')).stdout).toMatch(/created, by hand +\w+/);

@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { nearest } from '../../campaign/errors/nearest.js';
+import type { SomeLimits } from '../../campaign/states/limit-values.js';
+import { type Config, loadConfig } from './config.js';
+import { ConfigError, type ConfigOptions } from './environment.js';
+import { SETTING_NAMES, type SettingName } from './settings.js';
+
+/*
+ * The configuration in code. Each setting has the name of its variable in camel case, and takes what the variable takes as a text; numbers,
+ * flags, and lists may be written as such. So there is one table of settings, one check, and one sentence for each mistake.
+ */
+
+/** Settings with a name of their own in code. */
+const OWN_NAMES = { REDIS_URL: 'redis', LANES_FILE: 'lanes' } as const satisfies Partial<
+  Record<SettingName, string>
+>;
+
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalize<Camel<Rest>>}`
+  : Lowercase<Name>;
+
+/** A lane, as in a lanes file, with its credentials. */
+export interface LaneInput {
+  readonly name: string;
+  /** Version 1 (the default) or 3 of the service. */
+  readonly profile?: 'v1' | 'v3' | undefined;
+  /** Default: `messagingBaseUrl`. */
+  readonly baseUrl?: string | undefined;
+  readonly apiKey?: string | undefined;
+  readonly account?:
+    | { readonly username: string; readonly password: string; readonly targetAccountId?: string | undefined }
+    | undefined;
+  readonly client?: { readonly id: string; readonly secret: string; readonly product: string } | undefined;
+  readonly authorization?: 'apiKey' | 'accessToken' | undefined;
+  readonly xAuthorization?: 'none' | 'accessToken' | undefined;
+  readonly hourlyQuota?: number | 'auto' | undefined;
+  readonly maxRecipientsPerRequest?: number | undefined;
+  readonly pollShare?: number | undefined;
+  readonly pacing?: 'burst' | 'smooth' | undefined;
+  readonly unknownOutcome?: string | undefined;
+  readonly clientCorrelator?: string | undefined;
+  readonly window?: { readonly hours: string; readonly except?: readonly string[] | undefined } | undefined;
+  readonly zone?: string | undefined;
+  readonly limits?: SomeLimits | undefined;
+}
+
+/** What a setting may be in code. */
+export type SettingValue = string | number | boolean | readonly string[] | object | undefined;
+
+/** The settings of `.env.example`, such as `retention` for `RETENTION`. */
+export type VolleySettings = {
+  readonly [Name in Exclude<SettingName, keyof typeof OWN_NAMES> as Camel<Name>]?: SettingValue;
+} & {
+  /** The address of Redis. */
+  readonly redis: string;
+  /** Instead of `apiKey`, or `accountUsername` and `accountPassword`. */
+  readonly lanes?: readonly LaneInput[] | undefined;
+};
+
+const memberOf = (name: SettingName): string =>
+  Object.hasOwn(OWN_NAMES, name)
+    ? OWN_NAMES[name as keyof typeof OWN_NAMES]
+    : name.toLowerCase().replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+const NAMES: ReadonlyMap<string, SettingName> = new Map(SETTING_NAMES.map((name) => [memberOf(name), name]));
+
+/** Stands for the lanes where others have the path of a file. */
+const LANES = 'lanes';
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+}
+
+/** A sentence about the environment, with the names that the settings have in code. */
+const inCode = (sentence: string): string =>
+  SETTING_NAMES.reduce(
+    (text, name) => text.replace(new RegExp(`(?<![\\w/])${name}(?!\\w)`, 'g'), memberOf(name)),
+    sentence.replace(/^LANES_FILE, (?=lane )|^lanes, line \d+, /, ''),
+  );
+
+/**
+ * Checks a configuration in code. It reads nothing from the environment. Throws a {@link ConfigError} that contains every problem and no
+ * secret. `options.simulator`: as for `loadConfig`.
+ */
+export function defineConfig(given: VolleySettings, options: ConfigOptions = {}): Config {
+  const { lanes, ...others } = given;
+  const readFile = options.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+  const entries = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
+  const unknown = entries.flatMap(([member]) => {
+    if (NAMES.has(member)) return [];
+    const meant = nearest(member, [...NAMES.keys()]);
+    return `${member} is no setting${meant === null ? '' : `; did you mean ${meant}?`}`;
+  });
+  const environment = Object.fromEntries(
+    entries.map(([member, value]) => [NAMES.get(member) ?? '', textOf(value)]),
+  );
+  try {
+    if (unknown.length > 0) throw new ConfigError(unknown);
+    if (lanes === undefined) return loadConfig(environment, options);
+    return loadConfig(
+      { ...environment, LANES_FILE: LANES },
+      { ...options, readFile: (path) => (path === LANES ? JSON.stringify(lanes) : readFile(path)) },
+    );
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(error.problems.map(inCode));
+  }
+}

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { defineConfig, loadConfig, type VolleySettings } from '../../../src/base/config/index.js';
+import { ConfigError } from '../../../src/index.js';
+
+const SERVICE = { redis: 'redis://127.0.0.1:6379', messagingBaseUrl: 'https://host.example/v1' };
+const ENVIRONMENT = { REDIS_URL: 'redis://127.0.0.1:6379', MESSAGING_BASE_URL: 'https://host.example/v1' };
+
+test('A configuration in code is that of an environment with the same settings', () => {
+  const inCode = defineConfig({
+    ...SERVICE,
+    apiKey: 'k',
+    retention: '30d',
+    hourlyQuota: 500,
+    followUpFirstMs: 200,
+    stopWords: ['STOP', 'ENDE'],
+    laneLimits: { countries: ['GB'] },
+    senderAddress: undefined,
+  });
+  const environment = {
+    ...ENVIRONMENT,
+    API_KEY: 'k',
+    RETENTION: '30d',
+    HOURLY_QUOTA: '500',
+    FOLLOW_UP_FIRST_MS: '200',
+    STOP_WORDS: 'STOP,ENDE',
+    LANE_LIMITS: '{"countries":["GB"]}',
+  };
+  expect(inCode).toEqual(loadConfig(environment));
+});
+
+test('Lanes in code are those of a lanes file, with their credentials', () => {
+  const lanes = [
+    { name: 'a', apiKey: 'key-a', hourlyQuota: 300 },
+    {
+      name: 'b',
+      account: { username: 'u', password: 'p' },
+      window: { hours: '09:00-20:00' },
+      zone: 'Europe/Paris',
+    },
+  ];
+  const file = { readFile: () => JSON.stringify(lanes) };
+  expect(defineConfig({ ...SERVICE, lanes })).toEqual(
+    loadConfig({ ...ENVIRONMENT, LANES_FILE: 'lanes.json' }, file),
+  );
+});
+
+/** The problems of settings that are not valid. */
+function problemsOf(settings: object): readonly string[] {
+  try {
+    defineConfig({ ...SERVICE, ...settings } as VolleySettings);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+test('What is wrong with a configuration in code has the names that the settings have there', () => {
+  expect(problemsOf({})).toEqual([
+    expect.stringMatching(/^apiKey must be set, or accountUsername and accountPassword, or lanes:/),
+  ]);
+  expect(problemsOf({ apiKey: 'k', retention: 'soon' })).toEqual([
+    expect.stringMatching(/^retention must be .*"soon"$/),
+  ]);
+  expect(problemsOf({ apiKey: 'k', retenton: '30d' })).toEqual([
+    'retenton is no setting; did you mean retention?',
+  ]);
+  expect(problemsOf({ lanes: [{ name: 'a', apiKey: 'k', hourlyQuota: 0 }] })).toEqual([
+    expect.stringMatching(/^lane "a": hourlyQuota /),
+  ]);
+  expect(problemsOf({ lanes: [{ name: 'a', apiKey: 'k' }], apiKey: 'k' })).toEqual([
+    expect.stringMatching(/^apiKey and lanes are both set: unset one/),
+  ]);
+});

@@ -120,6 +120,7 @@ export type {
   WebhookTest,
   WebhookWithSecret,
 } from './campaign/views/webhook-views.js';
+export type { ZoneStatus } from './campaign/views/zone-views.js';
 export type { Inbound, InboundInput, InboundListOptions } from './engine/inbound/inbound-service.js';
 export type { OperatorCommands } from './engine/lane/operator-commands.js';
 export { LaneTakenError } from './engine/lane/stored-lanes.js';

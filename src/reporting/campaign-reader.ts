@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Redis, serverTime } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { InputError, NotFoundError } from '../campaign/errors/errors.js';
+import { isOfRecipients } from '../campaign/estimate/window.js';
 import { type ListFilters, matchesFilters } from '../campaign/fields/list-filters.js';
 import { CAMPAIGN_ID_LENGTH, type CampaignState, campaignIdTime } from '../campaign/states/campaign.js';
 import { perName, RECIPIENT_STATES } from '../campaign/states/recipient.js';
@@ -14,6 +15,7 @@ import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { readProgress } from '../engine/recipients/progress.js';
 import { idempotencyDigest, readHolder } from '../engine/recipients/reservation.js';
+import { countZones, readParts } from '../engine/recipients/zoned-slices.js';
 import type { Heartbeats, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import { listUnknown } from '../engine/sending/unknown.js';
 import { type CampaignMeta, readMeta } from '../engine/store/campaign-meta.js';
@@ -169,7 +171,9 @@ export function createCampaignReader({
     const isOver = state.endedAt > 0 || state.state === 'importing';
     const outlook = isOver ? null : await laneRead.outlook();
     const acceptedCost = await costSoFar(redis, keys, meta, state, { isDetailed });
-    const stored = { meta, state, unknownOutcomes, acceptedCost };
+    const parts = isOfRecipients(meta.window) ? await readParts(redis, keys, lane.id, id) : null;
+    const zones = parts && countZones(parts, state);
+    const stored = { meta, state, unknownOutcomes, acceptedCost, zones };
     const hasWorkers = workers.some(({ lacks }) => !lacks.includes(lane.name));
     const lacksCredentials = workers.length > 0 && !hasWorkers;
     return campaignStatus({

@@ -24,6 +24,8 @@ const INVALID: Readonly<Record<InvalidCode, string>> = {
   noNumber: 'there is no number',
   invalidNumber: 'the number is invalid',
   invalidCountry: 'the country is unknown',
+  noZone: 'the time zone is not known',
+  invalidZone: 'there is no such time zone, or its window never opens',
   noValue: 'there is no value, but the message uses it',
   invalidValue: 'the value cannot be used',
   notAllowed: 'a limit of the API key or the lane does not allow the message',

@@ -154,6 +154,21 @@ async function openReport(
   };
 }
 
+/** Yields the rows of a report with their positions, as {@link reportRows} does. */
+export async function* positionedRows(
+  redis: Redis,
+  keys: Keys,
+  id: string,
+  options: ReportOptions | StatesOptions,
+): AsyncGenerator<RowRange['rows'][number]> {
+  const report = await openReport(redis, keys, id, options);
+  for (let from: number | null = 0; from !== null; ) {
+    const range: RowRange | null = await report.read(from);
+    yield* range?.rows ?? [];
+    from = range?.next ?? null;
+  }
+}
+
 /**
  * Yields the rows of a report. Memory use is constant: it reads some thousand recipients at a time, each with its state
  * at that moment. Throws a NotFoundError if the campaign does not exist or is removed meanwhile, so that an incomplete
@@ -165,12 +180,7 @@ export async function* reportRows(
   id: string,
   options: ReportOptions | StatesOptions = {},
 ): AsyncGenerator<ReportRow> {
-  const report = await openReport(redis, keys, id, options);
-  for (let from: number | null = 0; from !== null; ) {
-    const range: RowRange | null = await report.read(from);
-    for (const { row } of range?.rows ?? []) yield row;
-    from = range?.next ?? null;
-  }
+  for await (const { row } of positionedRows(redis, keys, id, options)) yield row;
 }
 
 /** Reads a page of a report, as {@link Reports.recipients} says. */

@@ -8,6 +8,7 @@ import {
   windowNow,
   zoneOf,
 } from '../campaign/estimate/window.js';
+import { estimateZones, windowOfZones, type ZoneCount, zonesAt } from '../campaign/estimate/zones.js';
 import { returnedOf } from '../campaign/fields/field-sets.js';
 import { formatAmount } from '../campaign/limits/price.js';
 import { requestsLeft } from '../campaign/limits/request-count.js';
@@ -17,6 +18,7 @@ import { requestReference } from '../campaign/states/campaign.js';
 import { perName, RECIPIENT_STATES, type RecipientState } from '../campaign/states/recipient.js';
 import type { CampaignCost } from '../campaign/views/measures.js';
 import type { CampaignStatus, LaneStatus, TurnFailure, UnknownRequest } from '../campaign/views/views.js';
+import { type ZoneStatus, zonesText } from '../campaign/views/zone-views.js';
 import { firstClosed } from '../engine/lane/closed.js';
 import type { Lane } from '../engine/lane/lane.js';
 import type { LaneStatusRecord } from '../engine/lane/lane-status.js';
@@ -44,6 +46,8 @@ interface StatusInput {
   readonly hasWorkers: boolean;
   /** Whether workers run, but none has the lane's credentials. Default: no. */
   readonly lacksCredentials?: boolean;
+  /** Of a campaign whose recipients have windows of their own zones; null of any other. */
+  readonly zones?: readonly ZoneCount[] | null;
   /** What the accepted messages cost, in micros; null if it is not known. */
   readonly acceptedCost: bigint | null;
 }
@@ -60,10 +64,21 @@ export function campaignStatus({
   hasWorkers,
   lacksCredentials = false,
   acceptedCost,
+  zones: zoneCounts = null,
 }: StatusInput): CampaignStatus {
   const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
-  const window = windowNow(meta.window, view.now);
-  const closed = closedWindow([meta.window, lane.rules.sendWindow], view.now);
+  const { window: rule } = meta;
+  const { sendWindow } = lane.rules;
+  const zones =
+    zoneCounts === null || rule === undefined
+      ? null
+      : zonesAt(rule, sendWindow, zoneCounts, Math.max(view.now, state.launchAt));
+  const window =
+    zones === null || rule === undefined ? windowNow(rule, view.now) : windowOfZones(rule, zones);
+  const closed =
+    zones === null
+      ? closedWindow([rule, sendWindow], view.now)
+      : closedZones(zones, window?.opensAt ?? null, sendWindow, view.now);
   const blockedBy = campaignBlock(
     state,
     counts,
@@ -91,6 +106,7 @@ export function campaignStatus({
     ...returnedOf(meta),
     zone: meta.zone ?? zoneOf(meta.window, lane.rules.sendWindow),
     window,
+    zones,
     endedAt: isoOrNull(state.endedAt),
     counts: { total: state.total, ...counts },
     duplicates: meta.duplicates,
@@ -107,7 +123,7 @@ export function campaignStatus({
     waitingFor: waitingFor(state, counts, view, hasWorkers && isConfigured, closed !== null),
     turnFailures: state.endedAt > 0 ? [] : failuresOf(view),
     cost: costView(meta, acceptedCost),
-    ...estimateOf({ meta, state, lane, view, outlook, hasWorkers, isConfigured }, counts),
+    ...estimateOf({ meta, state, lane, view, outlook, hasWorkers, isConfigured, zones: zoneCounts }, counts),
     contradictions: state.contradictions,
     unknownOutcomes: unknownOutcomes
       .slice(0, MAX_UNKNOWN_OUTCOMES)
@@ -186,6 +202,18 @@ function closedWindow(rules: readonly (string | undefined)[], now: number): Bloc
     `the window${which} is closed (${describeWindow(closed)})`,
     opening?.from,
   );
+}
+
+/** The same of a campaign whose recipients have windows of their own, the first of which opens then. */
+function closedZones(
+  zones: readonly ZoneStatus[],
+  opensAt: string | null,
+  lanes: string | undefined,
+  now: number,
+) {
+  const ofLane = closedWindow([undefined, lanes], now);
+  if (ofLane !== null || opensAt === null) return ofLane;
+  return block('windowClosed', zonesText(zones), Date.parse(opensAt));
 }
 
 const HOUR_MS = 3_600_000;
@@ -370,6 +398,7 @@ function estimateOf(
     outlook,
     hasWorkers,
     isConfigured,
+    zones = null,
   }: Omit<StatusInput, 'unknownOutcomes' | 'acceptedCost'>,
   { planned, sending, unknown, deliveredToNetwork }: Record<RecipientState, number>,
 ): Pick<Estimate, 'eta' | 'completion'> {
@@ -378,9 +407,8 @@ function estimateOf(
   const most = Math.min(rules.maxRecipients, state.batch);
   const isWaiting = state.state === 'scheduled' || state.state === 'running' || state.state === 'paused';
   const requestsOf = (recipients: number): number => Math.ceil(recipients / most);
-  const { eta, completion } = estimate(outlook, rules, {
+  const campaign = {
     id: meta.id,
-    requests: isWaiting && planned > 0 ? requestsLeft({ ...state, batch: most }) : 0,
     weight: state.weight,
     launchAt: state.launchAt,
     lapseAt: state.lapseAt,
@@ -388,7 +416,15 @@ function estimateOf(
     awaiting: requestsOf(deliveredToNetwork),
     unknown: requestsOf(unknown),
     obstacle: obstacleOf(state, failureOf(view, planned > 0 ? 'send' : 'poll'), hasWorkers, isConfigured),
+  };
+  if (zones === null || meta.window === undefined) {
+    const requests = isWaiting && planned > 0 ? requestsLeft({ ...state, batch: most }) : 0;
+    const { eta, completion } = estimate(outlook, rules, { ...campaign, requests, window: meta.window });
+    return { eta, completion };
+  }
+  const { eta, completion } = estimateZones(outlook, rules, campaign, {
     window: meta.window,
+    zones: zones.map(({ zone, waiting }) => ({ zone, requests: isWaiting ? requestsOf(waiting) : 0 })),
   });
   return { eta, completion };
 }

@@ -6,17 +6,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8150,
+  campaign: 8510,
   base: 6720,
   service: 4400,
-  engine: 18_850,
-  intake: 13_090,
+  engine: 19_200,
+  intake: 13_380,
   'call-records': 2600,
-  reporting: 7120,
+  reporting: 7190,
   tools: 6800,
   app: 6830,
   operations: 5350,
-  surfaces: 20_360,
+  surfaces: 20_400,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -68,6 +68,27 @@ describe('a campaign in a window', () => {
     expect(earliest(closed, open, outlook)).toBe(until);
   });
 
+  test('waits for the first of the zones of its recipients that opens', () => {
+    const window = 'Mon-Sun 09:00-20:00; recipient';
+    const zoneCounts = [
+      { zone: 'America/Denver', recipients: 10, waiting: 4 },
+      { zone: 'Pacific/Honolulu', recipients: 1, waiting: 1 },
+    ];
+    const given = { meta: { ...META, window }, zones: zoneCounts, outlook: null };
+    // At eight UTC, it is two at night in Denver, and ten in Oslo.
+    expect(statusOf({}, {}, given)).toMatchObject({
+      waitingFor: 'window',
+      window: { hours: 'Mon-Sun 09:00-20:00', zone: 'recipient', opensAt: at(START + 7 * 3_600_000) },
+      blockedBy: { code: 'windowClosed', until: at(START + 7 * 3_600_000) },
+      zones: [
+        { zone: 'America/Denver', recipientCount: 10, waiting: 4, opensAtLocal: '09:00' },
+        { zone: 'Pacific/Honolulu', recipientCount: 1, waiting: 1 },
+      ],
+    });
+    const open = [...zoneCounts, { zone: 'Europe/Oslo', recipients: 5, waiting: 5 }];
+    expect(statusOf({}, {}, { ...given, zones: open })).toMatchObject({ blockedBy: null, waitingFor: null });
+  });
+
   test('sends while both windows are open', () => {
     expect(statusIn(open, open)).toMatchObject({ blockedBy: null, waitingFor: null });
   });

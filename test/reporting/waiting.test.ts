@@ -310,7 +310,13 @@ describe('A lane', () => {
     const older = { state: 'held' as const, blockedBy };
     expect(laneWaiting(lane(older), NOON)?.text).toBe('Sending is held: Redis has older data than before.');
     expect(laneWaiting(lane({ state: 'probing' }), NOON)?.code).toBe('probing');
-    const window = { hours: 'Mon 09:00-17:00', except: [], opensAt: isoAt(9_000), closesAt: null };
+    const window = {
+      hours: 'Mon 09:00-17:00',
+      except: [],
+      zone: null,
+      opensAt: isoAt(9_000),
+      closesAt: null,
+    };
     expect(laneWaiting(lane({ state: 'waiting', window }), NOON)).toMatchObject({
       text: 'The window is closed.',
       until: isoAt(9_000),

@@ -199,6 +199,18 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
     /** When the window of a rule opens and closes, in turn, as it was computed at this time. */
     setOpenings: (rule: string, computedAt: number, times: readonly number[]) =>
       redis.hset(key('windows'), rule, JSON.stringify([computedAt, computedAt, ...times])),
+    /** The parts of a campaign by the zones of its recipients: each zone, and how many of them there are; see zones.lua. */
+    setParts: (campaign: string, parts: readonly (readonly [zone: string, recipients: number])[]) => {
+      let end = 0;
+      const stored = parts.map(([zone, recipients]) => {
+        end += recipients;
+        return [zone, end - recipients, end];
+      });
+      return redis.set(key(`campaign:${campaign}:zones`), JSON.stringify(stored));
+    },
+    parts: async (campaign: string): Promise<unknown> =>
+      JSON.parse((await redis.get(key(`campaign:${campaign}:zones`))) ?? 'null'),
+    removeParts: (campaign: string) => redis.del(key(`campaign:${campaign}:zones`)),
     forgetOpenings: () => redis.del(key('windows')),
 
     async claims(): Promise<Record<string, StoredClaim>> {

@@ -112,7 +112,7 @@ export class Checker {
         13,
         `${process.name} sends ${first} of ${campaign} with ${attempt.text}, which was replaced at ${replacedAt} ms`,
       );
-    if (!this.#world.isOpen(campaign))
+    if (!this.#world.isOpen(campaign, ordinals))
       throw new Violation(12, `${process.name} sends ${first} of ${campaign} outside its window`);
     if (campaign === OUTBOX_ID)
       this.#world.outbox?.sent(first, lost === undefined ? claimed : undefined, attempt.text);

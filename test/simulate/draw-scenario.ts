@@ -1,5 +1,5 @@
 import type { LaneSettings } from '../../src/base/config/index.js';
-import type { Opening } from '../../src/campaign/estimate/window.js';
+import { inZone, type Opening } from '../../src/campaign/estimate/window.js';
 import { QUOTA_MODELS } from '../../src/tools/simulator/rules/quota-models.js';
 import { OUTBOX } from './lane-state.js';
 import type { RandomStream, Streams } from './random.js';
@@ -35,6 +35,7 @@ export function drawScenario(streams: Streams): Scenario {
   const notifying = streams('scenario: notifications');
   const changing = streams('scenario: changed configuration');
   const windowing = streams('scenario: windows');
+  const zoning = streams('scenario: zones');
   const boxing = streams('scenario: outbox');
   const refusing = streams('scenario: refused credentials');
   const suspending = streams('scenario: suspensions');
@@ -151,7 +152,11 @@ export function drawScenario(streams: Streams): Scenario {
     }),
     campaigns: campaigns.map((plan) => {
       const rule = `window of ${plan.id}`;
-      return windowed(rule, 0.7) ? { ...plan, window: rule } : plan;
+      const own = windowed(rule, 0.7) ? { ...plan, window: rule } : plan;
+      if (!hasWindows || plan.recipients > 250 || !zoning.chance(0.4)) return own;
+      const zones = Array.from({ length: zoning.integer(2, 4) }, (_, zone) => `zone${zone}`);
+      for (const zone of zones) windows.set(inZone(`${rule}; recipient`, zone), drawOpenings(zoning));
+      return { ...plan, window: `${rule}; recipient`, zones };
     }),
     processes: random.weighted([
       [3, 2],

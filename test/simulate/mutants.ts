@@ -136,6 +136,18 @@ export const MUTANTS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'a recipient is claimed while the window of its zone is closed',
+    invariant: 12,
+    why: 'its request leaves at an hour at which it may not',
+    lua: [
+      {
+        file: 'engine/store/zones.lua',
+        from: "return WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)",
+        to: "local closes, _, since = WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)\n  return closes or now + 60000, nil, since or now",
+      },
+    ],
+  },
+  {
     name: 'the age of a claim is measured by the monotonic clock alone',
     from: 45,
     invariant: 8,
@@ -413,8 +425,8 @@ export const MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/claim/order.lua',
-        from: 'order.touched[id], order.exhausted[#order.exhausted + 1] = c, id\n  elseif why',
-        to: 'order.touched[id] = c\n  elseif why',
+        from: 'order.touched[id], order.exhausted[#order.exhausted + 1] = c, id\nend',
+        to: 'order.touched[id] = c\nend',
       },
     ],
   },

@@ -20,6 +20,8 @@ export interface CampaignPlan {
   readonly validForMs: number;
   /** The rule of its window: a key of {@link Scenario.windows}. */
   readonly window?: string;
+  /** Its recipients are in these zones, in equal parts; its window has one in each. Default: its window is the same for all. */
+  readonly zones?: readonly string[];
   /** Ordinals of the numbers that the service refuses. */
   readonly bad: ReadonlySet<number>;
   /** Ordinals of the numbers that are suppressed after the import. */

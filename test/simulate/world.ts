@@ -1,5 +1,6 @@
 import type { Command } from 'ioredis';
 import { type Keys, keyNames } from '../../src/base/redis/keys.js';
+import { inZone } from '../../src/campaign/estimate/window.js';
 import { wakeLane } from '../../src/engine/jobs/wake.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { parseRecords, type RequestRecord } from '../../src/engine/recipients/request-records.js';
@@ -344,11 +345,14 @@ export class World {
   readonly openingsOf: OpeningsOf = (rule, at, most) =>
     (this.scenario.windows.get(rule) ?? []).filter(({ until }) => until > at).slice(0, most);
 
-  /** Whether a campaign may send now. */
-  isOpen(id: string): boolean {
-    const { window, lane } = this.campaign(id);
+  /** Whether a campaign may send now. `ordinals`: to which recipients; without them, one with zones is not open. */
+  isOpen(id: string, ordinals: readonly number[] = []): boolean {
+    const plan = this.campaign(id);
+    const { window, zones, lane } = plan;
     const now = START + this.clock.now;
-    return [window, this.planOf(lane).settings.sendWindow].every(
+    if (zones !== undefined && ordinals.length === 0) return false;
+    const own = zones === undefined ? [window] : ordinals.map((ordinal) => zoneRule(plan, ordinal));
+    return [...own, this.planOf(lane).settings.sendWindow].every(
       (rule) => rule === undefined || this.openingsOf(rule, now, 1).some(({ from }) => from <= now),
     );
   }
@@ -366,7 +370,8 @@ export class World {
       ...(plan.validForMs > 0 ? { validForMs: plan.validForMs } : {}),
     });
     this.trace.add('operator', `commits ${plan.id}, ${plan.recipients} recipients`);
-    const windows = [plan.window, this.planOf(plan.lane).settings.sendWindow].filter(
+    const zones = plan.zones?.map((zone) => inZone(plan.window ?? '', zone));
+    const windows = [...(zones ?? [plan.window]), this.planOf(plan.lane).settings.sendWindow].filter(
       (rule) => rule !== undefined,
     );
     const due = { windows: windows.map((rule) => ({ rule, usedAt: START })), unusedWindows: [] };
@@ -374,7 +379,7 @@ export class World {
     await computeWindows(store, due, START + this.clock.now, this.openingsOf);
     const session = await beginImport(this.#direct, this.keys, meta);
     for (let ordinal = 0; ordinal < plan.recipients; ordinal += 1) {
-      session.recipients.add({ number: this.numberOf(plan.id, ordinal), values: [] });
+      session.recipients.add({ number: this.numberOf(plan.id, ordinal), values: [] }, zoneOf(plan, ordinal));
     }
     await session.commit(meta);
     const numbers = [...plan.suppressed].map((ordinal) => this.numberOf(plan.id, ordinal));
@@ -411,6 +416,13 @@ export class World {
   }
   #operator: Process | undefined;
 }
+
+/** The zone of a recipient. The ordinals of a zone follow each other, so that they are those of the list, which has one slice. */
+const zoneOf = ({ zones, recipients }: CampaignPlan, ordinal: number): string | undefined =>
+  zones?.[Math.floor((ordinal * zones.length) / recipients)];
+
+const zoneRule = (plan: CampaignPlan, ordinal: number): string =>
+  inZone(plan.window ?? '', zoneOf(plan, ordinal));
 
 function found<Item>(item: Item | undefined, name: string): Item {
   if (item === undefined) throw new Error(`unknown: ${name}`);

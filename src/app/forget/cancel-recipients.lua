@@ -44,9 +44,10 @@ end
 
 -- What is planned before the ordinal becomes a range that is claimed first.
 local function take(ordinal)
-  if ordinal < c.cursor then return take_released(ordinal) end
-  if ordinal > c.cursor then c.released[#c.released + 1] = { first = c.cursor, count = ordinal - c.cursor } end
-  c.cursor = ordinal + 1
+  local cursor = campaign_cursor(c, ordinal)
+  if ordinal < cursor then return take_released(ordinal) end
+  if ordinal > cursor then c.released[#c.released + 1] = { first = cursor, count = ordinal - cursor } end
+  campaign_pass(c, ordinal, ordinal + 1)
   return true
 end
 

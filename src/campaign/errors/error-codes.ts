@@ -59,6 +59,8 @@ export const ERROR_CODES = {
   noNumber: [null, null, 'There is no number'],
   invalidNumber: [null, null, 'The number is invalid'],
   invalidCountry: [null, null, 'The number is in national format, and the country of its row is unknown'],
+  noZone: [null, null, 'The window is in the zone of each recipient, and the zone of this one is not known'],
+  invalidZone: [null, null, 'There is no such time zone, or the window never opens in it'],
   noValue: [null, null, 'A column that the message uses is empty'],
   invalidValue: [null, null, 'A column that the message uses cannot be used'],
   notAllowed: [null, null, 'A limit of the API key or the lane does not allow the message'],

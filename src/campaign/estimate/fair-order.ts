@@ -1,5 +1,5 @@
 import type { LaneOutlook, OutlookCampaign } from './lane-outlook.js';
-import { nextCommonOpening } from './window.js';
+import { isOfRecipients, nextCommonOpening } from './window.js';
 
 /** A campaign in the order: its next request is served at `score`, later ones 1 / weight apart. Without a score, it has no place yet. */
 type Queued = { score: number | undefined; requests: number } & Omit<OutlookCampaign, 'score' | 'requests'>;
@@ -17,7 +17,8 @@ const servedBefore = ({ score = 0, requests, weight }: Queued, level: number): n
 
 /**
  * The order in which a lane sends the requests of its campaigns (claim/order.lua), without listing them: how many are sent before the
- * last one of a campaign follows from the scores. Campaigns join when they are launched, lapse, and leave while their windows are closed.
+ * last one of a campaign follows from the scores. Campaigns join when they are launched, lapse, and leave while their windows are closed. One whose
+ * recipients have windows of their own is always there at the latest, and never at the earliest.
  */
 export function fairOrder(
   { campaigns, scheduled, ...lane }: LaneOutlook,
@@ -25,11 +26,14 @@ export function fairOrder(
   isLate: boolean,
 ) {
   const isOther = ({ id }: OutlookCampaign): boolean => id !== own.id;
-  const asked: Queued = { ...(campaigns.find((one) => !isOther(one)) ?? { ...own, score: undefined }) };
+  const listed = campaigns.find((one) => !isOther(one));
+  // The lane lists it whole, also where one zone of its recipients is asked about.
+  const part = isOfRecipients(listed?.window) ? { requests: own.requests, window: own.window } : {};
+  const asked: Queued = listed === undefined ? { ...own, score: undefined } : { ...listed, ...part };
   const others: Queued[] = [
     ...campaigns.filter(isOther).map((one) => ({ ...one })),
     ...scheduled.filter(isOther).map((one) => ({ ...one, notBefore: one.score, score: undefined })),
-  ];
+  ].map((one) => (isLate && isOfRecipients(one.window) ? { ...one, window: undefined } : one));
   // So many more, or fewer, requests may be sent before its last one.
   const unsure = Math.floor(PART_UNSURE * own.requests) + (others.length > 0 ? 1 : isLate ? 0 : 0.5);
   let [level, sent, waiting, last, changesAt] = [lane.virtualTime, 0, 0, NEVER, 0];

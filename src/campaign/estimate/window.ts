@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { nearest } from '../errors/nearest.js';
 import type { CampaignFields } from '../fields/fields.js';
-import { changeBetween, isZone, localTime, offsetAt } from '../time/zone.js';
+import { changeBetween, countryZones, isZone, localTime, offsetAt } from '../time/zone.js';
 import type { SendWindow } from '../views/views.js';
 
 /*
@@ -10,7 +10,7 @@ import type { SendWindow } from '../views/views.js';
  */
 
 /** A window and its zone, as people write them. */
-export interface WindowParts extends NonNullable<CampaignFields['window']> {
+export interface WindowParts extends Omit<NonNullable<CampaignFields['window']>, 'zone'> {
   readonly except: readonly string[];
   /** An IANA zone, such as `Europe/Paris`. */
   readonly zone: string;
@@ -48,9 +48,15 @@ interface Hours {
 
 interface Rule {
   readonly hours: readonly Hours[];
-  readonly zone: string;
+  /** The window is open while it is open in all of these; never if there are none. */
+  readonly zones: readonly string[];
   readonly except: ReadonlySet<string>;
 }
+
+/** The zone of a rule whose hours are those of each recipient's own zone. Until that is put in its place, the window never opens. */
+const RECIPIENT = 'recipient';
+/** The zone of a rule whose hours are those that are open in all zones of a country begins so. */
+const COUNTRY = 'country:';
 
 /** Reads a window. A window that never opens is refused. `now`: ms since the epoch. */
 export function readWindow(
@@ -58,7 +64,7 @@ export function readWindow(
     hours: text,
     zone,
     except = [],
-  }: NonNullable<CampaignFields['window']> & { readonly zone?: string | undefined },
+  }: Omit<NonNullable<CampaignFields['window']>, 'zone'> & { readonly zone?: string | undefined },
   now: number,
 ): WindowOutcome {
   const refuse = (field: keyof WindowParts, reason: string): WindowOutcome => ({ ok: false, field, reason });
@@ -96,9 +102,39 @@ export function windowParts(rule: string): WindowParts {
   return { hours, zone, except: except === '' ? [] : except.split(' ') };
 }
 
-/** The zone of the first of these rules that there is; null if there is none. */
+/** Whether the hours of a rule are those of each recipient's own zone. */
+export const isOfRecipients = (rule: string | undefined): rule is string =>
+  rule !== undefined && windowParts(rule).zone === RECIPIENT;
+
+/** The rule in another zone: an IANA zone, or that of {@link zoneOfCountry}. Without one, its hours are those of each recipient's zone. */
+export function inZone(rule: string, zone: string = RECIPIENT): string {
+  const [hours, , ...except] = rule.split('; ');
+  return [hours, zone, ...except].join('; ');
+}
+
+/** The zone of a recipient of whom only the country is known (ISO 3166): the hours are those that are open in all of its zones. */
+export const zoneOfCountry = (country: string): string => `${COUNTRY}${country}`;
+
+/** The country of such a zone; null of an IANA zone. */
+export const countryOf = (zone: string): string | null =>
+  zone.startsWith(COUNTRY) ? zone.slice(COUNTRY.length) : null;
+
+/** The zone for people: `America/Denver`, or `all zones of US`. */
+const describeZone = (zone: string): string =>
+  countryOf(zone) === null ? zone : `all zones of ${countryOf(zone)}`;
+
+/** When a window opens, in its local time: `09:00`, or `Mon 09:00` if that is more than a day after `now`. Of a country: of a zone that opens then. */
+export function openingTime(rule: string, opensAt: number, now: number): string {
+  const { zones } = parse(rule);
+  const opens = (zone: string): boolean => openingsFrom(inZone(rule, zone), opensAt, 1)[0]?.from === opensAt;
+  const local = localTime(zones.find(opens) ?? zones[0] ?? 'UTC', opensAt);
+  const day = DAYS[(new Date(local).getUTCDay() + 6) % 7];
+  return `${opensAt - now > DAY_MS ? `${day} ` : ''}${new Date(local).toISOString().slice(11, 16)}`;
+}
+
+/** The zone of the first of these rules that there is; null if there is none. Recipients have their own. */
 export function zoneOf(...rules: readonly (string | undefined)[]): string | null {
-  const rule = rules.find((each) => each !== undefined);
+  const rule = rules.find((each) => each !== undefined && !isOfRecipients(each));
   return rule === undefined ? null : windowParts(rule).zone;
 }
 
@@ -107,7 +143,7 @@ export function describeWindow(rule: string): string {
   const { hours, zone, except } = windowParts(rule);
   const [first, ...others] = except;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
-  return `${hours} ${zone}${first === undefined ? '' : `, except ${first}${more}`}`;
+  return `${hours} ${zone === RECIPIENT ? "in the recipient's zone" : describeZone(zone)}${first === undefined ? '' : `, except ${first}${more}`}`;
 }
 
 function readHours(text: string): Hours[] | string {
@@ -188,12 +224,14 @@ const dateOf = (local: number): string => new Date(local).toISOString().slice(0,
 const rules = new LRUCache<string, Rule>({ max: 1_000 });
 
 function parse(text: string): Rule {
-  const known = rules.get(text);
-  if (known !== undefined) return known;
+  const parsed = rules.get(text);
+  if (parsed !== undefined) return parsed;
   const { hours: written, zone, except } = windowParts(text);
   const hours = readHours(written);
   if (typeof hours === 'string') throw new Error(hours);
-  const rule = { hours, zone, except: new Set(except) };
+  const country = countryOf(zone);
+  const zones = country === null ? (zone === RECIPIENT ? [] : [zone]) : countryZones(country);
+  const rule = { hours, zones, except: new Set(except) };
   rules.set(text, rule);
   return rule;
 }
@@ -222,7 +260,17 @@ function momentsBetween(zone: string, from: number, until: number): Opening[] {
 }
 
 /** The openings that begin on `days` local dates from the one of `at`, the day before included. */
-function openingsOfDays({ hours, zone, except }: Rule, at: number, days: number): Opening[] {
+function openingsOfDays({ zones, ...rule }: Rule, at: number, days: number): readonly Opening[] {
+  const [first = [], ...others] = zones.map((zone) => openingsIn(zone, rule, at, days));
+  return others.reduce<readonly Opening[]>(common, first);
+}
+
+function openingsIn(
+  zone: string,
+  { hours, except }: Omit<Rule, 'zones'>,
+  at: number,
+  days: number,
+): Opening[] {
   const first = Math.floor(localTime(zone, at) / DAY_MS) * DAY_MS - DAY_MS;
   const spans: Opening[] = [];
   for (let day = first; day < first + (days + 1) * DAY_MS; day += DAY_MS) {
@@ -255,7 +303,7 @@ export function openingsFrom(rule: string, at: number, most: number): Opening[] 
 }
 
 /** Common openings by windows and block of days: the status of a thousand campaigns asks for the same ones. */
-const common = new LRUCache<string, readonly Opening[]>({ max: 100 });
+const known = new LRUCache<string, readonly Opening[]>({ max: 100 });
 const BLOCK_MS = 100 * DAY_MS;
 
 /** The opening at `at`, or else the next one; null if there is none in the next 400 days. */
@@ -268,8 +316,8 @@ export function nextCommonOpening(rules: readonly (string | undefined)[], at: nu
   const windows = rules.filter((rule) => rule !== undefined);
   const block = Math.floor(at / BLOCK_MS) * BLOCK_MS;
   const key = [block, ...windows].join('|');
-  const openings = common.get(key) ?? commonOpenings(windows, block);
-  common.set(key, openings);
+  const openings = known.get(key) ?? commonOpenings(windows, block);
+  known.set(key, openings);
   let [first, end] = [0, openings.length];
   while (first < end) {
     const middle = Math.floor((first + end) / 2);
@@ -282,21 +330,23 @@ export function nextCommonOpening(rules: readonly (string | undefined)[], at: nu
 
 function commonOpenings(windows: readonly string[], at: number): readonly Opening[] {
   const days = HORIZON_DAYS + BLOCK_MS / DAY_MS;
-  let shared: readonly Opening[] = [{ from: at - DAY_MS, until: at + days * DAY_MS }];
-  for (const rule of windows) {
-    const openings = openingsOfDays(parse(rule), at, days);
-    let next = 0;
-    shared = shared.flatMap(({ from, until }) => {
-      const spans: Opening[] = [];
-      while ((openings[next]?.until ?? from + 1) <= from) next += 1;
-      for (let place = next; ; place += 1) {
-        const opening = openings[place];
-        if (opening === undefined || opening.from >= until) return spans;
-        spans.push({ from: Math.max(from, opening.from), until: Math.min(until, opening.until) });
-      }
-    });
-  }
-  return shared;
+  return windows
+    .map((rule) => openingsOfDays(parse(rule), at, days))
+    .reduce(common, [{ from: at - DAY_MS, until: at + days * DAY_MS }]);
+}
+
+/** When both are open. */
+function common(some: readonly Opening[], others: readonly Opening[]): readonly Opening[] {
+  let next = 0;
+  return some.flatMap(({ from, until }) => {
+    const spans: Opening[] = [];
+    while ((others[next]?.until ?? from + 1) <= from) next += 1;
+    for (let place = next; ; place += 1) {
+      const other = others[place];
+      if (other === undefined || other.from >= until) return spans;
+      spans.push({ from: Math.max(from, other.from), until: Math.min(until, other.until) });
+    }
+  });
 }
 
 /** A window at a time, without its zone; null if there is none. */
@@ -308,6 +358,7 @@ export function windowNow(rule: string | undefined, now: number): SendWindow | n
   return {
     hours,
     except,
+    zone: null,
     opensAt: isOpen || next === null ? null : new Date(next.from).toISOString(),
     closesAt: isOpen ? new Date(next.until).toISOString() : null,
   };

@@ -16,12 +16,20 @@ export type Kind =
   | { readonly kind: 'message' | 'country' | 'amount' | 'lineNumber' }
   | { readonly kind: 'text'; readonly longest: number }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
-  /** Hours, and closed dates, which have a flag of their own. Campaigns and outboxes store the rule that follows from both and `zone`. */
-  | { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
+  /** Hours, closed dates, and whose hours they are; each has a flag of its own. Campaigns and outboxes store the rule that follows from both and `zone`. */
+  | ({ readonly kind: 'window' } & WindowFlags)
   /** A set: the order of the labels means nothing. */
   | { readonly kind: 'labels' }
   | { readonly kind: 'entries' }
   | { readonly kind: 'resultsOf' };
+
+/** The flags of a window beside the one for its hours. */
+interface WindowFlags {
+  readonly exceptFlag: string;
+  readonly exceptHelp: string;
+  readonly zoneFlag: string;
+  readonly zoneHelp: string;
+}
 
 /** What the type of a field's values says about its row. */
 export type KindOf<Value> = [Value] extends [boolean]
@@ -35,7 +43,7 @@ export type KindOf<Value> = [Value] extends [boolean]
         : [Value] extends [Metadata]
           ? { readonly kind: 'entries' }
           : [Value] extends [{ readonly hours: string }]
-            ? { readonly kind: 'window'; readonly exceptFlag: string; readonly exceptHelp: string }
+            ? { readonly kind: 'window' } & WindowFlags
             : string extends Value
               ? { readonly kind: 'message' | 'country' | 'amount' | 'time' | 'duration' | 'text' }
               : { readonly kind: 'choice'; readonly choices: readonly Value[] };
@@ -76,8 +84,8 @@ export function storedForm({ kind }: Kind, value: unknown): unknown {
     case 'entries':
       return Object.keys(Object(value)).length === 0 ? undefined : value;
     case 'window': {
-      const { hours, except = [] } = Object(value);
-      return { hours, except };
+      const { hours, except = [], zone } = Object(value);
+      return { hours, except, ...(zone === undefined ? {} : { zone }) };
     }
     case 'labels':
       if (!Array.isArray(value)) return value;

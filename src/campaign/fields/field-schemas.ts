@@ -21,10 +21,19 @@ import { durationText, optional, strict, timeInput } from './input.js';
  * The schemas of fields as programs pass them, as Redis stores them, and as statuses and reports return them.
  */
 
-/** A window as requests and schedules have it: without a zone. */
+/** A window as requests and schedules have it: its zone is that of the campaign, or that of each recipient. */
 export const windowHours = z.object({
   hours: z.string().describe('Days and hours: `Mon-Sat 09:00-20:00`'),
   except: z.array(z.string()).readonly().describe('Dates on which it is closed'),
+  zone: z.literal('recipient').optional(),
+});
+
+/** The same, as schedules and statuses show it. */
+export const shownWindowHours = windowHours.extend({
+  zone: z
+    .literal('recipient')
+    .nullable()
+    .describe("`recipient`: the hours are those of each recipient's own time zone. Otherwise null"),
 });
 
 const texts = z.array(z.string()).readonly();
@@ -105,7 +114,11 @@ function inputOfKind(field: Field): z.ZodType {
     case 'choice':
       return z.enum(field.choices);
     case 'window':
-      return strict({ hours: optional(z.string()), except: optional(texts) });
+      return strict({
+        hours: optional(z.string()),
+        except: optional(texts),
+        zone: optional(z.literal('recipient')),
+      });
     case 'labels':
       return texts;
     case 'entries':

@@ -91,7 +91,13 @@ export function fieldsFrom<By extends Taker>(
 
 /** The form of a value that is stored. A window is not a rule yet, and a duration is as it was given. */
 type FormOf<Name extends FieldName> = Name extends 'window'
-  ? { readonly hours: string; readonly except: readonly string[] } | undefined
+  ?
+      | {
+          readonly hours: string;
+          readonly except: readonly string[];
+          readonly zone?: 'recipient' | undefined;
+        }
+      | undefined
   : Fields[Name]['kind'] extends 'duration'
     ? CampaignFields[Name]
     : StoredValue<Name>;

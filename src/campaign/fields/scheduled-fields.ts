@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type SchemaOf, schemaOf, windowHours } from './field-schemas.js';
+import { type SchemaOf, schemaOf, shownWindowHours, windowHours } from './field-schemas.js';
 import { SCHEDULED_NAMES, type ScheduledName } from './field-sets.js';
 import type { CampaignFields } from './fields.js';
 
@@ -25,7 +25,11 @@ export type ShownScheduledFields = {
     : Name extends 'maxCost'
       ? string | null
       : Name extends 'window'
-        ? { readonly hours: string; readonly except: readonly string[] } | null
+        ? {
+            readonly hours: string;
+            readonly except: readonly string[];
+            readonly zone: 'recipient' | null;
+          } | null
         : NonNullable<CampaignFields[Name]> | null;
 };
 /** See {@link ShownScheduledFields}. */
@@ -35,6 +39,6 @@ export const shownScheduledFields = {
   ) as {
     readonly [Name in ScheduledName]: Name extends 'message' ? SchemaOf<Name> : z.ZodNullable<SchemaOf<Name>>;
   }),
-  window: windowHours.nullable(),
+  window: shownWindowHours.nullable(),
   validFor: z.string().nullable(),
 };

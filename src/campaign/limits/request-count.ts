@@ -9,6 +9,9 @@ interface Unsent {
   readonly slice: number;
   /** Recipients per request. */
   readonly batch: number;
+  /** Set if its recipients have windows of their own: then the cursor is that of one zone. */
+  readonly part?: number | undefined;
+  readonly counts?: { readonly planned?: number | undefined } | undefined;
   readonly released: readonly {
     readonly first: number;
     readonly count: number;
@@ -31,7 +34,8 @@ export function requestsNeeded(
 
 /** The requests that a campaign still has to send. */
 export function requestsLeft(campaign: Unsent): number {
-  const { cursor, ordinals, slice, batch, released } = campaign;
+  const { cursor, ordinals, slice, batch, released, part, counts } = campaign;
+  if (part !== undefined) return requestsOf(0, counts?.planned ?? 0, slice, batch);
   let requests = requestsOf(cursor, ordinals, slice, batch);
   for (const { first, count, again } of released) {
     requests += again === 'underCorrelator' ? 1 : requestsOf(first, first + count, slice, batch);

@@ -7,6 +7,8 @@ import { nearest } from '../errors/nearest.js';
 const formats = new Map<string, Intl.DateTimeFormat>();
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 const SECOND_MS = 1_000;
+/** No zone has a longer name. */
+const MAX_ZONE_LENGTH = 64;
 const DAY_MS = 86_400_000;
 
 /** Whether this is the name of a time zone, such as `Europe/London`. */
@@ -26,6 +28,33 @@ export function noSuchZone(zone: string): string {
   const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
   const hint = meant === null ? 'Use a name such as Europe/London or UTC' : `Did you mean ${meant}?`;
   return `there is no time zone ${JSON.stringify(zone)}. ${hint}`;
+}
+
+/**
+ * The name of a zone, so that different spellings of it are equal: `europe/oslo` is Europe/Oslo. Another name of a zone stays, such as
+ * Asia/Kolkata, which Node calls Asia/Calcutta. Null if there is no such zone. `names`: the names that are in use, by those of Node; of
+ * each zone one, so that there are no more zones than Node knows.
+ */
+export function readZone(text: string, names: Map<string, string>): string | null {
+  const name = text.trim();
+  if (name.length > MAX_ZONE_LENGTH || !isZone(name)) return null;
+  const own = formatOf(name).resolvedOptions().timeZone;
+  const known = names.get(own) ?? (own.toLowerCase() === name.toLowerCase() ? own : name);
+  names.set(own, known);
+  return known;
+}
+
+/** What TypeScript does not know of a locale yet. */
+interface Zones {
+  readonly timeZones?: string[] | undefined;
+  getTimeZones?(): string[] | undefined;
+}
+
+/** The zones of a country, by its ISO 3166 code, as Node knows them; none if it knows no such country. */
+export function countryZones(country: string): readonly string[] {
+  const locale: Intl.Locale & Zones = new Intl.Locale(`und-${country}`);
+  // Later versions have only the method.
+  return locale.getTimeZones?.() ?? locale.timeZones ?? [];
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {

@@ -25,6 +25,7 @@ import {
   unpriced,
 } from './measures.js';
 import { type SendWindow, sendWindow } from './views.js';
+import { ZONES, type ZoneStatus, zoneStatus } from './zone-views.js';
 
 /*
  * The public form of a preview: what a campaign would send, what is wrong with its list, and why it would be refused.
@@ -174,6 +175,8 @@ export interface Preview {
   readonly zone: string | null;
   /** As of the start; null: it may send whenever its lane may. */
   readonly window: SendWindow | null;
+  /** With a window in each recipient's own zone: its zones, first those that can start first. Otherwise null. */
+  readonly zones: readonly ZoneStatus[] | null;
   /** The time zone of `laneWindow`; null without one. */
   readonly laneZone: string | null;
   /** As of the start; null: the lane may send at any time. Both windows apply. */
@@ -254,6 +257,7 @@ export const preview = z
     window: sendWindow
       .nullable()
       .describe('When messages may be sent, as of the start; null: whenever the lane may'),
+    zones: z.array(zoneStatus).readonly().nullable().describe(ZONES),
     laneZone: textOrNull.describe('The time zone of `laneWindow`; null without one'),
     laneWindow: sendWindow
       .nullable()

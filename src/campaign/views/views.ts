@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ReturnedFields, returnedFields, windowHours } from '../fields/field-schemas.js';
+import { type ReturnedFields, returnedFields, shownWindowHours } from '../fields/field-schemas.js';
 import { type Actor, actor } from '../states/actor.js';
 import { BLOCK_CODES, BLOCKS, type BlockCode } from '../states/block-codes.js';
 import { CAMPAIGN_STATES, type CampaignState } from '../states/campaign.js';
@@ -19,6 +19,7 @@ import {
   time,
   timeRange,
 } from './measures.js';
+import { ZONES, type ZoneStatus, zoneStatus } from './zone-views.js';
 
 /*
  * The public form of campaigns and lanes. The library's types, `--json` on the command line, HTTP responses, and the
@@ -152,6 +153,8 @@ export interface SendWindow {
   readonly hours: string;
   /** Dates on which it is closed. */
   readonly except: readonly string[];
+  /** `recipient`: the hours are those of each recipient's own time zone. */
+  readonly zone: 'recipient' | null;
   /** Null while it is open. */
   readonly opensAt: string | null;
   /** Null while it is closed. */
@@ -161,7 +164,7 @@ export interface SendWindow {
 /** See {@link SendWindow}. */
 export const sendWindow = z
   .object({
-    ...windowHours.shape,
+    ...shownWindowHours.shape,
     opensAt: time.nullable().describe('When it opens; null while it is open'),
     closesAt: time.nullable().describe('When it closes; null while it is closed'),
   })
@@ -208,6 +211,8 @@ export interface CampaignStatus extends ReturnedFields {
   readonly zone: string | null;
   /** Null: it may send whenever its lane may. */
   readonly window: SendWindow | null;
+  /** With a window in each recipient's own zone: its zones, first those that can start first. Otherwise null. */
+  readonly zones: readonly ZoneStatus[] | null;
   /** When the last recipient got its final state; null before. */
   readonly endedAt: string | null;
   readonly counts: RecipientCounts;
@@ -276,6 +281,7 @@ export const campaignStatus = z
       "The time zone of the campaign's local times: its own, or else that of its lane's window",
     ),
     window: sendWindow.nullable().describe('When the campaign may send; null: whenever its lane may'),
+    zones: z.array(zoneStatus).readonly().nullable().describe(ZONES),
     endedAt: time.nullable().describe('When the last recipient got its final state; null before'),
     counts: recipientCounts,
     duplicates: count.describe(

@@ -31,6 +31,13 @@ local function order_hold(order, id, c)
   if not campaign_is_sendable(c) then order.exhausted[#order.exhausted + 1] = id end
 end
 
+-- Takes a campaign out of the order until its window opens.
+local function order_close(order, id, c, opensAt)
+  WINDOW.close(order.keys, order.lane, id, c, opensAt, order.now)
+  order.opensAt = math.min(order.opensAt or opensAt, opensAt)
+  order.touched[id], order.exhausted[#order.exhausted + 1] = c, id
+end
+
 -- Adds a running campaign to the candidates if it is ready.
 local function order_consider(order, id, virtual, c)
   local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
@@ -38,9 +45,7 @@ local function order_consider(order, id, virtual, c)
     OUTBOX.earlier(c, from)
     order.opensAt, order.exhausted[#order.exhausted + 1] = math.min(order.opensAt or from, from), id
   elseif why == 'window' then
-    WINDOW.close(order.keys, order.lane, id, c, from, order.now)
-    order.opensAt = math.min(order.opensAt or from, from)
-    order.touched[id], order.exhausted[#order.exhausted + 1] = c, id
+    order_close(order, id, c, from)
   elseif why then
     order.readyAt = math.min(order.readyAt or from, from)
   elseif order.isForPlaceholders and WORKERS.may_have_waited(order.lane, c) then
@@ -125,6 +130,7 @@ end
 local function order_leave(order, id, c)
   local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
   order.virtual[id] = nil
+  if why == 'window' and c.part then return order_close(order, id, c, from) end
   if why then
     order.readyAt = math.min(order.readyAt or from, from)
     if order.touched[id] then redis.call('ZADD', order.keys.running, string.format('%.17g', c.finish), id) end

@@ -3,7 +3,7 @@
   counted elsewhere (permits.lua): a lane that is ready may have none left.
 ]]
 -- @include ../quota/gate.lua
--- @include ../store/window.lua
+-- @include ../store/zones.lua
 local READY = {}
 
 -- When the closed window of a lane opens, nil if it is open or there is none. The lane notes it.
@@ -35,11 +35,11 @@ end
 function READY.campaign(keys, lane, c, now, isForPlaceholders)
   local from = c.notBefore or 0
   if not isForPlaceholders then
-    local _, opensAt = WINDOW.at(keys.windows, c.window, now, true)
+    local _, opensAt = WINDOW.of(keys.windows, c, now, true)
     if opensAt then return 'window', opensAt end
   end
   if from > now then return 'joining', from end
 end
 
--- When a request of a campaign must not leave any more, ms; nil if it may leave at any time.
-function READY.closes_at(keys, c, rules, now) return WINDOW.closes_at(keys.windows, c, rules, now) end
+-- When the request for a range of a campaign must not leave any more, ms; nil if it may leave at any time.
+function READY.closes_at(keys, c, rules, now, range) return WINDOW.closes_at(keys.windows, c, rules, now, range) end

@@ -201,11 +201,16 @@ function WORKERS.is_newcomer(lane, c)
   return math.max(c.launchAt, c.notBefore or 0) > lane.lostAt + lane.lostMs
 end
 
+-- From when on the lost server may have claimed what is not known here. It had lost nothing when it last began to limit a burst.
+function WORKERS.lost_from(lane) return math.max(lane.burstAt, lane.lostAt - lane.lostMs - WORKERS.NOTICED_MS) end
+
 -- Whether a campaign may have been too new in a part of the lost time, or a message of an outbox not due yet, while others were claimed from
 -- as if it were not there. In the order of the placeholder claims, it would take a share of what may be lost; so it gets as many as may be
--- lost of its own. The server had lost nothing when it last began to limit a burst.
+-- lost of its own.
 function WORKERS.may_have_waited(lane, c)
-  local from = math.max(lane.burstAt, lane.lostAt - lane.lostMs - WORKERS.NOTICED_MS)
+  local from = WORKERS.lost_from(lane)
+  -- Which of its zones had their turn is known only together with how many batches each may have lost.
+  if c.part then return true end
   return math.max(c.launchAt, c.notBefore or 0) > from or c.outbox ~= nil and OUTBOX.count_doubtful(c, lane, from) > 0
 end
 
@@ -360,9 +365,13 @@ function WORKERS.hold(claimsKey, lane, id, c, now)
   local isAwaiting = lane.barrierUntil > 0 and #WORKERS.sending(lane.awaited) > 0
   if not isAwaiting and lane.placeholders == 0 then return end
   local most, claim = WORKERS.lost_batch(lane, c), nil
-  for _ = 1, isAwaiting and WORKERS.most_lost(lane) or lane.placeholders do
-    local range = campaign_next(c, most, lane)
+  local batches = isAwaiting and WORKERS.most_lost(lane) or lane.placeholders
+  local zoned = c.part and ZONES.take_lost(c, batches, most, WORKERS.lost_from(lane), lane.lostAt + lane.lostMs)
+  for at = 1, zoned and #zoned or batches do
+    local range
+    if zoned then range = zoned[at] else range = campaign_next(c, most, lane) end
     if not range then break end
+    if zoned and not range.again then range.edition = c.revision end
     campaign_move(c, 'planned', 'sending', range.count)
     if isAwaiting then lane.heldBack = lane.heldBack + range.count end
     claim = placeholder_add(claimsKey, lane, id, claim, range, now)

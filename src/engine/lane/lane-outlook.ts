@@ -20,6 +20,8 @@ const stored = z.object({
   weight: z.number(),
   notBefore: z.number().default(0),
   window: z.string().optional(),
+  part: z.number().optional(),
+  counts: z.object({ planned: z.number().optional() }).optional(),
 });
 
 type StoredCampaign = z.output<typeof stored>;

@@ -34,6 +34,11 @@ export function statusesKey(keys: Keys, lane: LaneId, campaign: string): string 
   return keys.lane(lane, `campaign:${campaign}:statuses`);
 }
 
+/** String: the parts of its list by the zones of the recipients (engine/store/zones.lua). Only where windows are in these zones. */
+export function zonesKey(keys: Keys, lane: LaneId, campaign: string): string {
+  return keys.lane(lane, `campaign:${campaign}:zones`);
+}
+
 /** Hash: chunk → which of the campaign's costs each message has, two bytes per ordinal. Only where messages cost different amounts. */
 export function costsKey(keys: Keys, lane: LaneId, campaign: string): string {
   return keys.lane(lane, `campaign:${campaign}:costs`);

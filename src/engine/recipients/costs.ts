@@ -2,6 +2,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { RECIPIENT_STATE, type RecipientState } from '../../campaign/states/recipient.js';
 import { costsKey, statusesKey } from './campaign-keys.js';
+import { SLICE } from './slice-blob.js';
 
 /*
  * What each message of a campaign costs. Most campaigns need to know it only once, because all messages cost the same. Where they do
@@ -20,24 +21,26 @@ const FIRST_BYTES = 2_048;
 /** Collects what the messages of a list cost, in the order of their ordinals. Memory: nothing while all cost the same, else 2 to 4 bytes each. */
 export class CostCollector {
   readonly #numbers = new Map<number, number>();
-  #bytes: Buffer | undefined;
-  #count = 0;
+  /** By their zones, in which the ordinals will be (zoned-slices.ts). */
+  readonly #zones = new Map<string, { bytes?: Buffer; count: number }>();
 
-  /** Adds the cost of the next message, in micros. */
-  add(micros: number): void {
+  /** Adds the cost of the next message, in micros. `zone`: that of its recipient, if the list has zones. */
+  add(micros: number, zone = ''): void {
     if (this.#numbers.size > MAX_COSTS) return;
     const number = this.#numbers.get(micros) ?? this.#numbers.size;
     this.#numbers.set(micros, number);
-    const at = this.#count * BYTES_PER_ORDINAL;
-    this.#count += 1;
-    if (number === 0 && this.#bytes === undefined) return;
+    const own = this.#zones.get(zone) ?? { count: 0 };
+    this.#zones.set(zone, own);
+    const at = own.count * BYTES_PER_ORDINAL;
+    own.count += 1;
+    if (number === 0 && own.bytes === undefined) return;
     // All earlier ones are number 0.
-    if (this.#bytes === undefined || this.#bytes.length < at + BYTES_PER_ORDINAL) {
+    if (own.bytes === undefined || own.bytes.length < at + BYTES_PER_ORDINAL) {
       const larger = Buffer.alloc(Math.max(FIRST_BYTES, 2 * (at + BYTES_PER_ORDINAL)));
-      this.#bytes?.copy(larger);
-      this.#bytes = larger;
+      own.bytes?.copy(larger);
+      own.bytes = larger;
     }
-    this.#bytes.writeUInt16LE(number, at);
+    own.bytes.writeUInt16LE(number, at);
   }
 
   /** The different costs, in micros; null if there are too many. */
@@ -47,8 +50,19 @@ export class CostCollector {
 
   /** Groups of fields and values for the hash; none if all messages cost the same. */
   *chunks(): Generator<(string | Buffer)[]> {
-    if (this.#bytes === undefined || this.#numbers.size > MAX_COSTS) return;
-    const stored = this.#bytes.subarray(0, this.#count * BYTES_PER_ORDINAL);
+    if (this.#numbers.size < 2 || this.#numbers.size > MAX_COSTS) return;
+    const zones = [...this.#zones.values()].map(({ bytes, count }) => {
+      const own = Buffer.alloc(count * BYTES_PER_ORDINAL);
+      bytes?.copy(own);
+      return {
+        own,
+        full: (this.#zones.size > 1 ? Math.floor(count / SLICE) * SLICE : count) * BYTES_PER_ORDINAL,
+      };
+    });
+    const stored = Buffer.concat([
+      ...zones.map(({ own, full }) => own.subarray(0, full)),
+      ...zones.map(({ own, full }) => own.subarray(full)),
+    ]);
     const step = ORDINALS_PER_CHUNK * BYTES_PER_ORDINAL;
     let group: (string | Buffer)[] = [];
     for (let from = 0; from < stored.length; from += step) {

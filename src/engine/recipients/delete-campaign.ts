@@ -11,6 +11,7 @@ import {
   SERIES,
   slicesKey,
   statusesKey,
+  zonesKey,
 } from './campaign-keys.js';
 import { noteRemoval } from './removals.js';
 import { digestOf, indexKey } from './request-index.js';
@@ -58,6 +59,7 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     metaKey(keys, lane, campaign),
     acceptedKey(keys, lane, campaign),
     costsKey(keys, lane, campaign),
+    zonesKey(keys, lane, campaign),
     progressKey(keys, lane, campaign),
   ];
   // Of an import that was refused at once, only its text was stored. Noted first: a process may die in between.

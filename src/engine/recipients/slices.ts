@@ -7,6 +7,7 @@ import { readBatchMessage } from './outbox-messages.js';
 import type { Located } from './request-index.js';
 import { packSlice, SLICE, type StoredRecipient, unpackNumbers, unpackSlice } from './slice-blob.js';
 import { readSlices } from './stored-slices.js';
+import { type Parts, ZonedSlices } from './zoned-slices.js';
 
 export { SLICE, type StoredRecipient } from './slice-blob.js';
 
@@ -117,6 +118,7 @@ export class SliceWriter {
   count = 0;
   #slice: StoredRecipient[] = [];
   #slices = 0;
+  #zoned: ZonedSlices | undefined;
   #command: (string | Buffer)[] = [];
   #bytes = 0;
   readonly #pending: Promise<void>[] = [];
@@ -127,11 +129,17 @@ export class SliceWriter {
     this.#write = write;
   }
 
-  /** Adds a recipient. Returns true if {@link flushed} should be awaited before the next one. */
-  add(recipient: StoredRecipient): boolean {
+  /** Adds a recipient; all or none have a zone. Returns true if {@link flushed} should be awaited before the next one. */
+  add(recipient: StoredRecipient, zone?: string): boolean {
     this.count += 1;
-    this.#slice.push(recipient);
-    if (this.#slice.length === SLICE) this.#pack();
+    if (zone === undefined) {
+      this.#slice.push(recipient);
+      if (this.#slice.length === SLICE) this.#pack();
+    } else {
+      this.#zoned ??= new ZonedSlices();
+      const filled = this.#zoned.add(zone, recipient);
+      if (filled !== undefined) this.#store(filled.name, filled.rows);
+    }
     return this.#bytes >= COMMAND_BYTES;
   }
 
@@ -151,12 +159,35 @@ export class SliceWriter {
     return this.#command;
   }
 
+  /**
+   * Ends a list with zones, before its {@link rest}: waits until its full slices are stored, lets `arrange` give them their numbers, in the
+   * order of their names, and returns its parts. Null if no recipient has a zone.
+   */
+  async arranged(arrange: (names: readonly string[]) => Promise<void>): Promise<Parts | null> {
+    if (this.#zoned === undefined) return null;
+    const { parts, names, rest } = this.#zoned.end();
+    this.#send();
+    while (this.#pending.length > 0) await this.#pending.shift();
+    await arrange(names);
+    this.#slices = names.length;
+    for (let from = 0; from < rest.length; from += SLICE) {
+      this.#slice = rest.slice(from, from + SLICE);
+      this.#pack();
+      if (this.#bytes >= COMMAND_BYTES) await this.flushed();
+    }
+    return parts;
+  }
+
   #pack(): void {
-    const blob = packSlice(this.#slice);
-    this.#command.push(String(this.#slices), blob);
-    this.#bytes += blob.length;
+    this.#store(String(this.#slices), this.#slice);
     this.#slices += 1;
     this.#slice = [];
+  }
+
+  #store(name: string, recipients: readonly StoredRecipient[]): void {
+    const blob = packSlice(recipients);
+    this.#command.push(name, blob);
+    this.#bytes += blob.length;
   }
 
   #send(): void {

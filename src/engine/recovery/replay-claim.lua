@@ -128,10 +128,11 @@ end
 local answer = 'restored'
 if c.outbox then
   answer = replay_message()
-elseif first >= c.cursor and c.remainder == 'planned' then
-  put_placeholder(c.cursor, first - c.cursor)
-  campaign_move(c, 'planned', 'sending', first + count - c.cursor)
-  c.cursor = first + count
+elseif first >= campaign_cursor(c, first) and c.remainder == 'planned' then
+  local cursor = campaign_cursor(c, first)
+  put_placeholder(cursor, first - cursor)
+  campaign_move(c, 'planned', 'sending', first + count - cursor)
+  campaign_pass(c, first, first + count)
   put_replayed()
 elseif c.remainder == 'planned' and hasLost and take_released() then
   campaign_move(c, 'planned', 'sending', count)

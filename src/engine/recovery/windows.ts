@@ -25,11 +25,18 @@ export interface WindowsDue {
 
 type Store = Pick<LaneStore, 'redis' | 'keys' | 'id'>;
 
-/** Makes the openings of a window known before a campaign uses it. `now`: ms since the epoch. */
-export async function registerWindow({ redis, keys, id }: Store, rule: string, now: number): Promise<void> {
+/** Makes the openings of windows known before a campaign uses them. `now`: ms since the epoch. */
+export async function registerWindows(
+  { redis, keys, id }: Store,
+  rules: readonly string[],
+  now: number,
+): Promise<void> {
+  if (rules.length === 0) return;
   const key = keys.lane(id, 'windows');
-  if ((await redis.hexists(key, rule)) === 1) return;
-  await redis.hsetnx(key, rule, entryOf(rule, now, now, openingsFrom));
+  const known = await redis.hmget(key, ...rules);
+  for (const [at, rule] of rules.entries()) {
+    if (known[at] === null) await redis.hsetnx(key, rule, entryOf(rule, now, now, openingsFrom));
+  }
 }
 
 /** Computes what the sweep has found to be due. `now`: the time of Redis, ms. */

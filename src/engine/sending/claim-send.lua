@@ -96,7 +96,7 @@ local taken = ORDER.take(order, take, function(id, c, range)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
     campaign = id, first = range.first, count = range.count, again = range.again, firstAt = range.firstAt, accused = range.accused,
-    message = range.message, edition = range.edition, notAfter = range.notAfter, closesAt = READY.closes_at(keys, c, rules, now), at = now, turn = turn, call = call,
+    message = range.message, edition = range.edition, notAfter = range.notAfter, closesAt = READY.closes_at(keys, c, rules, now, range), at = now, turn = turn, call = call,
     epoch = lane.epoch, timeout = rules.timeout, margin = rules.margin,
   })
   GATE.probe(lane, number, now + rules.timeout + rules.margin)

@@ -18,6 +18,9 @@ end
 local function is_whole(c)
   if not CAMPAIGN_MOVES[c.state] or type(c.released) ~= 'table' then return false end
   if type(c.total) ~= 'number' or type(c.ordinals) ~= 'number' then return false end
+  for _, name in ipairs(c.part ~= nil and { 'part', 'partEnd', 'partOpens', 'partCloses' } or {}) do
+    if type(c[name]) ~= 'number' then return false end
+  end
   for name, value in pairs(CAMPAIGN_DEFAULTS) do
     if type(c[name]) ~= type(value) then return false end
   end

@@ -6,20 +6,21 @@
   lapsed. `number` names the campaign in the lane's log of results. An outbox has such a state as well, with messages as its recipients
   (outbox.lua): there is always more to come, so it is never completed.
   `window`: the rule of its window, if it has one (window.lua); while that is closed, the campaign waits in `scheduled`, and `opensAt` says
-  until when; `results` exists only while a script runs.
+  until when. If each recipient has a window of its own zone, there are several cursors (zones.lua). `results` exists only while a script runs.
 ]]
 -- @include ./policy.lua
 -- @include ./record.lua
 -- @include ./results.lua
 -- @include ./campaign-text.lua
 -- @include ./window.lua
+-- @include ./zones.lua
 
 -- The state of a campaign, or of an outbox.
 ---@class Campaign
 ---@field state string
 ---@field total number recipients, with those that were suppressed at the import
 ---@field ordinals number recipients that were not
----@field cursor number ordinals from here on were never claimed
+---@field cursor number ordinals from here on were never claimed; with `part`, those of that part
 ---@field batch number recipients per request, at most
 ---@field slice number recipients of a slice; no batch lies in two
 ---@field released Range[]
@@ -42,6 +43,10 @@
 ---@field hasWords? boolean some statuses have words of the service
 ---@field window? string the rule of its window
 ---@field opensAt? number while that is closed: when it opens, ms
+---@field part? number with recipients of several zones: see zones.lua, as of the next three
+---@field partEnd? number
+---@field partOpens? number
+---@field partCloses? number
 ---@field results? table not stored: what its recipients have become, for the log
 ---@field outbox? string of an outbox: its name. Then `ordinals` is the number of its latest message
 ---@field lateMs? number how late a message may be
@@ -60,6 +65,7 @@
 ---@field count number
 ---@field again? string set if an earlier request may have been accepted: `underCorrelator`, the batch goes again whole and unchanged, under the correlator of that request; `byOperator`, it goes again by an operator's command
 ---@field firstAt? number with `again`: when the first such request was claimed, ms; the service remembers its correlator for a limited time
+---@field closesAt? number while it is claimed, with recipients of several zones: when its window closes, ms
 ---@field accused? boolean the service blamed the account for it: it goes behind all others
 ---@field message? string of an outbox: the id of the message
 ---@field edition? number the revision of the content with which it is sent; of a campaign, nil is 0, and the range has one only while it is claimed, or with `again`
@@ -71,10 +77,12 @@ local UNPACK_AT_ONCE = 1000
 local function campaigns_load(statesKey, ids)
   local campaigns = {}
   OUTBOX.base = string.match(statesKey, '^(.*:)')
+  ZONES.base = OUTBOX.base
   for from = 1, #ids, UNPACK_AT_ONCE do
     local some = { unpack(ids, from, math.min(#ids, from + UNPACK_AT_ONCE - 1)) }
     for i, raw in ipairs(redis.call('HMGET', statesKey, unpack(some))) do
       if raw then campaigns[some[i]] = campaign_read(raw) end
+      if campaigns[some[i]] then ZONES.see(some[i], campaigns[some[i]]) end
     end
   end
   return campaigns
@@ -88,6 +96,7 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
     if c.results then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
     c.changes = c.changes + 1
     if c.outbox then OUTBOX.store(c) end
+    ZONES.store(c)
     fields[#fields + 1] = id
     fields[#fields + 1] = campaign_text(c)
   end
@@ -179,7 +188,7 @@ end
 
 -- Puts a running campaign in the order, or makes it wait until its window opens. Returns when that is, or nil.
 function WINDOW.queue(runningKey, scheduledKey, windowsKey, virtualTime, id, c, now)
-  local _, opensAt = WINDOW.at(windowsKey, c.window, now, true)
+  local _, opensAt = WINDOW.of(windowsKey, c, now, true)
   c.opensAt = opensAt
   if opensAt then
     redis.call('ZADD', scheduledKey, string.format('%.0f', opensAt), id)
@@ -246,7 +255,9 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
       campaign_move(c, 'planned', remainder, range.count, range.first)
     end
   end
-  campaign_move(c, 'planned', remainder, c.ordinals - c.cursor, c.cursor)
+  for _, range in ipairs(c.part and ZONES.take_rest(c) or { { first = c.cursor, count = c.ordinals - c.cursor } }) do
+    campaign_move(c, 'planned', remainder, range.count, range.first)
+  end
   c.remainder, c.released, c.remainderAt = remainder, {}, now
 end
 
@@ -265,35 +276,56 @@ local function campaign_release(c, from, range, now)
   c.released[#c.released + 1] = range
 end
 
--- Where the released range is that goes next. What is accused goes when nothing else can.
-local function campaign_released_at(c)
-  for at, range in ipairs(c.released) do
-    if not range.accused then return at end
-  end
-  return c.cursor >= c.ordinals and 1 or #c.released + 1
+-- The first ordinal that was never claimed, in the part of this ordinal if there are parts (zones.lua); and moving it on.
+local function campaign_cursor(c, ordinal)
+  if c.part then return ZONES.cursor(c, ordinal) end
+  return c.cursor
+end
+local function campaign_pass(c, ordinal, cursor)
+  if c.part then return ZONES.pass(c, ordinal, cursor) end
+  c.cursor = cursor
 end
 
-local function next_range(c, most)
-  local at = campaign_released_at(c)
+-- Until where the cursor goes.
+local function campaign_stop(c) return c.part and c.partEnd or c.ordinals end
+
+-- Where the released range is that goes next. What is accused goes when nothing else can. `now`: see campaign_next.
+local function campaign_released_at(c, now)
+  local accused
+  for at, range in ipairs(c.released) do
+    local isOpen = not c.part or not now or ZONES.closes_at(c, range, now)
+    if isOpen and not range.accused then return at end
+    if isOpen and not accused then accused = at end
+  end
+  return accused and c.cursor >= campaign_stop(c) and accused or #c.released + 1
+end
+
+local function next_range(c, most, now)
+  -- Another part may have its turn.
+  if c.part and now and not ZONES.at(c, now, true) then return nil end
+  local at = campaign_released_at(c, now)
   local range = c.released[at]
   if range then
+    range.closesAt = c.part and now and ZONES.closes_at(c, range, now) or nil
     local count = campaign_cut(c, range.first, most)
     if range.again == 'underCorrelator' or range.count <= count then return table.remove(c.released, at) end
     c.released[at] = range_part(range, range.first + count, range.count - count)
-    return range_part(range, range.first, count)
+    local part = range_part(range, range.first, count)
+    part.closesAt = range.closesAt
+    return part
   end
-  if c.cursor >= c.ordinals then return nil end
+  if c.cursor >= campaign_stop(c) then return nil end
   local first = c.cursor
-  local count = math.min(c.ordinals - first, campaign_cut(c, first, most))
+  local count = math.min(campaign_stop(c) - first, campaign_cut(c, first, most))
   c.cursor = first + count
-  return { first = first, count = count }
+  return { first = first, count = count, closesAt = c.partCloses }
 end
 
 -- Takes the next range of at most `most` recipients; nil if there is none. It stays within one slice. `now`: nil for placeholder
 -- claims.
 local function campaign_next(c, most, lane, now)
   if c.outbox then return OUTBOX.take(c, lane, now) end
-  local range = next_range(c, most)
+  local range = next_range(c, most, now)
   if range and not range.again then range.edition = c.revision end
   return range
 end

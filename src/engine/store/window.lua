@@ -7,7 +7,7 @@
 ]]
 local WINDOW = { known = {}, MARGIN_MS = 100, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000 }
 
--- When the window of this rule closes; or nil, and when it opens. Nil for no rule. `isNoted`: the script may write.
+-- When the window of this rule closes, nil, and since when it is open; or nil, and when it opens. Nil for no rule. `isNoted`: the script may write.
 function WINDOW.at(windowsKey, rule, now, isNoted)
   if not rule then return nil end
   local times = WINDOW.known[rule]
@@ -24,7 +24,7 @@ function WINDOW.at(windowsKey, rule, now, isNoted)
   for i = 3, #times, 2 do
     if now < times[i] then return nil, times[i] end
     local closesAt = times[i + 1] - WINDOW.MARGIN_MS
-    if now < closesAt then return closesAt end
+    if now < closesAt then return closesAt, nil, times[i] end
   end
   return nil, now + WINDOW.UNKNOWN_AGAIN_MS
 end
@@ -39,8 +39,10 @@ function WINDOW.closed_since(windowsKey, rule, now)
   return since
 end
 
--- When a request of a campaign must not leave any more: when the first of its windows closes; nil without any.
-function WINDOW.closes_at(windowsKey, c, rules, now)
-  local campaign, lane = WINDOW.at(windowsKey, c.window, now), WINDOW.at(windowsKey, rules.sendWindow, now)
+-- When a request of a campaign must not leave any more: when the first of its windows closes; nil without any. A range has its own window if each
+-- recipient has: it stays closed if its hours are not known.
+function WINDOW.closes_at(windowsKey, c, rules, now, range)
+  local campaign, lane = nil, WINDOW.at(windowsKey, rules.sendWindow, now)
+  if c.part then campaign = range.closesAt or 0 else campaign = WINDOW.at(windowsKey, c.window, now) end
   return campaign and lane and math.min(campaign, lane) or campaign or lane
 end

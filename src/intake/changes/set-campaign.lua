@@ -39,12 +39,18 @@ local c = campaigns[id]
 if not c then return { 'missing', '[]' } end
 WORKERS.recognise(lane, rules, 0, now, events)
 
+-- Whether something of it was ever claimed.
+local function is_begun()
+  if c.part then return (c.counts.planned or 0) < c.ordinals or #c.released > 0 end
+  return c.cursor > 0
+end
+
 local function refusal()
   if not CAMPAIGN_COMMANDS[c.state].pause then return c.state end
   if lane_is_recovering(lane) then return 'recovering' end
-  if (c.revision or 0) ~= revision or (isFresh == 1 and c.cursor > 0) then return 'other' end
+  if (c.revision or 0) ~= revision or (isFresh == 1 and is_begun()) then return 'other' end
   if c.remainder ~= 'planned' or (c.counts.planned or 0) + (c.counts.sending or 0) == 0 then return 'sent' end
-  if settings.at and c.cursor > 0 then return 'started' end
+  if settings.at and is_begun() then return 'started' end
   if redis.call('EXISTS', comparingKey) == 1 then return 'compared' end
   local bytes = #text - redis.call('STRLEN', metaKey)
   for at = 1, isCosts == 1 and entry_args() or 0, 2 do

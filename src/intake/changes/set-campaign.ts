@@ -8,7 +8,7 @@ import type { Keys } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { StateError } from '../../campaign/errors/state-error.js';
-import { windowParts } from '../../campaign/estimate/window.js';
+import { isOfRecipients, windowParts } from '../../campaign/estimate/window.js';
 import {
   COMPARED_MEMBERS,
   type FieldOf,
@@ -26,7 +26,7 @@ import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { costsKey, metaKey } from '../../engine/recipients/campaign-keys.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
-import { registerWindow } from '../../engine/recovery/windows.js';
+import { registerWindows } from '../../engine/recovery/windows.js';
 import { laneScript } from '../../engine/scripts/lane-script.js';
 import { scriptEvents } from '../../engine/scripts/script-events.js';
 import { type CampaignMeta, readMeta, storedMeta } from '../../engine/store/campaign-meta.js';
@@ -133,7 +133,8 @@ export async function setCampaign(
       return { ...view, recipientCount: state.counts.planned ?? 0 };
     }
     await mustHaveRoom(redis);
-    if (next.window !== undefined) await registerWindow(lane, next.window, deps.clock());
+    if (next.window !== undefined && !isOfRecipients(next.window))
+      await registerWindows(lane, [next.window], deps.clock());
     const details = { changed: changed.join(' '), revision: revision + 1 };
     const { outcome, events } = await by.audited(
       { action: 'campaign.set', lane: lane.id, campaign: id, details },
@@ -204,7 +205,19 @@ async function plannedChange(
     members.has(storedAs(name)) && !isDeepStrictEqual(meta[storedAs(name)], stored[storedAs(name)]);
   const changed = [...new Set<ChangedName>([...given, 'window'])].filter(isOther);
   const isContent = CONTENT.some((name) => changed.includes(name));
-  const isFresh = state.cursor === 0;
+  const isZoned = state.part !== undefined;
+  const isUnclaimed = state.counts.planned === state.ordinals && state.released.length === 0;
+  const isFresh = isZoned ? isUnclaimed : state.cursor === 0;
+  if (changed.includes('window') && (isZoned || isOfRecipients(stored.window)))
+    throw new InputError(
+      "a window in each recipient's own zone cannot be changed: cancel the campaign, and create another one",
+      { field: 'window' },
+    );
+  // With several zones, no ordinal divides the recipients who were claimed from the others.
+  if (isContent && isZoned && !isFresh)
+    throw new InputError(
+      "with a window in each recipient's own zone, the content can change only until the first message is sent",
+    );
   const { revision = 0, earlier = [], text, sender, senderName } = meta;
   if (isContent && !isFresh && earlier.length >= MAX_CONTENTS)
     throw new InputError(
@@ -239,7 +252,7 @@ async function plannedChange(
   const { ordinals, cursor } = state;
   const measured = await measure({ redis, keys, prices: config.prices, limits }, next, {
     ordinals,
-    cursor,
+    cursor: isZoned ? (isFresh ? 0 : ordinals) : cursor,
     text,
   });
   const { cost, micros, chunks } = measured;
@@ -257,7 +270,9 @@ function inputOf(
   changes: CampaignChanges,
   maxCost: CampaignChanges['maxCost'],
 ) {
-  const { hours, except } = meta.window === undefined ? {} : windowParts(meta.window);
+  const { window: rule } = meta;
+  const { hours, except, zone } = rule === undefined ? {} : windowParts(rule);
+  const isZoned = isOfRecipients(rule);
   const before: { readonly [Name in FieldOf<'change'>]?: unknown } = {
     message: meta.text,
     sender: meta.sender,
@@ -265,8 +280,8 @@ function inputOf(
     tags: meta.tags,
     priority: meta.priority,
     validFor: meta.validForMs === undefined ? undefined : exactDuration(meta.validForMs),
-    window: hours === undefined ? undefined : { hours, except },
-    zone: meta.zone ?? (meta.window === undefined ? undefined : windowParts(meta.window).zone),
+    window: hours === undefined ? undefined : { hours, except, ...(isZoned && { zone: 'recipient' }) },
+    zone: meta.zone ?? (isZoned ? undefined : zone),
   };
   const given = Object.entries(changes).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value ?? undefined]],

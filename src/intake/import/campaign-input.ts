@@ -7,7 +7,13 @@ import { DURATION_FORM, durationOf, formatDuration } from '../../base/duration.j
 import type { LaneId } from '../../base/redis/keys.js';
 import type { ErrorItem } from '../../campaign/errors/error-codes.js';
 import { InputError, throwInputErrors } from '../../campaign/errors/errors.js';
-import { describeWindow, nextCommonOpening, readWindow, zoneOf } from '../../campaign/estimate/window.js';
+import {
+  describeWindow,
+  inZone,
+  nextCommonOpening,
+  readWindow,
+  zoneOf,
+} from '../../campaign/estimate/window.js';
 import { storedForm } from '../../campaign/fields/field-kinds.js';
 import {
   type FieldOf,
@@ -196,6 +202,10 @@ export function checkCampaign(
       'sendAt',
       `the start is too far ahead: it must be before ${formatInZone(zone ?? 'UTC', latest)} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
     );
+  for (const name of ['zoneColumn', 'zoneFrom'] as const) {
+    if (input[name] !== undefined && window?.zone === undefined)
+      refuse(name, `${name} has no effect: set the \`zone\` of the window to \`recipient\``);
+  }
   throwInputErrors(problems);
   const sendAt = start.ok ? start.at : undefined;
   return {
@@ -258,7 +268,7 @@ export function withDefaults<By extends Taker>(
 
 /** Requires a text and one list, and refuses what would describe the columns of a list of its own. Programs without types may leave anything out. */
 function requireMembers(input: Partial<CampaignInput>): void {
-  const { message, recipients, toResultsOf, toColumn, countryColumn } = input;
+  const { message, recipients, toResultsOf, toColumn, countryColumn, zoneColumn } = input;
   const problems: InputError[] = [];
   if (message === undefined)
     problems.push(new InputError(FIELDS.message.missing, { field: 'message', itemCode: 'missing' }));
@@ -269,7 +279,7 @@ function requireMembers(input: Partial<CampaignInput>): void {
         itemCode: 'missing',
       }),
     );
-  const others = toResultsOf === undefined ? {} : { recipients, toColumn, countryColumn };
+  const others = toResultsOf === undefined ? {} : { recipients, toColumn, countryColumn, zoneColumn };
   for (const [field, value] of Object.entries(others)) {
     if (value === undefined) continue;
     const reason = `${field} and toResultsOf do not go together: leave one of them out`;
@@ -337,12 +347,18 @@ export function windowOf(
   if (window === undefined) return undefined;
   // The command line has a flag for the dates.
   if (window.hours === undefined)
-    throw new InputError('except has no effect without a window: set `window`, such as Mon-Sat 09:00-20:00', {
-      field: 'window/hours',
-    });
-  const read = readWindow({ ...window, zone }, from);
+    throw new InputError(
+      'the dates and the zone of a window have no effect without its hours: set `window`, such as Mon-Sat 09:00-20:00',
+      {
+        field: 'window/hours',
+      },
+    );
+  // In which zone its hours are open says nothing about the others.
+  const isOfRecipient = window.zone === 'recipient';
+  const read = readWindow({ ...window, zone: isOfRecipient ? 'UTC' : zone }, from);
   if (!read.ok)
     throw new InputError(read.reason, { field: read.field === 'zone' ? 'zone' : `window/${read.field}` });
+  if (isOfRecipient) return inZone(read.rule);
   if (lanes !== undefined && nextCommonOpening([read.rule, lanes], from) === null)
     throw new InputError(
       `the window (${describeWindow(read.rule)}) and that of the lane (${describeWindow(lanes)}) are never open at the same time, so nothing could be sent`,

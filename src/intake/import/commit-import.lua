@@ -17,6 +17,7 @@
         latestResults  string: its latest entries
         windows     hash: rule of a window -> its openings, JSON (window.lua)
         keyBytes    hash: what the API keys have stored (key-bytes.lua)
+        zones       string: the parts of the list by zones (zones.lua)
         comparing   string: the import that compares its list with the campaigns of this text, and leaves out who gets it already
   ARGV  id          the campaign
         state       JSON: its state with all counts
@@ -27,6 +28,7 @@
         limit       number: how many bytes its API key may store
         isCounted   number: 1 if its messages are counted for daily limits
         isCompared  number: 1 if it must be that import
+        parts       its parts by zones, JSON; '' if it has none
         time        ms, or '' for the server's
   ARGV+ entries     for each slice that is not stored yet: slices, suppressed, or leftOut; its number; its blob
   Returns  'committed', 'gone' (the import was discarded), 'keyFull' (its key may not store so much), or 'compared' (another import compares its
@@ -45,7 +47,7 @@ local comparing = redis.call('GET', comparingKey)
 if (isCompared == 1 and comparing ~= id) or (isCompared == 0 and comparing) then return { 'compared', 0, '[]' } end
 local paid, payer = key_bytes.of_campaign(keyBytesKey, id)
 if payer ~= '' then
-  local bytes = #meta - redis.call('STRLEN', metaKey)
+  local bytes = #meta + #parts - redis.call('STRLEN', metaKey)
   for i = 1, entry_args(), 3 do bytes = bytes + #entry_arg(i + 2) end
   if not key_bytes.grow_campaign(keyBytesKey, id, paid, payer, bytes, limit) then
     return { 'keyFull', key_bytes.used(keyBytesKey, payer), '[]' }
@@ -56,6 +58,8 @@ local campaign = state
 local events, wakeIn = {}, -1
 local listKeys = { slices = slicesKey, suppressed = suppressedKey, leftOut = leftOutKey }
 for i = 1, entry_args(), 3 do redis.call('HSET', listKeys[entry_arg(i)], entry_arg(i + 1), entry_arg(i + 2)) end
+if parts ~= '' then redis.call('SET', zonesKey, parts) end
+ZONES.see(id, campaign)
 campaign.launchAt = math.max(now, at)
 campaign_enter(campaign, campaign.launchAt > now and 'scheduled' or 'running')
 redis.call('SET', metaKey, meta)

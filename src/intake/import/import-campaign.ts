@@ -241,9 +241,10 @@ async function fillAndCommit(
       },
       async onRecipients(recipients, suppressed, micros) {
         for (const [at, recipient] of recipients.entries()) {
-          const writer = suppressed[at] === true ? session.suppressed : session.recipients;
-          if (hasPrices && suppressed[at] !== true) costs.add(micros[at] ?? 0);
-          if (writer.add(recipient)) await writer.flushed();
+          const isSuppressed = suppressed[at] === true;
+          const writer = isSuppressed ? session.suppressed : session.recipients;
+          if (hasPrices && !isSuppressed) costs.add(micros[at] ?? 0, recipient.zone);
+          if (writer.add(recipient, isSuppressed ? undefined : recipient.zone)) await writer.flushed();
         }
       },
       async onLeftOut(rows) {

@@ -5,15 +5,24 @@ import { joinCalls, perConnection } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
+import { inZone, isOfRecipients } from '../../campaign/estimate/window.js';
 import { PRIORITY_WEIGHT } from '../../campaign/states/campaign.js';
 import { type Counted, type DayOf, reserveDay } from '../../engine/day-limits/daily.js';
 import { markDue } from '../../engine/jobs/due.js';
-import { costsKey, metaKey, SERIES, type Series, slicesKey } from '../../engine/recipients/campaign-keys.js';
+import {
+  costsKey,
+  metaKey,
+  SERIES,
+  type Series,
+  slicesKey,
+  zonesKey,
+} from '../../engine/recipients/campaign-keys.js';
 import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
 import { keyFull, NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import { textDigest } from '../../engine/recipients/reservation.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
-import { registerWindow } from '../../engine/recovery/windows.js';
+import type { Parts } from '../../engine/recipients/zoned-slices.js';
+import { registerWindows } from '../../engine/recovery/windows.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
 import { type CampaignMeta, readMeta, storedMeta } from '../../engine/store/campaign-meta.js';
 import { indexMember, readState, STATE_DEFAULTS, type StoredState } from '../../engine/store/campaigns.js';
@@ -42,6 +51,10 @@ const commitScript = loadScript(import.meta.url, './commit-import.lua', (reply) 
   const [result, number, events] = commitReply.parse(reply);
   return { result, number, events: scriptEvents(events) };
 });
+
+const arrangeScript = loadScript(import.meta.url, './arrange-slices.lua', () => undefined);
+/** Slices that a call of it arranges. */
+const ARRANGED_AT_ONCE = 250;
 
 const dropScript = loadScript(import.meta.url, './drop-import.lua', (reply) =>
   z.enum(['dropped', 'alive', 'committed']).parse(reply),
@@ -204,7 +217,13 @@ export function beginImport(
     storeCosts: (chunk) => write(costsKey(keys, lane, id), chunk),
     async commit(whole, compare) {
       await begun;
-      if (whole.window !== undefined) await registerWindow(store, whole.window, whole.created);
+      const parts = await writers.slices.arranged(async (names) => {
+        for (let first = 0; first < names.length; first += ARRANGED_AT_ONCE) {
+          const some = names.slice(first, first + ARRANGED_AT_ONCE);
+          await arrangeScript.run(redis, [listKey('slices')], [first], [], some);
+        }
+      });
+      await registerWindows(store, rulesOf(whole, parts), whole.created);
       const rest: (string | Buffer)[] = [];
       for (const series of SERIES) {
         const slices = await writers[series].rest();
@@ -217,6 +236,7 @@ export function beginImport(
             ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
             ...[ownMetaKey, ...SERIES.map(listKey)],
             ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
+            zonesKey(keys, lane, id),
             comparingKey(keys, lane, whole),
           ],
           [
@@ -230,6 +250,7 @@ export function beginImport(
               limit,
               isCounted ? 1 : 0,
               compare === undefined ? 0 : 1,
+              parts === null ? '' : JSON.stringify(parts),
               '',
               ...rest,
             ],
@@ -298,6 +319,12 @@ export async function settledImport(
   return (await discardImport(redis, keys, lane, id)) || state === null ? 'gone' : 'importing';
 }
 
+/** The rules of the windows of a campaign: of recipients with zones of their own, one for each zone. */
+function rulesOf({ window }: CampaignMeta, parts: Parts | null): string[] {
+  if (!isOfRecipients(window)) return window === undefined ? [] : [window];
+  return [...new Set(parts?.map(([zone]) => inZone(window, zone)))];
+}
+
 /** The state of a campaign that is being imported, with so many recipients. */
 function importing(
   { placeholders, priority, window }: CampaignMeta,
@@ -316,5 +343,6 @@ function importing(
     ...(placeholders.length > 0 && { batch: 1 }),
     weight: PRIORITY_WEIGHT[priority],
     ...(window !== undefined && { window }),
+    ...(isOfRecipients(window) && { part: 0, partEnd: 0, partOpens: 0, partCloses: 0 }),
   };
 }

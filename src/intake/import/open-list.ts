@@ -3,6 +3,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import type { ListKind } from '../../campaign/errors/error-item.js';
 import { InputError } from '../../campaign/errors/errors.js';
+import { isOfRecipients } from '../../campaign/estimate/window.js';
 import type { ResultsOf } from '../../campaign/fields/results-of.js';
 import { LimitError, refusedText } from '../../campaign/limits/check-limits.js';
 import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/text/template.js';
@@ -13,6 +14,7 @@ import { rowsOfResults } from './read-results-of.js';
 import { type CheckedRows, checkRows, type Duplicates } from './rows/check-rows.js';
 import { mapRows, type Row, type Rows } from './rows/rows.js';
 import { unusedMembers, unusedTimes } from './rows/unused-members.js';
+import { ZONE, type ZoneOptions } from './rows/zone-column.js';
 
 /** A list with known columns and the message compiled for them. It can be read once. */
 export interface OpenList {
@@ -31,12 +33,15 @@ export interface ListDeps {
   readonly keys?: Keys | undefined;
 }
 
-/** Opens the list. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
-export async function openList(deps: ListDeps, campaign: CheckedCampaign): Promise<OpenList> {
+/** Opens the list. `now`: ms. Throws an InputError for an unusable list, and for a message that does not fit its columns. */
+export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: number): Promise<OpenList> {
   const { recipients, toResultsOf } = campaign;
   const { config } = deps;
+  const zones = zonesOf(campaign, now);
   const rows =
-    toResultsOf === undefined ? await rowsOf(recipients, campaign) : await resultsOf(deps, toResultsOf);
+    toResultsOf === undefined
+      ? await rowsOf(recipients, campaign, zones && [zones.column ?? ZONE])
+      : await resultsOf(deps, toResultsOf);
   const compiled = compileTemplate(campaign.message, rows.columns);
   if (!compiled.ok) {
     rows.close();
@@ -55,7 +60,9 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign): Promi
   const duplicates = campaign.duplicates ?? usual;
   // A name in other braces has a warning of its own.
   const meant = likelyPlaceholders(template.text, rows.columns).map((likely) => likely.meant);
-  const used = [...template.placeholders, ...meant, campaign.toColumn, campaign.countryColumn].filter(
+  const { toColumn, countryColumn } = campaign;
+  const zoneColumn = zones && (zones.column ?? ZONE);
+  const used = [...template.placeholders, ...meant, toColumn, countryColumn, zoneColumn].filter(
     (name) => name !== undefined,
   );
   const isObjects = toResultsOf === undefined && !isCsv(recipients);
@@ -69,6 +76,7 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign): Promi
     numberKinds: config.numberKinds,
     template,
     duplicates,
+    zones,
     limits,
   });
   const unused = (): string[] => members?.warnings() ?? unusedTimes(rows.columns, used);
@@ -85,12 +93,28 @@ function seenBy(members: ReturnType<typeof unusedMembers>, rows: Rows): Rows {
   return { ...rows, batches: mapRows([], rows.batches, see, rows.close) };
 }
 
-/** The rows of a file, or of objects. */
+/** How the zones of the rows are read, if the window is in them. */
+function zonesOf(
+  { window, lane, zoneColumn, zoneFrom, sendAt = 0 }: CheckedCampaign,
+  now: number,
+): ZoneOptions | undefined {
+  if (!isOfRecipients(window)) return undefined;
+  return {
+    window,
+    laneWindow: lane.sendWindow,
+    column: zoneColumn,
+    isFromNumber: zoneFrom === 'number',
+    from: Math.max(now, sendAt),
+  };
+}
+
+/** The rows of a file, or of objects. `members`: objects have these columns even if the first one lacks them. */
 export function rowsOf(
   recipients: CampaignInput['recipients'] = [],
   { sheet, headerLine, signal }: Pick<CampaignInput, 'sheet' | 'headerLine' | 'signal'> = {},
+  members: readonly string[] = [],
 ): Promise<Rows> {
-  if (!isCsv(recipients)) return rowsOfObjects(recipients);
+  if (!isCsv(recipients)) return rowsOfObjects(recipients, members);
   return openFile(typeof recipients === 'string' ? recipients : recipients.csv, {
     choice: { sheet, headerLine },
     signal,

@@ -1,7 +1,14 @@
 import { exactDuration } from '../../base/duration.js';
 import { type Estimate, type EstimatedCampaign, estimate } from '../../campaign/estimate/estimate.js';
 import type { LaneOutlook } from '../../campaign/estimate/lane-outlook.js';
-import { windowNow, zoneOf } from '../../campaign/estimate/window.js';
+import { isOfRecipients, windowNow, zoneOf } from '../../campaign/estimate/window.js';
+import {
+  estimateZones,
+  windowOfZones,
+  type ZoneCount,
+  type ZoneRequests,
+  zonesAt,
+} from '../../campaign/estimate/zones.js';
 import { costMeter, formatAmount, type PriceList } from '../../campaign/limits/price.js';
 import { requestsNeeded } from '../../campaign/limits/request-count.js';
 import { nationalSender } from '../../campaign/numbers/likely-country.js';
@@ -69,6 +76,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   const meter = prices === undefined ? undefined : costMeter(prices);
   const unpricedRows: PlannedCost['unpricedRows'][number][] = [];
   const startsAt = Math.max(now, sendAt ?? 0);
+  const zoneCounts = new Map<string, number>();
   let unpriced = 0;
   let [recipients, suppressed, ucs2, long] = [0, 0, 0, 0];
 
@@ -106,6 +114,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         return 0;
       }
       recipients += 1;
+      if (row.zone !== undefined) zoneCounts.set(row.zone, (zoneCounts.get(row.zone) ?? 0) + 1);
       if (row.isNotMobile === true) notMobile.add(line);
       const text = shared === undefined ? template.render(values) : template.text;
       const measured = shared ?? segmentsOf(text);
@@ -144,9 +153,13 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
     ): Preview {
       const counts = { ...list.counts(), recipientCount: recipients, suppressed };
       const most = lane.rules.maxRecipients;
-      const sends = requestsNeeded(recipients, isShared, most, SLICE);
+      const ofZones = isOfRecipients(window) ? zonesOf(zoneCounts) : null;
+      const requestsOf = (count: number): number => requestsNeeded(count, isShared, most, SLICE);
+      const zoneRequests = ofZones?.map(({ zone, waiting }) => ({ zone, requests: requestsOf(waiting) }));
+      const sends = zoneRequests?.reduce((sum, { requests }) => sum + requests, 0) ?? requestsOf(recipients);
+      const zones = ofZones && zonesAt(window ?? '', lane.rules.sendWindow, ofZones, startsAt);
       const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, sendAt ?? 0)) =>
-        estimateOnce(known, lane.rules, {
+        estimateOnce(known, lane.rules, zoneRequests, {
           // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
           id: '~',
           requests: sends,
@@ -176,7 +189,8 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         lane: lane.name,
         sendAt: sendAt === undefined ? null : new Date(sendAt).toISOString(),
         zone: zone ?? zoneOf(window, lane.rules.sendWindow),
-        window: windowNow(window, startsAt),
+        window: zones === null ? windowNow(window, startsAt) : windowOfZones(window ?? '', zones),
+        zones,
         laneZone: zoneOf(lane.rules.sendWindow),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),
         validFor: validForMs === undefined ? null : exactDuration(validForMs),
@@ -224,17 +238,30 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   };
 }
 
+/** In a preview, all recipients wait. */
+const zonesOf = (counts: ReadonlyMap<string, number>): ZoneCount[] =>
+  [...counts].map(([zone, recipients]) => ({ zone, recipients, waiting: recipients }));
+
 /** A sender may be written without a plus. */
 const withPlus = (sender: string): string => (/^\d{7,}$/.test(sender) ? `+${sender}` : sender);
 
 /** Imports that run at the same time share the state of their lane. Where they are alike, so is their estimate. */
 const estimates = new WeakMap<LaneOutlook, Map<string, Estimate>>();
 
-function estimateOnce(outlook: LaneOutlook, rules: Lane['rules'], own: EstimatedCampaign): Estimate {
+function estimateOnce(
+  outlook: LaneOutlook,
+  rules: Lane['rules'],
+  zones: readonly ZoneRequests[] | undefined,
+  own: EstimatedCampaign,
+): Estimate {
   const known = estimates.get(outlook) ?? new Map<string, Estimate>();
   estimates.set(outlook, known);
-  const name = JSON.stringify(own);
-  const made = known.get(name) ?? estimate(outlook, rules, own);
+  const name = JSON.stringify([own, zones]);
+  const make = (): Estimate =>
+    zones === undefined
+      ? estimate(outlook, rules, own)
+      : estimateZones(outlook, rules, own, { window: own.window ?? '', zones });
+  const made = known.get(name) ?? make();
   known.set(name, made);
   return made;
 }

@@ -30,6 +30,8 @@ type ReadLane = Pick<Lane, 'id' | 'name' | 'rules' | 'monotonic'> & {
   outlook(): Promise<LaneOutlook | null>;
 };
 
+type ValidRow = Extract<CheckedRow, { kind: 'recipient' }>;
+
 /** What is done with a list while it is read; by default nothing. */
 interface ReadOptions {
   /** Finds the earlier campaigns with which the recipients are compared, if that is asked for; default: nothing is compared. */
@@ -44,7 +46,7 @@ interface ReadOptions {
    * a list that is refused because of an invalid row: the rest is read only for the count and the reasons of its invalid rows.
    */
   onRecipients?(
-    recipients: readonly StoredRecipient[],
+    recipients: readonly (StoredRecipient & Pick<ValidRow, 'zone'>)[],
     suppressed: readonly boolean[],
     costs: readonly number[],
   ): Promise<void>;
@@ -81,7 +83,7 @@ export async function readList(
   lane: ReadLane,
   { findEarlier, onRead, onRecipients, onLeftOut }: ReadOptions = {},
 ): Promise<ListSummary> {
-  const opened = await openList(deps, campaign);
+  const opened = await openList(deps, campaign, deps.clock());
   const { list, template, duplicates, close } = opened;
   const { sender, senderName = '', signal, sentBefore } = campaign;
   let comparison: SentComparison | undefined;
@@ -163,10 +165,11 @@ export async function readList(
       if (row.kind === 'duplicate') leftOut.push(row);
     }
     if (list.counts().invalid > 0 && campaign.skipInvalid !== true) continue;
-    const recipients = valid.map(({ number, values, reference }) => ({
+    const recipients = valid.map(({ number, values, reference, zone }) => ({
       number,
       values: used.map((position) => values[position] ?? ''),
       reference,
+      zone,
     }));
     await onRecipients?.(recipients, suppressed, costs);
     if (leftOut.length > 0) await onLeftOut?.(leftOut);

@@ -21,18 +21,19 @@ export interface RecipientInput {
 
 /**
  * Makes a list of objects. Its columns are the keys of the first object, `to` first: a message needs its values from every
- * recipient, so it cannot use a key that the first object lacks. The line of a recipient is its position, from 1.
+ * recipient, so it cannot use a key that the first object lacks. `members` are columns in any case. The line of a recipient is its position, from 1.
  * Numbers are written in decimal; a number without an exact decimal form cannot be used in a message. An object without
  * `to` is an invalid row, not an error.
  */
 export async function rowsOfObjects(
   recipients: Iterable<RecipientInput> | AsyncIterable<RecipientInput>,
+  members: readonly string[] = [],
 ): Promise<Rows> {
   const objects =
     Symbol.asyncIterator in recipients ? recipients[Symbol.asyncIterator]() : recipients[Symbol.iterator]();
   const first = await objects.next();
   if (first.done === true) throw new ListError('There are no recipients. Add at least one.');
-  const columns = ['to', ...Object.keys(membersOf(first.value)).filter((key) => key !== 'to')];
+  const columns = [...new Set(['to', ...Object.keys(membersOf(first.value)), ...members])];
   const close = (): void => void objects.return?.();
   const known = new Set([...columns, 'reference']);
   async function* rows(): AsyncGenerator<readonly Row[]> {

@@ -1,17 +1,21 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { InputError } from '../../campaign/errors/errors.js';
+import { countryOf, isOfRecipients } from '../../campaign/estimate/window.js';
 import { noSuchSource, type ResultsOf } from '../../campaign/fields/results-of.js';
 import type { RecipientState } from '../../campaign/states/recipient.js';
+import { readParts, zoneAt } from '../../engine/recipients/zoned-slices.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { findLane, readState } from '../../engine/store/campaigns.js';
-import { reportRows } from '../../reporting/report.js';
+import { positionedRows } from '../../reporting/report.js';
 import { referenceColumn } from './rows/check-rows.js';
 import { inRowBatches, type Row, type Rows } from './rows/rows.js';
+import { ZONE } from './rows/zone-column.js';
 
 /**
  * The recipients of a campaign with some final states, as a list. It is read once, a few thousand recipients at a time, each with its state at
- * that moment. Its columns are the number, the values that the text of the campaign uses, and the reference. Throws an InputError if the
+ * that moment. Its columns are the number, the values that the text of the campaign uses, the reference,
+ * and the zone if its window is in those of its recipients. Throws an InputError if the
  * campaign does not exist or still runs.
  */
 export async function rowsOfResults(
@@ -34,18 +38,25 @@ export async function rowsOfResults(
   const columns = [meta.numberColumn, ...stored];
   const hasReference = referenceColumn(columns) !== -1;
   if (!hasReference) columns.push('reference');
-  const rows = reportRows(redis, keys, campaign, {
+  const parts = isOfRecipients(meta.window) ? await readParts(redis, keys, meta.lane, campaign) : null;
+  const hasZones = parts !== null && !columns.includes(ZONE);
+  if (hasZones) columns.push(ZONE);
+  const rows = positionedRows(redis, keys, campaign, {
     states: status as readonly RecipientState[],
     values: true,
   });
   async function* portions(): AsyncGenerator<readonly Row[]> {
     let line = 0;
-    for await (const { to, reference, values } of rows) {
+    for await (const { row, position } of rows) {
+      const { to, reference, values } = row;
       // It was forgotten.
       if (to === null) continue;
       line += 1;
       const own = stored.map((name) => values?.[name] ?? '');
-      yield [{ line, fields: [to, ...own, ...(hasReference ? [] : [reference ?? ''])], fault: null }];
+      const zone = hasZones ? [ianaZone(zoneAt(parts, position))] : [];
+      yield [
+        { line, fields: [to, ...own, ...(hasReference ? [] : [reference ?? '']), ...zone], fault: null },
+      ];
     }
     if (line > 0) return;
     const reason = `no recipient of campaign ${campaign} has ${status.length > 1 ? 'one of these states' : `the state ${status[0]}`}`;
@@ -59,3 +70,6 @@ export async function rowsOfResults(
     close: () => void rows.return(undefined),
   };
 }
+
+/** The zone that a row names; empty if its campaign has found it by the country of the number. */
+const ianaZone = (zone = ''): string => (countryOf(zone) === null ? zone : '');

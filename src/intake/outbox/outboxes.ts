@@ -11,7 +11,7 @@ import type { OutboxChange, OutboxStatus } from '../../campaign/views/outbox-vie
 import { orNull } from '../../engine/recipients/damaged.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
-import { registerWindow } from '../../engine/recovery/windows.js';
+import { registerWindows } from '../../engine/recovery/windows.js';
 import { messageChecker } from './definition/check-message.js';
 import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
 import { OutboxExistsError } from './definition/errors.js';
@@ -192,7 +192,7 @@ export function openOutboxes(
         async () => {
           await redis.sadd(keys.lanes, lane.id);
           await indexOutbox(redis, keys, lane.id, input.name);
-          if (wanted.window !== undefined) await registerWindow(lane, wanted.window, clock());
+          if (wanted.window !== undefined) await registerWindows(lane, [wanted.window], clock());
           const payer = payerOf(by.actor, config.keyBytes);
           const text = JSON.stringify(settings);
           const { created, used } = await createScript.run(

@@ -8,7 +8,7 @@ import { activate, wakeLane } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { keyFull, usedBytes } from '../../engine/recipients/key-bytes.js';
 import { editionField, outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
-import { registerWindow } from '../../engine/recovery/windows.js';
+import { registerWindows } from '../../engine/recovery/windows.js';
 import { type LaneStore, laneScript } from '../../engine/scripts/lane-script.js';
 import { scriptEvents } from '../../engine/scripts/script-events.js';
 import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
@@ -123,7 +123,7 @@ export function settingsReplacer(
     settings: OutboxSettings,
   ): Promise<'changed' | 'other'> => {
     await mustHaveRoom(redis);
-    if (settings.window !== undefined) await registerWindow(lane, settings.window, clock());
+    if (settings.window !== undefined) await registerWindows(lane, [settings.window], clock());
     const text = JSON.stringify(settings);
     const { fixed } = outboxKeys(keys, lane.id, name);
     const { outcome, events } = await activate(

@@ -160,7 +160,8 @@ export function viewOf(stored: StoredSchedule, lane: string, problem: string | n
 
 function shownCampaignOf(options: Definition['campaign']): Schedule['campaign'] {
   const notGiven = Object.fromEntries(Object.keys(shownScheduledFields).map((name) => [name, null]));
-  return shownCampaign.parse({ ...notGiven, ...options });
+  const window = options.window === undefined ? null : { zone: null, ...options.window };
+  return shownCampaign.parse({ ...notGiven, ...options, window });
 }
 
 /** A stored occurrence as people and programs see it. */

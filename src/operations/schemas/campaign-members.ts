@@ -68,6 +68,12 @@ function schemaOf(field: Field): z.ZodType {
         {
           hours: z.string().trim().min(1).max(200).describe(HOURS),
           except: z.array(z.iso.date()).max(200).optional().describe('Dates on which it is closed'),
+          zone: z
+            .literal('recipient')
+            .optional()
+            .describe(
+              "Whose hours they are. `recipient`: those of each recipient's own time zone. Default: those of `zone`",
+            ),
         },
         { error: ({ code }) => (code === 'invalid_type' ? asSentence(WINDOW_ADVICE) : undefined) },
       );

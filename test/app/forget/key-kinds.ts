@@ -60,6 +60,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'lane:campaign:ID:statuses': POINTER,
   'lane:campaign:ID:progress': POINTER,
   'lane:campaign:ID:costs': POINTER,
+  'lane:campaign:ID:zones': POINTER,
   'lane:campaign:ID:accepted': POINTER,
   'lane:outboxes': PRODUCER,
   'lane:outbox:NAME': PRODUCER,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { computeWindows, registerWindow } from '../../../src/engine/recovery/windows.js';
+import { computeWindows, registerWindows } from '../../../src/engine/recovery/windows.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
@@ -179,7 +179,7 @@ test.each([
     for (const night of ['2027-03-27', '2027-10-30']) {
       const evening = Date.parse(`${night}T18:00Z`);
       await lane.stored.forgetOpenings();
-      await registerWindow(lane.store, rule, evening);
+      await registerWindows(lane.store, [rule], evening);
       const campaign = `c-${night}`;
       await lane.campaign(campaign, 1_000, { window: rule });
       for (let at = evening; at < evening + 14 * HOUR; at += HOUR / 4) {

@@ -113,7 +113,7 @@ describe('The start of a campaign', () => {
       lapseAt: at + 2 * HOUR_MS,
     });
     expect(await own.claim()).toEqual([]);
-    await own.set(id, { sendAt: null });
+    await own.set(id, { sendAt: Date.now() + 60_000 });
     expect(await own.claim()).toHaveLength(3);
     expect((await own.state(id)).lapseAt).toBeLessThan(inHours(2) + 1_000);
   });
@@ -299,4 +299,29 @@ test('A request is followed up under the sender with which it was sent', async (
   expect(found.map((request) => request?.sender)).toEqual(['12345', 'SHOP']);
   const records = await readRecord(redis, own.keys, own.lane.id, id, 1);
   expect(records).toMatchObject({ edition: 1, requestId: 'r1' });
+});
+
+test("With a window in each recipient's own zone, the text changes until the first claim, and the window does not", async () => {
+  const own = fixture();
+  const window = { hours: 'Mon-Sun 00:00-24:00', zone: 'recipient' } as const;
+  const recipients = PEOPLE.map((person, at) => ({
+    ...person,
+    zone: at === 0 ? 'Asia/Tokyo' : 'Europe/Oslo',
+  }));
+  const id = await own.create({ window, recipients });
+  expect(await own.set(id, { message: 'Hello {{name}}', priority: 'high' })).toMatchObject({
+    changed: ['message', 'priority'],
+  });
+  expect((await own.texts(await own.claim(1))).length).toBe(1);
+  await expect(own.set(id, { message: 'Dear {{name}}' })).rejects.toThrow(
+    'only until the first message is sent',
+  );
+  await expect(own.set(id, { window: null })).rejects.toThrow(
+    "in each recipient's own zone cannot be changed",
+  );
+  await expect(own.set(id, { sendAt: Date.now() + 60_000 })).rejects.toThrow();
+  expect(await own.set(id, { priority: 'normal' })).toMatchObject({ changed: ['priority'] });
+  const plain = await own.create({ again: true });
+  await expect(own.set(plain, { window })).rejects.toThrow('cannot be changed');
+  expect((await own.claim()).length).toBeGreaterThan(0);
 });

@@ -60,14 +60,16 @@ describe('A schedule that is due', () => {
       headerLine: 3,
       country: 'GB',
       countryColumn: 'home',
+      zoneColumn: 'zone',
+      zoneFrom: 'number',
       priority: 'high',
       validFor: '2h',
-      window: { hours: 'Mon-Sun 00:00-24:00', except: ['2030-12-25'] },
+      window: { hours: 'Mon-Sun 00:00-24:00', except: ['2030-12-25'], zone: 'recipient' },
       duplicates: 'keep',
       skipInvalid: true,
       maxCost: '50',
     };
-    const recipients = [{ to: '', phone: mobile(1), name: 'Ada', home: 'GB' }];
+    const recipients = [{ to: '', phone: mobile(1), name: 'Ada', home: 'GB', zone: '' }];
     const given = { id: 'full', cron: '0 9 * * *', zone: 'Europe/London', recipients, ...fields };
     const { definition } = await checkInput(given as ScheduleInput, {
       now: MONDAY,

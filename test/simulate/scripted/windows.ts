@@ -1,10 +1,14 @@
 import { sendTurn } from '../../../src/engine/sending/send.js';
 import { START } from '../server.js';
-import { campaign, scenario } from './scenario.js';
+import { campaign, lane, scenario } from './scenario.js';
 import type { ScriptedWorld } from './scripted-world.js';
 
 const RULE = 'window of c00';
 const ALWAYS = Number.MAX_SAFE_INTEGER;
+const opening = (from: number, until: number) => ({
+  from: START + from,
+  until: until === ALWAYS ? ALWAYS : START + until,
+});
 
 /** Worlds in which campaigns may send only in a window. */
 export const WINDOW_WORLDS: readonly ScriptedWorld[] = [
@@ -44,6 +48,41 @@ export const WINDOW_WORLDS: readonly ScriptedWorld[] = [
           return sendTurn(lane, { ...sending, claims: { ...claims, take } }, options);
         },
       },
+    },
+  },
+  {
+    name: 'zones-and-a-killed-process',
+    about:
+      'A process is killed with claims for one zone of three, of which another closes, and the next one opens, before it is missed. What it claimed is unknown, and sent again only in the hours of its zone.',
+    scenario: scenario({
+      lanes: [
+        lane({ settings: { hourlyQuota: 100, unknownOutcome: { action: 'resend', afterMs: 60_000 } } }),
+      ],
+      campaigns: [
+        campaign({ window: 'hours; recipient', zones: ['east', 'middle', 'west'], recipients: 60 }),
+      ],
+      windows: new Map([
+        ['hours; east', [opening(0, 1_000), opening(90_000, ALWAYS)]],
+        ['hours; middle', [opening(500, 3_000), opening(60_000, ALWAYS)]],
+        ['hours; west', [opening(2_500, 4_000), opening(120_000, ALWAYS)]],
+      ]),
+      processes: 3,
+    }),
+    script(stage) {
+      stage.after('p1', 'claim-send', () => stage.faults.kill(stage.process('p1'), 20_000));
+      stage.at(2_900, () => stage.faults.stop(stage.process('p2'), 3_000, []));
+    },
+    bug: {
+      name: 'what is released goes again at any hour',
+      invariant: 12,
+      why: 'its zone may be closed by then',
+      lua: [
+        {
+          file: 'engine/store/zones.lua',
+          from: 'return hours_at(c, part[ZONE], now, isNoted)',
+          to: 'return now + 60000',
+        },
+      ],
     },
   },
 ];

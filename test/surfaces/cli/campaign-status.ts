@@ -35,6 +35,7 @@ export function statusWith({ counts: given = {}, ...changes }: Changes = {}): Ca
     sendAt: isoAt(-60_000),
     zone: 'UTC',
     window: null,
+    zones: null,
     endedAt: null,
     rate: null,
     requests: { send: 0, poll: 0, throttled: 0 },

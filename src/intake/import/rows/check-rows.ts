@@ -11,6 +11,7 @@ import { numberCountries } from './number-countries.js';
 import { mapRows, type Row, type Rows, refuseRepeated } from './rows.js';
 import { SeenRecipients } from './seen-recipients.js';
 import { spannedRows } from './spanned-rows.js';
+import { type ZoneOptions, zoneReader } from './zone-column.js';
 
 /** What to do with a row that has the number of an earlier row and a different text. */
 export type Duplicates = 'first' | 'keep' | 'refuse';
@@ -54,6 +55,8 @@ export type CheckedRow =
       readonly reference: string;
       /** Set if the number is known to be a landline, premium rate, shared cost, or voicemail number. */
       readonly isNotMobile?: true | undefined;
+      /** Its zone, if the window is in the zone of each recipient. */
+      readonly zone?: string | undefined;
       /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
       readonly firstLine?: number | undefined;
     }
@@ -147,6 +150,8 @@ export interface CheckOptions {
   readonly template?: Template | undefined;
   /** With `keep`, a row with the number of an earlier row and a different text is a recipient; default: it is a duplicate. */
   readonly duplicates?: Duplicates | undefined;
+  /** If the window is in the zone of each recipient: a row without a zone is invalid. */
+  readonly zones?: ZoneOptions | undefined;
   /** What numbers and messages may be; default: anything. */
   readonly limits?: Limits | undefined;
 }
@@ -181,6 +186,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const { template, duplicates, limits = NO_LIMITS } = options;
     const referencePosition = referenceColumn(list.columns);
     const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
+    const zoneOf = options.zones && zoneReader(list.columns, options.zones);
     const hasDigests = used.length > 0;
     const seen = new SeenRecipients({ hasDigests });
     const keepsTexts = duplicates === 'keep';
@@ -230,14 +236,16 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const long = refusedText(limits, () => template.render(fields));
       return long === null ? null : { code: 'notAllowed', column: null, reason: long.reason };
     };
-    const invalid = (row: Row, problem: Problem, number: string | null): Invalid => {
+    const invalid = (row: Row, { code, column, reason }: Problem, number: string | null): Invalid => {
       const { line, fields, fault } = row;
       // The fields of a row that cannot be read may be shifted, and another one would pass for the reference.
       const isShifted = fault !== null && referencePosition !== -1;
       return {
         kind: 'invalid',
         line,
-        ...problem,
+        code,
+        column,
+        reason,
         row: fields,
         rowNumber: row.row,
         number: number ?? (fields[position] ?? '').trim().slice(0, MAX_INVALID_NUMBER),
@@ -252,21 +260,23 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const ofRow: Problem | null = fault === null ? null : { code: 'row', column: null, reason: fault };
       if (!outcome.ok) return invalid(row, ofRow ?? problemOfNumber(row, outcome), null);
       const { number, isNotMobile, isNational = false } = outcome;
-      const problem = ofRow ?? problemOf(row, number);
+      const read = zoneOf?.(fields, number);
+      const problem = ofRow ?? problemOf(row, number) ?? (read?.ok === false ? read : null);
       if (problem !== null) return invalid(row, problem, number);
+      const zone = read?.ok === true ? { zone: read.zone } : {};
       const reference = referenceOf(row);
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(subscriberOf(number), line, digest, { keepsTexts });
       if (earlier === null) {
         const named = usedColumn === null ? country?.countryOf(row) : readIn;
         countries.add({ line, number, isNational, country: named });
-        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile };
+        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile, ...zone };
       }
       const { line: firstLine, isSameText } = earlier;
       if (!isSameText) counts.differentTexts += 1;
       return isSameText || !keepsTexts
         ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
-        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine };
+        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine, ...zone };
     };
     const check = (row: Row): CheckedRow => {
       spanned.add(row);

@@ -74,6 +74,8 @@ export function defineOutbox(
       'there is no time zone: set `zone`, such as Europe/London, because the send time follows from local times',
     );
   const { sendWindow } = lane ?? requestedLane(config, input.lane);
+  if (input.window?.zone !== undefined)
+    refuse('window/zone', 'the window of an outbox is in its own zone: leave `zone` of the window out');
   const window = windowOf(input, sendWindow, now);
   const lateMs = input.late === undefined ? LATE_MS : (durationOf(input.late) ?? 0);
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))

@@ -24,7 +24,7 @@ import { withOptions } from '../output/option-names.js';
 import { fixOf, unpricedList } from '../output/refusal.js';
 import { columnsOf, type Ink, type Paint } from '../output/terminal.js';
 import { counted, grouped, money, oneLine, padded, wrapped } from '../output/text.js';
-import { windowText } from '../output/window-text.js';
+import { windowText, zoneLines } from '../output/window-text.js';
 import {
   leftOutBefore,
   renderSentBefore,
@@ -187,6 +187,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('service', serviceText(destination, look)),
     ...line('start', seen.sendAt === null ? 'now' : until(seen.sendAt, now, seen.zone)),
     ...(seen.window === null ? [] : line('window', windowText(seen.window, seen.zone, now))),
+    ...line('zones', ...zoneLines(seen.zones)),
     ...(seen.laneWindow === null
       ? []
       : line('window', `of the lane: ${windowText(seen.laneWindow, seen.laneZone, now)}`)),

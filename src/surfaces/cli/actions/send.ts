@@ -185,6 +185,9 @@ async function sampleInput(
       recipients: [recipient],
       toColumn: 'to',
       countryColumn: undefined,
+      zoneColumn: undefined,
+      // The zone of a row is not that of this phone.
+      zoneFrom: input.window?.zone === undefined ? undefined : 'number',
       // A sample may be sent as often as someone looks at it.
       sentBefore: undefined,
       name: `sample of ${input.name}`,

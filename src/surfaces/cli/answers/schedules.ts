@@ -190,8 +190,8 @@ function occurrencesTable(details: ScheduleDetails, context: Context): string[] 
 
 /** `Mon-Sat 09:00-20:00 Europe/Paris, except 2030-05-01` */
 function windowText({ zone, campaign: { window } }: Schedule): string {
-  const { hours = '', except = [] } = window ?? {};
-  return `${hours} ${zone}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`;
+  const { hours = '', except = [], zone: whose = null } = window ?? {};
+  return `${hours} ${whose === null ? zone : "in each recipient's zone"}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`;
 }
 
 function listOf({ recipients }: Schedule): string {

@@ -76,7 +76,7 @@ export function withFields(
       name,
       help: isChange ? about.replace(/ \(default: [^)]*\)/, '') : about,
     };
-    withField(command, context, shown, isChange);
+    withField(command, context, shown, isChange, by);
   }
   return command;
 }
@@ -86,6 +86,7 @@ function withField(
   context: Context,
   field: Field & { readonly name: string },
   isChange: boolean,
+  by: Taker,
 ): Command {
   const { flag, help } = field;
   switch (field.kind) {
@@ -116,9 +117,12 @@ function withField(
           ...before,
           [member]: read(text),
         }));
-      return command
+      command
         .addOption(option(flag, help, 'hours', filled))
         .addOption(option(field.exceptFlag, field.exceptHelp, 'except', someNames));
+      // The messages of an outbox have no zones of their own, and zones do not change.
+      if (by === 'outbox' || by === 'change') return command;
+      return command.addOption(option(field.zoneFlag, field.zoneHelp, 'zone', oneOf(['recipient'])));
     }
     case 'resultsOf':
       return withResultsOf(command, field);

@@ -1,6 +1,6 @@
 /** The options whose names the library uses in its messages: in backticks, such as `toColumn`. */
 const OPTIONS =
-  /`(accountBaseUrl|again|baseUrl|country|countryColumn|duplicates|from|except|headerLine|maxCost|sender|sheet|skipInvalid|to|toColumn|window|zone)`/g;
+  /`(accountBaseUrl|again|baseUrl|country|countryColumn|duplicates|from|except|headerLine|maxCost|sender|sheet|skipInvalid|to|toColumn|window|zone|zoneColumn|zoneFrom)`/g;
 
 /** Names the options of the command line in a message of the library: "set `toColumn`" becomes "use --to-column". */
 export function withOptions(message: string): string {

@@ -7,7 +7,7 @@ import { pasteable } from './command-name.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
 import { counted, cut, grouped, money, oneLine, padded, widthOf, wrapped } from './text.js';
-import { windowText } from './window-text.js';
+import { windowText, zoneLines } from './window-text.js';
 
 /** How to draw a picture. */
 interface Look {
@@ -123,6 +123,7 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     ...(window === null || status.endedAt !== null
       ? []
       : labelled('window', windowText(window, status.zone, now))),
+    ...zoneLines(status.zones).flatMap((text, at) => labelled(at === 0 ? 'zones' : '', text)),
     ...(tags.length === 0 ? [] : labelled('tags', tags.join(' '))),
     ...labelled(
       'requests',

@@ -1,9 +1,11 @@
 import { until } from '../../../base/moments.js';
 import type { SendWindow } from '../../../campaign/views/views.js';
+import { type ZoneStatus, zoneTexts } from '../../../campaign/views/zone-views.js';
+import { counted } from './text.js';
 
 /** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 CET (in 2h)` */
 export function windowText(
-  { hours, except, opensAt, closesAt }: SendWindow,
+  { hours, except, zone: whose, opensAt, closesAt }: SendWindow,
   zone: string | null,
   now: number,
 ): string {
@@ -15,5 +17,21 @@ export function windowText(
       : opensAt !== null
         ? `; opens ${until(opensAt, now, zone)}`
         : '';
-  return `${hours} ${zone}${not}${next}`;
+  return `${hours} ${whose === null ? zone : "in each recipient's zone"}${not}${next}`;
+}
+
+/** Zones that are listed. */
+const MAX_ZONES = 10;
+
+/** When the recipients of each zone who wait can start, one line each; what is left out in a line of its own. */
+export function zoneLines(zones: readonly ZoneStatus[] | null): string[] {
+  const lines = (zones ?? []).flatMap((each) => {
+    const { zone, country, waiting, opensAt } = each;
+    if (waiting === 0) return [];
+    if (opensAt !== null) return zoneTexts([each]);
+    const recipients = counted(waiting, 'recipient');
+    return [`starts at once in ${zone ?? `all zones of ${country}`}: ${recipients}`];
+  });
+  const more = lines.length - MAX_ZONES;
+  return more > 1 ? [...lines.slice(0, MAX_ZONES), `… and ${counted(more, 'more zone')}`] : lines;
 }

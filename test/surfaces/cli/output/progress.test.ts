@@ -20,6 +20,7 @@ test('A campaign that is only scheduled shows its window, and one that has ended
   const window = {
     hours: 'Mon-Sat 09:00-20:00',
     except: [],
+    zone: null,
     opensAt: null,
     closesAt: isoAt(3_600_000),
   };

@@ -1,0 +1,285 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cancelRecipients } from '../../../src/app/forget/in-campaign.js';
+import { registerWindows } from '../../../src/engine/recovery/windows.js';
+import { testRedis } from '../../base/redis/test-redis.js';
+import { laneFixture, START } from '../lane/lane-fixture.js';
+
+const { redis, prefix } = testRedis('zones');
+const HOUR = 3_600_000;
+/** A request leaves so long before its window closes that it arrives in time (window.lua). */
+const MARGIN = 100;
+const WINDOW = 'h; recipient';
+const PARTS_BEGIN = { window: WINDOW, part: 0, partEnd: 0, partOpens: 0, partCloses: 0 };
+/** The openings of three zones, in hours after the start: from, until, and so on. */
+const HOURS = { East: [0, 3, 24, 27], Middle: [1, 4, 25, 28], West: [6, 8, 30, 32] } as const;
+
+/** A lane with a campaign `c` whose recipients are in these parts. */
+async function laneWithZones(
+  name: string,
+  parts: readonly (readonly [string, number])[],
+  change: Record<string, unknown> = {},
+  rules: Parameters<typeof laneFixture>[3] = {},
+) {
+  const lane = laneFixture(redis, prefix, name, { quota: 100_000, inFlight: 1_000, ...rules });
+  for (const [zone, hours] of Object.entries(HOURS))
+    await lane.stored.setOpenings(
+      `h; ${zone}`,
+      START,
+      hours.map((hour) => START + hour * HOUR),
+    );
+  await lane.stored.setParts('c', parts);
+  const recipients = parts.reduce((sum, [, count]) => sum + count, 0);
+  await lane.campaign('c', recipients, { ...PARTS_BEGIN, ...change });
+  const places = async () => ({
+    running: Object.keys(await lane.stored.running()),
+    scheduled: await lane.stored.scheduled(),
+  });
+  return { ...lane, places };
+}
+
+const ranges = (claims: readonly { first: number; count: number }[]): [number, number][] =>
+  claims.map(({ first, count }) => [first, count]);
+
+test('Claims take from the open zone that closes first, and each may leave until its own window closes', async () => {
+  const lane = await laneWithZones('order', [
+    ['Middle', 2],
+    ['East', 2],
+    ['West', 1],
+    ['Middle', 1],
+  ]);
+  const first = await lane.claim(START + HOUR, 10);
+  expect(ranges(first)).toEqual([
+    [2, 1],
+    [3, 1],
+    [0, 1],
+    [1, 1],
+    [5, 1],
+  ]);
+  expect(first.map(({ leaveWithinMs }) => leaveWithinMs)).toEqual(
+    [2, 2, 3, 3, 3].map((hours) => hours * HOUR - MARGIN - 1),
+  );
+  // The rest waits, together with the campaign.
+  expect(await lane.ask(START + HOUR + 1, 10)).toMatchObject({ claims: [], againInMs: 5 * HOUR - 1 });
+  expect(await lane.places()).toEqual({ running: [], scheduled: { c: START + 6 * HOUR } });
+  expect(ranges(await lane.claim(START + 6 * HOUR, 10))).toEqual([[4, 1]]);
+  expect((await lane.state('c')).counts).toMatchObject({ sending: 6 });
+});
+
+test('A zone that closes keeps the rest of its recipients until it opens again', async () => {
+  const lane = await laneWithZones('rest', [
+    ['East', 3],
+    ['Middle', 3],
+  ]);
+  expect(ranges(await lane.claim(START, 1))).toEqual([[0, 1]]);
+  expect(ranges(await lane.claim(START + 3 * HOUR - MARGIN, 2))).toEqual([
+    [3, 1],
+    [4, 1],
+  ]);
+  expect(await lane.claim(START + 4 * HOUR - MARGIN, 5)).toEqual([]);
+  expect(await lane.state('c')).toMatchObject({ opensAt: START + 24 * HOUR });
+  expect(ranges(await lane.claim(START + 24 * HOUR, 5))).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
+  expect(ranges(await lane.claim(START + 25 * HOUR, 5))).toEqual([[5, 1]]);
+});
+
+test('A batch has recipients of one zone only', async () => {
+  const lane = await laneWithZones(
+    'batches',
+    [
+      ['East', 5],
+      ['Middle', 5],
+    ],
+    {},
+    { maxRecipients: 4 },
+  );
+  expect(ranges(await lane.claim(START + HOUR, 10))).toEqual([
+    [0, 4],
+    [4, 1],
+    [5, 4],
+    [9, 1],
+  ]);
+});
+
+test('What is released goes again only while the window of its zone is open', async () => {
+  const lane = await laneWithZones('released', [
+    ['East', 1],
+    ['Middle', 1],
+  ]);
+  const [east] = await lane.claim(START + 2 * HOUR, 1);
+  if (east === undefined) throw new Error('nothing to claim');
+  await lane.settle(east, 'released', START + 3 * HOUR);
+  expect(ranges(await lane.claim(START + 3 * HOUR, 5))).toEqual([[1, 1]]);
+  expect(await lane.claim(START + 4 * HOUR, 5)).toEqual([]);
+  const [again] = await lane.claim(START + 24 * HOUR, 5);
+  expect(again).toMatchObject({ first: 0, leaveWithinMs: 3 * HOUR - MARGIN - 1 });
+});
+
+test('Nothing is claimed of a zone whose hours are not known, nor of a list whose zones are lost', async () => {
+  const lane = await laneWithZones('unknown', [['Nowhere', 2]]);
+  expect(await lane.ask(START, 5)).toMatchObject({ claims: [], againInMs: 1_000 });
+  await lane.stored.removeParts('c');
+  expect(await lane.claim(START + 1_000, 5)).toEqual([]);
+});
+
+test('A clock that is set back to before the hours of the zone claims nothing', async () => {
+  const lane = await laneWithZones('clock', [['West', 5]]);
+  expect(await lane.claim(START + 6 * HOUR, 1)).toHaveLength(1);
+  await lane.stored.setState('c', { ...(await lane.state('c')), partOpens: START + 7 * HOUR });
+  await lane.stored.setOpenings('h; West', START, [START + 7 * HOUR, START + 8 * HOUR]);
+  expect(await lane.claim(START + 6 * HOUR + 1, 5)).toEqual([]);
+});
+
+test('Pausing, resuming, lapsing, and cancelling count all zones', async () => {
+  const lane = await laneWithZones('commands', [
+    ['East', 3],
+    ['West', 4],
+  ]);
+  await lane.claim(START, 1);
+  await lane.commands.campaign('pause', 'c', 'a test', START + 1_000);
+  expect(await lane.claim(START + 2_000, 5)).toEqual([]);
+  await lane.commands.campaign('resume', 'c', '', START + 4 * HOUR);
+  expect(await lane.places()).toEqual({ running: [], scheduled: { c: START + 6 * HOUR } });
+  expect(ranges(await lane.claim(START + 6 * HOUR, 1))).toEqual([[3, 1]]);
+  await lane.commands.campaign('cancel', 'c', 'a test', START + 6 * HOUR);
+  expect((await lane.state('c')).counts).toMatchObject({ sending: 2, cancelled: 5 });
+});
+
+test('In any order of claims, releases, and cancellations, each recipient is claimed once, within its hours', async () => {
+  const zones = ['East', 'Middle', 'West'] as const;
+  const steps = fc.array(
+    fc.oneof(
+      fc.record({ wait: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ claim: fc.integer({ min: 1, max: 5 }), isReleased: fc.boolean() }),
+      fc.record({ cancel: fc.array(fc.nat(39), { minLength: 1, maxLength: 3 }) }),
+    ),
+    { minLength: 5, maxLength: 25 },
+  );
+  const lists = fc.array(fc.tuple(fc.constantFrom(...zones), fc.integer({ min: 1, max: 9 })), {
+    minLength: 1,
+    maxLength: 6,
+  });
+  let run = 0;
+  await fc.assert(
+    fc.asyncProperty(lists, steps, fc.integer({ min: 1, max: 7 }), async (parts, moves, maxRecipients) => {
+      run += 1;
+      const lane = await laneWithZones(`any-${run}`, parts, {}, { maxRecipients });
+      const zoneOf = parts.flatMap(([zone, count]) => Array.from({ length: count }, () => zone));
+      const accepted: number[] = [];
+      let now = START;
+      const take = async (want: number, isReleased: boolean): Promise<void> => {
+        for (const claim of await lane.claim(now, want)) {
+          const ordinals = Array.from({ length: claim.count }, (_, at) => claim.first + at);
+          for (const ordinal of ordinals) {
+            const [from = 0, until = 0, again = 0, end = 0] = HOURS[zoneOf[ordinal] ?? 'East'];
+            const hour = (now - START) / HOUR;
+            expect((from <= hour && hour < until) || (again <= hour && hour < end)).toBe(true);
+            expect(now + (claim.leaveWithinMs ?? 0)).toBeLessThan(
+              START + (hour < until ? until : end) * HOUR,
+            );
+          }
+          await lane.settle(claim, isReleased ? 'released' : 'accepted', now);
+          if (!isReleased) accepted.push(...ordinals);
+        }
+      };
+      for (const move of moves) {
+        if ('wait' in move) now = Math.min(now + move.wait * HOUR, START + 24 * HOUR);
+        else if ('claim' in move) await take(move.claim, move.isReleased);
+        else
+          await cancelRecipients(
+            lane.store,
+            'c',
+            move.cancel.filter((at) => at < zoneOf.length),
+            now,
+          );
+      }
+      for (const hour of [24, 25, 30]) {
+        now = START + hour * HOUR;
+        await take(1_000, false);
+      }
+      const { counts } = await lane.state('c');
+      expect(new Set(accepted).size).toBe(accepted.length);
+      expect(accepted.length + (counts['cancelled'] ?? 0)).toBe(zoneOf.length);
+      expect(counts['planned'] ?? 0).toBe(0);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('A lost server may have claimed from each zone that had its turn', async () => {
+  const lane = await laneWithZones(
+    'lost',
+    [
+      ['East', 2_000],
+      ['Middle', 2_000],
+      ['West', 2_000],
+    ],
+    { launchAt: START - HOUR },
+  );
+  // East closed a moment before, West opens hours later.
+  await lane.stored.losePlaceholders(5, START + 3 * HOUR + 1_000);
+  await lane.claim(START + 3 * HOUR + 2_000);
+  const held = Object.values(await lane.stored.claims()).map(({ first, count }) => [first, count]);
+  expect(held).toEqual([
+    [0, 5],
+    [2_000, 5],
+  ]);
+  expect((await lane.state('c')).counts).toMatchObject({ sending: 10, planned: 5_990 });
+});
+
+/** Zones on both hemispheres, with changes of clocks by an hour or half an hour, and without. */
+const ZONES = [
+  ...['Europe/Oslo', 'Asia/Kolkata', 'America/Los_Angeles', 'Australia/Lord_Howe', 'America/Denver'],
+  ...['America/New_York', 'America/Phoenix', 'America/Sao_Paulo', 'America/St_Johns', 'Pacific/Auckland'],
+  ...['Pacific/Chatham', 'Pacific/Honolulu', 'Asia/Kathmandu', 'Asia/Tokyo', 'Africa/Cairo'],
+  ...['Africa/Lagos', 'Europe/London', 'America/Santiago', 'Asia/Tehran', 'Australia/Adelaide'],
+];
+
+test('In 20 zones, across both nights in which clocks change, nothing is claimed outside the hours of its zone', async () => {
+  const clocks = new Map(
+    ZONES.map((zone) => [zone, new Intl.DateTimeFormat('en-GB', { timeZone: zone, timeStyle: 'short' })]),
+  );
+  const rule = 'Mon-Sun 01:15-03:45; recipient';
+  const lane = laneFixture(redis, prefix, 'nights', { quota: 1_000_000, inFlight: 1_000 });
+  for (const evening of [
+    '2027-03-13T12:00Z',
+    '2027-03-27T12:00Z',
+    '2027-10-30T12:00Z',
+    '2027-11-06T12:00Z',
+  ]) {
+    const start = Date.parse(evening);
+    const rules = ZONES.map((zone) => `Mon-Sun 01:15-03:45; ${zone}`);
+    await lane.stored.forgetOpenings();
+    await registerWindows(lane.store, rules, start);
+    await lane.stored.setParts(
+      evening,
+      ZONES.map((zone) => [zone, 40]),
+    );
+    await lane.campaign(evening, ZONES.length * 40, { ...PARTS_BEGIN, window: rule, launchAt: start });
+    const isOpen = (zone: string, at: number): boolean => {
+      const time = clocks.get(zone)?.format(at) ?? '';
+      return '01:15' <= time && time < '03:45';
+    };
+    const done = new Set<string>();
+    for (let at = start; at < start + 36 * HOUR; at += HOUR / 4) {
+      const claims = await lane.claim(at, 100);
+      for (const claim of claims) {
+        const zone = ZONES[Math.floor(claim.first / 40)] ?? '';
+        const last = at + (claim.leaveWithinMs ?? Number.POSITIVE_INFINITY) + MARGIN;
+        const seen = {
+          zone,
+          at: new Date(at).toISOString(),
+          open: isOpen(zone, at),
+          until: isOpen(zone, last),
+        };
+        expect(seen).toEqual({ ...seen, open: true, until: true });
+        done.add(zone);
+      }
+      if (claims.length > 0) await lane.settle(claims, 'accepted', at);
+    }
+    expect(done.size).toBe(ZONES.length);
+    expect((await lane.state(evening)).counts).toMatchObject({ deliveredToNetwork: ZONES.length * 40 });
+  }
+});

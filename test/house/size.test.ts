@@ -6,7 +6,7 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8510,
+  campaign: 8530,
   base: 6720,
   service: 4400,
   engine: 19_200,

@@ -22,7 +22,7 @@ export interface CampaignFields {
   /** Your own data about the campaign, at most 20 texts; the status and the results return it. */
   readonly metadata?: Metadata | undefined;
   /**
-   * Sends to the recipients of this campaign who have these final states, instead of to a list of your own. It reads them once, with the values
+   * Sends to the recipients of this campaign who have these states now, instead of to a list of your own. It reads them once, with the values
    * of the columns that the text of that campaign uses, and their references. A request that repeats an idempotency key reads nothing again.
    */
   readonly toResultsOf?: ResultsOf | undefined;

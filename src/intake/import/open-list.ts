@@ -4,7 +4,7 @@ import type { Keys } from '../../base/redis/keys.js';
 import type { ListKind } from '../../campaign/errors/error-item.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { isOfRecipients } from '../../campaign/estimate/window.js';
-import type { ResultsOf } from '../../campaign/fields/results-of.js';
+import { type ResultsOf, resultsOfWarnings } from '../../campaign/fields/results-of.js';
 import { LimitError, refusedText } from '../../campaign/limits/check-limits.js';
 import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/text/template.js';
 import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
@@ -80,7 +80,7 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: n
     limits,
   });
   const unused = (): string[] => members?.warnings() ?? unusedTimes(rows.columns, used);
-  const warnings = (): string[] => [...list.warnings(), ...unused()];
+  const warnings = (): string[] => [...resultsOfWarnings(toResultsOf), ...list.warnings(), ...unused()];
   return { list: { ...list, warnings }, template, duplicates, close: rows.close };
 }
 

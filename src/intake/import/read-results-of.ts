@@ -13,10 +13,9 @@ import { inRowBatches, type Row, type Rows } from './rows/rows.js';
 import { ZONE } from './rows/zone-column.js';
 
 /**
- * The recipients of a campaign with some final states, as a list. It is read once, a few thousand recipients at a time, each with its state at
- * that moment. Its columns are the number, the values that the text of the campaign uses, the reference,
- * and the zone if its window is in those of its recipients. Throws an InputError if the
- * campaign does not exist or still runs.
+ * The recipients of a campaign with some states, as a list. It is read once, a few thousand recipients at a time, each with its state at that
+ * moment. Its columns are the number, the values that the text of the campaign uses, the reference, and the zone if its window is in those of
+ * its recipients. Throws an InputError if the campaign does not exist, or if its own list is not stored yet.
  */
 export async function rowsOfResults(
   { redis, keys }: { readonly redis: Redis; readonly keys: Keys },
@@ -28,9 +27,9 @@ export async function rowsOfResults(
       ? [null, null]
       : await Promise.all([readMeta(redis, keys, lane, campaign), readState(redis, keys, lane, campaign)]);
   if (meta === null || state === null) throw noSuchSource(campaign);
-  if (state.state !== 'completed' && state.state !== 'cancelled')
+  if (state.state === 'importing')
     throw new InputError(
-      `campaign ${campaign} is ${state.state}: you can send to its results when it is completed or cancelled`,
+      `campaign ${campaign} is importing: you can send to its results when its list is stored`,
       { field: 'toResultsOf' },
     );
   // Where the text uses the number itself, it is written as in reports.

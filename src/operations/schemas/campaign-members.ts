@@ -16,7 +16,7 @@ import {
   type FieldName,
   type Taker,
 } from '../../campaign/fields/fields.js';
-import { FINAL_STATUSES, parseFinalStatus } from '../../campaign/fields/results-of.js';
+import { FOLLOWED_STATUSES, parseFollowedStatus } from '../../campaign/fields/results-of.js';
 import { readMoment } from '../../campaign/time/moment.js';
 
 /*
@@ -87,13 +87,15 @@ function schemaOf(field: Field): z.ZodType {
         status: z
           .array(
             z.preprocess(
-              (text) => (typeof text === 'string' ? (parseFinalStatus(text) ?? text) : text),
-              z.enum(FINAL_STATUSES),
+              (text) => (typeof text === 'string' ? (parseFollowedStatus(text) ?? text) : text),
+              z.enum(FOLLOWED_STATUSES),
             ),
           )
           .min(1)
-          .max(FINAL_STATUSES.length)
-          .describe('Final states, in any spelling that the report accepts; `failed` is a group of them'),
+          .max(FOLLOWED_STATUSES.length)
+          .describe(
+            'Final states, `deliveredToNetwork`, or `unknown`, in any spelling that the report accepts; `failed` is a group',
+          ),
       });
     default:
       return field satisfies never;

@@ -107,6 +107,19 @@ test('A row of the results that is invalid points to the member that asked for t
   expect(preview.errors).toMatchObject([{ pointer: '/toResultsOf', line: 1 }]);
 });
 
+test('A campaign that still runs is followed up for those who have the states now, with a warning about unknown outcomes', async () => {
+  const source = await ended('running');
+  const letters = await stored.letters(source);
+  await stored.setLetters(source, `NU${letters.slice(2)}`);
+  const preview = async (...status: string[]) => {
+    const { rows, warnings } = await previewCampaign(deps, to(source, status));
+    return [rows, warnings.filter((warning) => warning.includes('unknown outcome')).length];
+  };
+  expect(await preview('deliveredToNetwork')).toEqual([2, 0]);
+  expect(await preview('unknown', 'unconfirmed')).toEqual([2, 1]);
+  expect(await send(to(source, ['deliveredToNetwork', 'unconfirmed']))).toMatchObject({ recipientCount: 3 });
+});
+
 test('Suppressed numbers, and numbers that the source has twice, are treated as in any list', async () => {
   const source = await ended('completed', { duplicates: 'keep' });
   // The number of the first recipient once more, with another name.
@@ -121,21 +134,25 @@ test('Suppressed numbers, and numbers that the source has twice, are treated as 
   expect(suppressed).toMatchObject({ recipientCount: 1, suppressed: 2 });
 });
 
-test('A campaign that runs, a removed one, a state that is not final, and a second list are refused by name', async () => {
-  const source = await ended('running');
+test('A campaign that is imported, a removed one, a state to which nothing follows, and a second list are refused by name', async () => {
+  const source = await ended('importing');
   const refusal = (input: CampaignInput) =>
     importCampaign(deps, input).then(
       () => null,
       ({ field, message }: { field: string; message: string }) => `${field}: ${message}`,
     );
   expect(await refusal(to(source, ['failed']))).toBe(
-    `toResultsOf: campaign ${source} is running: you can send to its results when it is completed or cancelled`,
+    `toResultsOf: campaign ${source} is importing: you can send to its results when its list is stored`,
   );
   await setState(source, { state: 'completed', total: 1, ordinals: 1, cursor: 1, counts: {} });
   await removeCampaign(redis, keys, 'default', source);
   expect(await refusal(to(source, ['failed']))).toMatch(`toResultsOf: campaign ${source} does not exist`);
-  expect(await refusal(to(source, ['planned']))).toMatch('toResultsOf: "planned" is no final state: use one');
-  expect(await refusal(to(source, ['duplicate']))).toMatch('toResultsOf: "duplicate" is no final state');
+  expect(await refusal(to(source, ['planned']))).toMatch(
+    'toResultsOf: "planned" is no state to follow up: use one',
+  );
+  expect(await refusal(to(source, ['duplicate']))).toMatch(
+    'toResultsOf: "duplicate" is no state to follow up',
+  );
   expect(await refusal(to(source, []))).toMatch('toResultsOf: toResultsOf has no status');
   expect(await refusal({ message: 'x', toResultsOf: { campaign: source } as never })).toMatch(
     'toResultsOf needs',

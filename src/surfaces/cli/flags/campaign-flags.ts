@@ -11,7 +11,7 @@ import {
   type FieldName,
   type Taker,
 } from '../../../campaign/fields/fields.js';
-import { FINAL_STATUS_FORM, parseFinalStatus } from '../../../campaign/fields/results-of.js';
+import { FOLLOWED_STATUS_FORM, parseFollowedStatus } from '../../../campaign/fields/results-of.js';
 import type { Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import {
@@ -159,7 +159,7 @@ function withResultsOf(command: Command, { flag, help }: Field): Command {
   const states = '--status <states>';
   return command
     .option(flag, help, filled)
-    .option(states, `with --to-results-of: ${FINAL_STATUS_FORM}`, finalStatuses)
+    .option(states, `with --to-results-of: ${FOLLOWED_STATUS_FORM}`, followedStatuses)
     .hook('preAction', (_parent, called) => {
       const { toResultsOf: campaign, status } = called.opts();
       if ((campaign === undefined) === (status === undefined)) {
@@ -173,11 +173,11 @@ function withResultsOf(command: Command, { flag, help }: Field): Command {
     });
 }
 
-function finalStatuses(text: string, before?: readonly string[]): readonly string[] {
+function followedStatuses(text: string, before?: readonly string[]): readonly string[] {
   const names = someNames(text, before);
-  const other = names.find((name) => parseFinalStatus(name) === null);
+  const other = names.find((name) => parseFollowedStatus(name) === null);
   if (other === undefined) return names;
-  throw new InvalidArgumentError(`${other} is no final state. Use ${FINAL_STATUS_FORM}.`);
+  throw new InvalidArgumentError(`${other} is no state to follow up. Use ${FOLLOWED_STATUS_FORM}.`);
 }
 
 /** Adds `--message`: a text, a file, or standard input. */

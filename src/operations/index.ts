@@ -86,6 +86,7 @@ const ALL = [
   suppressions.addSuppressions,
   suppressions.removeSuppressions,
   suppressions.listSuppressions,
+  suppressions.getSuppression,
   suppressions.listSuppressionOperations,
   suppressions.undoSuppressionOperation,
   inbound.receiveInbound,

@@ -43,7 +43,7 @@ export const nothing: Maker = () => ({});
 export const onLane: Maker = ({ lane }) => ({ lane });
 export const namedLane: Maker = ({ lane }) => ({ name: lane });
 export const hiddenNumber: Maker = () => ({ number: PRIVATE.number });
-export const anotherNumber: Maker = () => ({ number: number() });
+export const anotherNumber: Maker = ({ lane }) => ({ lane, number: number() });
 
 export const newCampaign: Maker = ({ lane }) => ({
   ...{ lane, message: fresh('Hi '), recipients: [{ to: TO }] },
@@ -176,6 +176,11 @@ export const suppressed: Maker = async ({ volley, lane }) => {
   const numbers = [number()];
   await volley.suppression.add(numbers, { lane });
   return { lane, numbers };
+};
+export const suppressedNumber: Maker = async ({ volley, lane }) => {
+  const one = number();
+  await volley.suppression.add([one], { lane });
+  return { number: one };
 };
 export const suppression: Maker = async ({ volley, lane }) => {
   const { operation } = await volley.suppression.add([number()], { lane });

@@ -147,10 +147,11 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   deleteSubscription: changes(null, 'lane', the.onLane, 'subscription.delete'),
 
   findNumber: reads('read', 'lanes', the.hiddenNumber),
-  forgetNumber: changes('operate', 'all', the.anotherNumber, 'number.forget'),
+  forgetNumber: changes('operate', 'lane', the.anotherNumber, 'number.forget'),
   addSuppressions: changes('send', 'lane', the.newNumbers, 'suppression.add'),
   removeSuppressions: changes('operate', 'lane', the.suppressed, 'suppression.remove'),
   listSuppressions: reads('read', 'lane', the.onLane, 'suppression.export'),
+  getSuppression: reads('read', 'lanes', the.suppressedNumber),
   listSuppressionOperations: reads('read', 'lanes', the.onLane),
   undoSuppressionOperation: changes('operate', 'suppression operation', the.suppression, 'suppression.undo'),
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import { hashEntries } from '../../base/redis/hash-entries.js';
-import type { Keys } from '../../base/redis/keys.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { RECORDS_OVER } from '../../call-records/store/states.js';
 import { recordsStore } from '../../call-records/store/store.js';
 import { RECIPIENT_STATE, type RecipientState } from '../../campaign/states/recipient.js';
@@ -27,27 +27,40 @@ export interface ElsewhereDeps {
   readonly keys: Keys;
   readonly finder: Pick<LaneFinder, 'withId' | 'ids'>;
   readonly scheduled: Pick<ScheduleStore, 'list'>;
-  readonly suppression: Pick<Suppression, 'forget'>;
+  readonly suppression: Pick<Suppression, 'forget' | 'keep'>;
   readonly clock: Clock;
   readonly retentionMs: number;
   /** Reads a number that people have written, in the country of their list. Null if it is none. */
   readNumber(text: string, country: string | undefined): string | null;
 }
 
-/** What was done. `isLeft`: something is open, and to be looked at again. */
+/** What was done. `isLeft`: something is open, and to be looked at again; `isKept`: the number stays suppressed. */
 export interface Done {
   readonly cancelled: number;
   readonly erased: number;
   readonly isLeft?: boolean;
+  readonly isKept?: boolean;
 }
 
-/** A number, E.164 with its plus, and all that its subscriber has; its keyed digest, and whether that stays as suppression. */
+/**
+ * A number, E.164 with its plus, and all that its subscriber has; its keyed digest; the id of the only lane on which it is forgotten, or undefined;
+ * and whether it is suppressed no more.
+ */
 export interface Forgotten {
   readonly number: string;
   readonly numbers: readonly [string, ...string[]];
   readonly digest: Buffer;
-  readonly isKept: boolean;
+  readonly lane: LaneId | undefined;
+  readonly isLifted: boolean;
 }
+
+/** Whether the number is forgotten on a lane. */
+export const isOn = ({ lane }: Pick<Forgotten, 'lane'>, id: LaneId): boolean =>
+  lane === undefined || lane === id;
+
+/** The lanes on which it is. */
+const lanesOf = async ({ finder }: ElsewhereDeps, forgotten: Forgotten): Promise<LaneId[]> =>
+  (await finder.ids()).filter((id) => isOn(forgotten, id));
 
 /** What is about to be done in a campaign or in an outbox: ordinals, or ids of messages; and rows that were left out. */
 export interface Intent {
@@ -66,13 +79,15 @@ export interface Progress {
 /** Messages of outboxes that wait are cancelled; those that are final lose number, reference, and reason. An open one keeps them until then. */
 async function inOutboxes(
   deps: ElsewhereDeps,
-  { numbers }: Forgotten,
+  forgotten: Forgotten,
   progressOf: (place: string) => Progress,
 ): Promise<Done> {
   const { redis, keys, finder } = deps;
+  const { numbers } = forgotten;
   const isOf = ({ to }: Pick<StoredMessage, 'to'>): boolean => numbers.includes(to);
   let isLeft = false;
   for (const { name, lane: id } of await indexedOutboxes(redis, keys)) {
+    if (!isOn(forgotten, id)) continue;
     const lane = await finder.withId(id);
     const store = outboxStore(lane, name);
     const target = store.keys.messages;
@@ -119,10 +134,11 @@ async function inOutboxes(
 /** The rows of stored lists of schedules go, and reasons of occurrences lose the number. */
 async function inSchedules(
   { redis, keys, scheduled, readNumber }: ElsewhereDeps,
-  { number, numbers }: Forgotten,
+  { number, numbers, lane }: Forgotten,
 ): Promise<Done> {
   let erased = 0;
-  for await (const { ref, definition } of scheduled.list()) {
+  const listed = lane === undefined ? {} : { lanes: [lane] };
+  for await (const { ref, definition } of scheduled.list(listed)) {
     const target = keys.schedules.one(ref);
     const replaced = (place: string, change: (text: string) => string, raised = ''): Promise<boolean> =>
       changeIn(redis, { target, kind: 'hash', place, raised }, change);
@@ -168,12 +184,14 @@ const waitingReports = z.looseObject({
 });
 
 /** Reports that wait for their request lose their entry for the number. */
-async function inReports({ redis, keys, finder }: ElsewhereDeps, { numbers }: Forgotten): Promise<Done> {
+async function inReports(deps: ElsewhereDeps, forgotten: Forgotten): Promise<Done> {
+  const { redis, keys } = deps;
+  const { numbers } = forgotten;
   const forms = numbers.map((number) => number.replace('+', ''));
   const without = <Value>(entries: Readonly<Record<string, Value>>): Record<string, Value> =>
     Object.fromEntries(Object.entries(entries).filter(([of]) => !forms.includes(of)));
   let erased = 0;
-  for (const lane of await finder.ids()) {
+  for (const lane of await lanesOf(deps, forgotten)) {
     const target = keys.lane(lane, 'early');
     for await (const [place, before] of hashEntries(redis, target)) {
       if (!forms.some((digits) => before.includes(digits))) continue;
@@ -190,7 +208,9 @@ async function inReports({ redis, keys, finder }: ElsewhereDeps, { numbers }: Fo
 const STATE_TEXTS = { states: 'pauseReason', unknown: 'reason' } as const;
 
 /** Why lanes are held or stopped, campaigns are paused, and outcomes are unknown. */
-async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+async function inReasons(deps: ElsewhereDeps, forgotten: Forgotten): Promise<Done> {
+  const { redis, keys } = deps;
+  const { number } = forgotten;
   let erased = 0;
   const rewrite = async (target: string, place: string, change: (text: string) => string): Promise<void> => {
     if (await changeIn(redis, { target, kind: 'hash', place }, change)) erased += 1;
@@ -208,7 +228,7 @@ async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: For
       ),
     );
   };
-  for (const lane of await finder.ids()) {
+  for (const lane of await lanesOf(deps, forgotten)) {
     await rewrite(keys.lane(lane, 'lane'), 'closed', ofClosed);
     for (const key of ['callback', 'inboundCallback'])
       await rewrite(keys.lane(lane, key), 'detail', (text) => withoutNumber(text, number));
@@ -227,33 +247,38 @@ async function inReasons({ redis, keys, finder }: ElsewhereDeps, { number }: For
 }
 
 /** Messages that people sent to a lane, or that were sent to the number, as far as they are kept. */
-async function inInbound({ redis, keys, finder }: ElsewhereDeps, { numbers }: Forgotten): Promise<Done> {
+async function inInbound(deps: ElsewhereDeps, forgotten: Forgotten): Promise<Done> {
+  const { redis, keys } = deps;
+  const { numbers, lane: only } = forgotten;
   let erased = 0;
-  for (const number of numbers) erased += await redis.unlink(keys.stopConfirmed(number));
-  for (const lane of await finder.ids()) erased += await inboundStore(redis, keys, lane).erase(numbers);
+  // The confirmation of a stop concerns all lanes. It expires within a day.
+  if (only === undefined)
+    for (const number of numbers) erased += await redis.unlink(keys.stopConfirmed(number));
+  for (const lane of await lanesOf(deps, forgotten))
+    erased += await inboundStore(redis, keys, lane).erase(numbers);
   return { cancelled: 0, erased };
 }
 
 /** The lists of suppressed numbers, and what people wrote about their changes. */
-async function inSuppressions(
-  { finder, suppression, clock }: ElsewhereDeps,
-  { number, numbers, digest, isKept }: Forgotten,
-): Promise<Done> {
-  const erased = await suppression.forget(
+async function inSuppressions(deps: ElsewhereDeps, forgotten: Forgotten): Promise<Done> {
+  const { number, numbers, digest, lane, isLifted } = forgotten;
+  const { changed, isKept } = await deps.suppression.forget(
     numbers,
-    await finder.ids(),
-    isKept ? { digest, at: clock() } : null,
+    [...(lane === undefined ? [null] : []), ...(await lanesOf(deps, forgotten))],
+    isLifted ? null : { digest, at: deps.clock() },
     (text) => withoutNumber(text, number),
   );
-  return { cancelled: 0, erased };
+  return { cancelled: 0, erased: changed, isKept };
 }
 
 /** Requests for call records of the number lose it when they are over. */
-async function inRecords({ redis, keys }: ElsewhereDeps, { number }: Forgotten): Promise<Done> {
+async function inRecords({ redis, keys }: ElsewhereDeps, forgotten: Forgotten): Promise<Done> {
+  const { number } = forgotten;
   const store = recordsStore(redis, keys, 0);
   let [erased, isLeft] = [0, false];
   for (const credential of await store.credentials()) {
-    for await (const { id, state, parameters, reason = '' } of store.list(credential)) {
+    for await (const { id, lane, state, parameters, reason = '' } of store.list(credential)) {
+      if (!isOn(forgotten, lane)) continue;
       const target = keys.records(credential, `request:${id}`);
       const blank = Object.fromEntries(
         Object.entries(parameters).map(([name, value]) => [name, withoutNumber(value, number)]),

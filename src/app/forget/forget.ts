@@ -16,6 +16,7 @@ import {
   type ElsewhereDeps,
   type Forgotten,
   type Intent,
+  isOn,
   type Progress,
 } from './elsewhere.js';
 import { forgetInCampaign, type InCampaign } from './in-campaign.js';
@@ -27,7 +28,10 @@ import { forgetInCampaign, type InCampaign } from './in-campaign.js';
  *   state, step, cursor          where it is; see STEPS
  *   number                       sealed with the secret of the installation (positions.ts), until the request is done
  *   intent:PLACE                 what is about to be done in a campaign or an outbox, JSON, so that it is counted once (elsewhere.ts)
- *   cancelled, erased, keep, createdAt, endedAt
+ *   lane                         the id of the only lane on which it is forgotten; missing: all
+ *   keep                         1: it is suppressed in any case; lift: in none; empty: where it is when it is taken off the lists
+ *   suppressed                   1 if it stayed suppressed for that reason
+ *   cancelled, erased, createdAt, endedAt
  *   again                        set if it was asked for again while it waited: everything is searched once more, for what has come since
  *   left:LANE CAMPAIGN           the ordinals that are open, JSON; null: search the campaign again; left:inRecords: look again
  *
@@ -41,7 +45,7 @@ import { forgetInCampaign, type InCampaign } from './in-campaign.js';
 export interface ForgetDeps extends Omit<ElsewhereDeps, 'finder'> {
   readonly redis: Redis;
   readonly keys: Keys;
-  readonly finder: Pick<LaneFinder, 'withId' | 'ids'>;
+  readonly finder: Pick<LaneFinder, 'withId' | 'ids' | 'known' | 'nameOf'>;
   readonly positions: Pick<Positions, 'conceal' | 'reveal'>;
 }
 
@@ -49,8 +53,12 @@ export interface ForgetDeps extends Omit<ElsewhereDeps, 'finder'> {
 export interface ForgetOptions {
   /** Country of a number in national format; default `DEFAULT_COUNTRY`. */
   readonly country?: string | undefined;
-  /** Whether a keyed digest of the number stays, so that no campaign sends to it. Default: it does not. */
+  /** The only lane on which it is forgotten; default: all lanes. */
+  readonly lane?: string | undefined;
+  /** Suppresses it on the lane, or on all, by a keyed digest. Default: only where it is suppressed already, for example by a stop word. */
   readonly keepSuppressed?: boolean | undefined;
+  /** Takes it off the suppression lists, of the lane or all, so that messages may be sent to it again. */
+  readonly liftSuppression?: boolean | undefined;
 }
 
 const STEPS = [
@@ -87,6 +95,8 @@ const stored = z.object({
   cancelled: whole,
   erased: whole,
   keep: z.string(),
+  lane: z.string().optional(),
+  suppressed: z.string().optional(),
   again: z.string().default(''),
   createdAt: whole,
   endedAt: whole.default(0),
@@ -121,13 +131,14 @@ export function openForgetting(deps: ForgetDeps) {
     return { ...stored.parse(fields), left: named(LEFT), intents: named(INTENT) };
   };
 
-  const view = (id: string, request: Request): ForgottenNumber => ({
+  const view = async (id: string, request: Request): Promise<ForgottenNumber> => ({
     id,
+    lane: request.lane === undefined ? null : await finder.nameOf(request.lane),
     state: request.state,
     cancelled: request.cancelled,
     erased: request.erased,
     open: [...request.left.values()].reduce((sum, ordinals) => sum + (ordinals?.length ?? 0), 0),
-    suppressed: request.keep === '1',
+    suppressed: request.keep === '1' || request.suppressed === '1',
     createdAt: new Date(request.createdAt).toISOString(),
     endedAt: request.endedAt === 0 ? null : new Date(request.endedAt).toISOString(),
   });
@@ -193,7 +204,7 @@ export function openForgetting(deps: ForgetDeps) {
       some.push(campaign);
       if (some.length === CAMPAIGNS_AT_ONCE) break;
     }
-    for (const { id: campaign, lane } of some) {
+    for (const { id: campaign, lane } of some.filter((one) => isOn(forgotten, one.lane))) {
       const done = await inCampaign(id, request, forgotten, { lane, campaign }, null);
       if (done.erased + done.cancelled === 0 && !('left' in done)) continue;
       const place = placeOf(lane, campaign);
@@ -251,7 +262,8 @@ export function openForgetting(deps: ForgetDeps) {
     const number = await positions.reveal('forgotten', request.number);
     if (number === null) throw new Error(`the number of the request ${id} cannot be opened`);
     const numbers = formsOf(number);
-    const forgotten = { number, numbers, digest: digestOf(number), isKept: request.keep === '1' };
+    const digest = digestOf(number);
+    const forgotten = { number, numbers, digest, lane: request.lane, isLifted: request.keep === 'lift' };
     const name = STEPS[request.step] ?? '';
     if (name === 'inCampaigns') {
       await inCampaigns(id, request, forgotten);
@@ -260,7 +272,8 @@ export function openForgetting(deps: ForgetDeps) {
     if (isElsewhere(name)) {
       const done = await elsewhere(id, request, name, forgotten);
       const left = new Map(done.isLeft === true ? [[name, null]] : []);
-      await record(id, done, { step: request.step + 1 }, left);
+      const suppressed = done.isKept === true ? { suppressed: '1' } : {};
+      await record(id, done, { step: request.step + 1, ...suppressed }, left);
       return true;
     }
     if (request.state === 'waiting') await lookAgain(id, request, forgotten);
@@ -287,14 +300,19 @@ export function openForgetting(deps: ForgetDeps) {
 
   return {
     /**
-     * Forgets a number on all lanes. While an earlier request for it is not done, that one continues, also with what has come since, and is
+     * Forgets a number, on all lanes or on one. While an earlier request for it is not done, that one continues, also with what has come since, and is
      * returned. Rejects with an InputError if the number is invalid.
      */
     async forget(
       text: string,
-      { country, keepSuppressed = false }: ForgetOptions,
+      { country, lane: name, keepSuppressed = false, liftSuppression = false }: ForgetOptions,
       by: Operator,
     ): Promise<ForgottenNumber> {
+      if (keepSuppressed && liftSuppression)
+        throw new InputError('suppress the number, or take it off the lists, not both', {
+          field: 'liftSuppression',
+        });
+      const lane = name === undefined ? undefined : await finder.known(name);
       const spelled = deps.readNumber(text, country);
       if (spelled === null)
         throw new InputError(
@@ -304,27 +322,31 @@ export function openForgetting(deps: ForgetDeps) {
           },
         );
       const number = subscriberOf(spelled);
-      const digest = (await openNumberDigests(redis, keys))(number);
-      const id = digest.toString('hex');
+      const digestOf = await openNumberDigests(redis, keys);
+      const digest = digestOf(number);
+      const id = (lane === undefined ? digest : digestOf(`${number} ${lane}`)).toString('hex');
       const sealed = await positions.conceal('forgotten', number);
-      const details = { request: id, keepSuppressed: keepSuppressed ? 'yes' : 'no' };
-      await by.audited({ action: 'number.forget', details }, async () => {
+      const keep = keepSuppressed ? '1' : liftSuppression ? 'lift' : '';
+      const suppression = { '1': 'kept', lift: 'lifted', '': 'as it was' }[keep];
+      const details = { request: id, suppression };
+      await by.audited({ action: 'number.forget', lane, details }, async () => {
         const before = await read(id);
         const now = await serverTime(redis);
         const key = names.request(id);
-        const keep = keepSuppressed ? '1' : '';
         const change = redis.multi();
         if (before === null || before.state === 'done') {
           const counts = { cancelled: 0, erased: 0 };
-          const fields = { state: 'running', step: 0, cursor: '', number: sealed, ...counts };
+          const where = lane === undefined ? {} : { lane };
+          const fields = { state: 'running', step: 0, cursor: '', number: sealed, ...where, ...counts };
           change.unlink(key).hset(key, { ...fields, keep, createdAt: now });
         } else {
-          const again = before.state === 'waiting' ? '1' : before.again;
-          change.hset(key, { again, keep: keep || before.keep });
+          const isOther = keep !== '' && keep !== before.keep;
+          const again = before.state === 'waiting' || isOther ? '1' : before.again;
+          change.hset(key, { again, keep: keep || before.keep }).hdel(key, 'suppressed');
         }
         await change.zadd(names.due, now + LEASE_MS, id).exec();
         // At once: what is removed from the lists later stays suppressed all the time.
-        if (keepSuppressed) await redis.hset(keys.suppression.digests, digest, now);
+        if (keepSuppressed) await deps.suppression.keep(digest, lane ?? null, now);
       });
       await work(id, ANSWER_WITHIN_MS);
       const request = await read(id);

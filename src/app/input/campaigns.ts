@@ -102,7 +102,15 @@ export const CAMPAIGN_METHODS = {
   ],
   set: [ID, changes, options({ revision: optional(z.int().min(0)), preview: maybeFlag })],
   delete: [ID],
-  forget: [['number', text], options({ country: maybeText, keepSuppressed: maybeFlag })],
+  forget: [
+    ['number', text],
+    options({
+      country: maybeText,
+      lane: maybeText,
+      keepSuppressed: maybeFlag,
+      liftSuppression: maybeFlag,
+    }),
+  ],
   status: [ID],
   list: [options(filters)],
   page: [options(page)],

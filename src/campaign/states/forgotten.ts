@@ -6,6 +6,8 @@ const count = z.int().min(0);
 export interface ForgottenNumber {
   /** The same number has the same id. */
   readonly id: string;
+  /** The lane on which it is forgotten; null: on all. */
+  readonly lane: string | null;
   /** `running`: a worker still searches; `waiting`: only `open` messages are left; `done`: nothing is left. */
   readonly state: 'running' | 'waiting' | 'done';
   /** Planned and waiting messages that were cancelled. */
@@ -14,7 +16,7 @@ export interface ForgottenNumber {
   readonly erased: number;
   /** Messages that were sent and have no final status yet. They are erased when they do. */
   readonly open: number;
-  /** A keyed digest of the number stays, so that no campaign sends to it. */
+  /** It stays suppressed, by a keyed digest: on all lanes, or where it was suppressed. */
   readonly suppressed: boolean;
   readonly createdAt: string;
   readonly endedAt: string | null;
@@ -23,7 +25,10 @@ export interface ForgottenNumber {
 /** See {@link ForgottenNumber}. */
 export const forgotten = z
   .object({
-    id: z.string().describe('Identifies the request; the same number has the same id'),
+    id: z
+      .string()
+      .describe('Identifies the request; the same number has the same id, and another one on each lane'),
+    lane: z.string().nullable().describe('The lane on which it is forgotten; null: on all'),
     state: z
       .enum(['running', 'waiting', 'done'])
       .describe(
@@ -34,7 +39,9 @@ export const forgotten = z
     open: count.describe(
       'Messages that were sent and have no final status yet. They are erased when they do',
     ),
-    suppressed: z.boolean().describe('A keyed digest of the number stays, so that no campaign sends to it'),
+    suppressed: z
+      .boolean()
+      .describe('It stays suppressed, by a keyed digest: on all lanes, or where it was suppressed'),
     createdAt: z.string(),
     endedAt: z.string().nullable(),
   })

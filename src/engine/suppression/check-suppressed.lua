@@ -3,7 +3,7 @@
 
   KEYS  all      hash: number -> operation that added it; for all lanes
         lane     hash: number -> operation that added it; for one lane
-        digests  hash: keyed digest of a number -> when it was forgotten; for all lanes
+        digests  hash: keyed digest of a number, for all lanes or for one -> when it was forgotten
   ARGV  numbers  8 bytes each
   Returns  for each number 1 or 0, as one string, '' if none is suppressed; 1 if there are digests, which the caller has to compare
 ]]

@@ -8,7 +8,7 @@ import { NotAllowedError } from '../../campaign/errors/errors.js';
 import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
 import { type Actor, actor } from '../../campaign/states/actor.js';
 import { readOrNull } from '../recipients/damaged.js';
-import { openNumberDigests } from './number-digests.js';
+import { keptDigests } from './kept-digests.js';
 
 /*
  * Which numbers are never sent to. There is a list for the whole installation, and one for each lane. Each is a hash from the
@@ -174,21 +174,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     }
     return false;
   };
-  let opening: ReturnType<typeof openNumberDigests> | undefined;
-  /** The keyed digests of these numbers: some that were forgotten stay suppressed by them. */
-  const digestsOf = async (numbers: readonly string[]): Promise<Buffer[]> => {
-    opening ??= openNumberDigests(redis, keys);
-    opening.catch(() => {
-      opening = undefined;
-    });
-    return numbers.map(await opening);
-  };
-  /** Whether one of these numbers is suppressed by its keyed digest. */
-  const isAnyKept = async (numbers: readonly string[]): Promise<boolean> => {
-    if ((await redis.exists(names.digests)) === 0) return false;
-    const kept = await redis.hmget(names.digests, ...(await digestsOf(numbers)));
-    return kept.some((at) => at !== null);
-  };
+  const kept = keptDigests(redis, keys);
   /** A letter for each of these numbers as they are: 1 if it is suppressed; '' if none is. */
   const checkForms = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
     const [letters, hasDigests] = await checkScript.run(
@@ -197,8 +183,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       { numbers: Buffer.concat(packed(numbers)) },
     );
     if (!hasDigests) return letters;
-    const kept = await redis.hmget(names.digests, ...(await digestsOf(numbers)));
-    return kept.map((at, place) => (at !== null || letters.charAt(place) === '1' ? '1' : '0')).join('');
+    const times = await kept.since(numbers, [null, lane]);
+    return times.map((at, place) => (at !== null || letters.charAt(place) === '1' ? '1' : '0')).join('');
   };
   /** A letter for each number: 1 if it is suppressed under one of its forms; '' if none is. */
   const check = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
@@ -291,34 +277,44 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     async hasNone(list: LaneId | null, numbers: Iterable<string>): Promise<boolean> {
       for (const batch of batches(allForms(numbers))) {
         if ((await countNew(list, batch)) < batch.length) return false;
-        if (list === null && (await isAnyKept(batch))) return false;
+        if ((await kept.keptSince(batch, list)) !== null) return false;
       }
       return true;
     },
     /** Removes numbers, under all their forms, from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
     async remove(numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> {
-      if (operation.list !== null || (await redis.exists(names.digests)) === 0)
-        return perform('remove', batches(allForms(numbers)), operation);
+      if (!(await kept.areAny())) return perform('remove', batches(allForms(numbers)), operation);
       const all = [...allForms(numbers)];
-      for (const batch of batches(all)) await redis.hdel(names.digests, ...(await digestsOf(batch)));
+      for (const batch of batches(all)) await kept.drop(batch, operation.list);
       return perform('remove', batches(all), operation);
     },
+    /** Has the number of a keyed digest stay suppressed from a time on, ms, on a list from which it is forgotten. */
+    keep: kept.keep,
     /**
-     * Takes the numbers of a subscriber off the lists of the installation and of these lanes, and out of what is kept of removals, so that nothing
-     * can be undone. `keptAs`: the keyed digest of one of them, which stays suppressed on all lanes from this time on, ms; null: nothing stays. `rewrite` takes them out of the texts
-     * of operations. Returns how many entries it has changed. Repeating it is harmless.
+     * Takes the numbers of a subscriber off these lists, and out of what is kept of removals, so that nothing can be undone. `keptAs`: the
+     * keyed digest of one of them, which stays suppressed from this time on, ms, where it is suppressed now; null: nothing stays. `rewrite`
+     * takes them out of the texts of operations. Returns how many entries it has changed, and whether something stays. Repeating it is harmless.
      */
     async forget(
       numbers: readonly string[],
-      lanes: readonly LaneId[],
+      lists: readonly (LaneId | null)[],
       keptAs: { readonly digest: Buffer; readonly at: number } | null,
       rewrite: (text: string) => string,
-    ): Promise<number> {
-      let changed = 0;
-      if (keptAs !== null) await redis.hset(names.digests, keptAs.digest, keptAs.at);
-      for (const list of [null, ...lanes]) changed += await change('remove', list, FORGET, packed(numbers));
+    ): Promise<{ readonly changed: number; readonly isKept: boolean }> {
+      let [changed, isKept] = [0, false];
+      for (const list of lists) {
+        // What all lanes keep, no lane has to.
+        const isOnAll =
+          list !== null && lists.includes(null) && (await kept.keptSince(numbers, null)) !== null;
+        if (keptAs === null || isOnAll) await kept.drop(numbers, list);
+        else if ((await countNew(list, numbers)) < numbers.length)
+          await kept.keep(keptAs.digest, list, keptAs.at);
+        isKept ||= (await kept.keptSince(numbers, list)) !== null;
+        changed += await change('remove', list, FORGET, packed(numbers));
+      }
       await redis.unlink(names.removed(FORGET));
-      for await (const { id, change: how } of this.operations()) {
+      for await (const { id, change: how, list } of this.operations()) {
+        if (!lists.includes(list)) continue;
         if (how === 'remove') changed += await redis.hdel(names.removed(id), ...packed(numbers));
         const isRewritten = await amend(id, (stored) => {
           const [source, reason] = [rewrite(stored.source), rewrite(stored.reason)];
@@ -327,7 +323,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         });
         if (isRewritten) changed += 1;
       }
-      return changed;
+      return { changed, isKept };
     },
     /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added as well stay. */
     undo,
@@ -359,6 +355,9 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         }
       }
     },
+    /** Since when a number is on a list although it was forgotten, ms; null if it is not. */
+    keptSince: (number: string, list: LaneId | null): Promise<number | null> =>
+      kept.keptSince(possibleFormsOf(number), list),
     /** The operations that put a number on a list: of each of its forms that is on it, the one that the entry names. */
     async operationsOf(number: string, list: LaneId | null): Promise<FoundOperation[]> {
       const entries = await redis.hmget(names.list(list), ...packed(possibleFormsOf(number)));
@@ -374,7 +373,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       );
       const entries = lists.flat().filter((entry) => entry !== null);
       const isAlone = entries.length > 0 && entries.every((entry) => entry === operation);
-      return isAlone && !(await isAnyKept(forms));
+      if (!isAlone || !(await kept.areAny())) return isAlone;
+      return (await kept.since(forms, [null, lane])).every((at) => at === null);
     },
     /** How many numbers are suppressed for a lane; one that is on both lists counts twice. */
     async count(lane: LaneId): Promise<number> {

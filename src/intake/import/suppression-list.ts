@@ -72,6 +72,10 @@ export interface SuppressionImport {
 /** On which list a number is, and which operations put it there; later ones that added it again are not among them. `lane`: null for the list of the whole installation. */
 export interface SuppressionEntry {
   readonly lane: string | null;
+  /** ISO 8601. */
+  readonly since: string;
+  /** Whether the number was forgotten, and only a keyed digest keeps it suppressed, without an operation. */
+  readonly forgotten: boolean;
   readonly operations: readonly SuppressionOperation[];
 }
 
@@ -121,7 +125,7 @@ export interface SuppressionList {
    * already or too old.
    */
   undo(id: string): Promise<SuppressionChange>;
-  /** Returns on which lists a number is, and why. */
+  /** Returns on which lists a number is, why, and since when. Rejects with an `InputError` if the number is invalid. */
   entries(number: string, options?: Pick<NumberOptions, 'country'>): Promise<SuppressionEntry[]>;
 }
 
@@ -358,15 +362,24 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       return { operation: id, numberCount };
     },
     async entries(spelling, { country } = {}) {
-      const [number = ''] = await readAll([spelling], country);
+      const { numberReader } = await import('../../campaign/numbers/number.js');
+      const read = numberReader(country ?? config.defaultCountry)(spelling);
+      if (!read.ok) throw new InputError(`the number ${read.reason}`, { field: 'number' });
       const lanes = [...(await finder.configured()).values()].map((lane) => lane.id);
       const perList = await Promise.all(
-        [null, ...lanes].map(async (list) => ({
-          lane: await nameOf(list),
-          operations: await Promise.all((await suppression.operationsOf(number, list)).map(viewOf)),
-        })),
+        [null, ...lanes].map(async (list) => {
+          const [found, keptSince] = await Promise.all([
+            suppression.operationsOf(read.number, list),
+            suppression.keptSince(read.number, list),
+          ]);
+          const times = [...found.map(({ at }) => at), ...(keptSince === null ? [] : [keptSince])];
+          if (times.length === 0) return [];
+          const since = new Date(Math.min(...times)).toISOString();
+          const operations = await Promise.all(found.map(viewOf));
+          return [{ lane: await nameOf(list), since, forgotten: found.length === 0, operations }];
+        }),
       );
-      return perList.filter(({ operations }) => operations.length > 0);
+      return perList.flat();
     },
   };
 }

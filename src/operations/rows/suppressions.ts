@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { forgotten } from '../../campaign/states/forgotten.js';
 import { suppressionOperation } from '../../campaign/states/suppression.js';
 import { type FoundRecipient, foundRecipient } from '../../campaign/views/recipient-views.js';
-import { allLanes, byKey, byLane, byLanesOfKey, bySuppressionOperation } from '../access.js';
+import type { SuppressionEntry } from '../../intake/import/suppression-list.js';
+import { byKey, byLane, byLanesOfKey, bySuppressionOperation } from '../access.js';
 import { call, page, rows } from '../operation.js';
 import { COUNTRY_FLAG, country } from '../schemas/campaign-members.js';
 import { count, LANE_FLAG, laneName, onlyOfLane } from '../schemas/schemas.js';
@@ -44,6 +45,31 @@ const CHANGE_COMMAND = {
     reason: { value: 'text', about: 'why, for the record of the change' },
   },
 } as const;
+/** The lists that a number is on. */
+const lists = z
+  .array(
+    z.object({
+      lane: z.string().nullable().describe('The lane of the list; null: the list for all lanes'),
+      since: z.string().describe('ISO 8601, UTC'),
+      forgotten: z
+        .boolean()
+        .describe('Whether the number was forgotten, and only a keyed digest keeps it suppressed'),
+      operations: z
+        .array(suppressionOperation)
+        .describe('What put it there; empty if the key may not see that'),
+    }),
+  )
+  .describe('The suppression lists of the lanes of the key, and for all lanes, that the number is on');
+
+/** The entries of these lanes, and without what put it there those for all lanes. `lanes`: undefined: all. */
+function seenBy(lanes: readonly string[] | undefined, entries: readonly SuppressionEntry[]) {
+  const isSeen = (lane: string | null): boolean =>
+    lanes === undefined || (lane !== null && lanes.includes(lane));
+  return entries
+    .filter(({ lane }) => lane === null || isSeen(lane))
+    .map((entry) => ({ ...entry, operations: isSeen(entry.lane) ? [...entry.operations] : [] }));
+}
+
 const OWN_LANES = 'A key that is limited to lanes changes only the lists of its lanes.';
 
 export const findNumber = call({
@@ -69,27 +95,13 @@ export const findNumber = call({
   }),
   output: z.object({
     found: z.array(foundRecipient),
-    suppressions: z
-      .array(
-        z.object({
-          lane: z.string().nullable().describe('The lane of the list; null: the list for all lanes'),
-          operations: z
-            .array(suppressionOperation)
-            .describe('What put it there; empty if the key may not see that'),
-        }),
-      )
-      .describe('The suppression lists of the lanes of the key, and for all lanes, that the number is on'),
+    suppressions: lists,
   }),
   returns: 'The campaigns and outboxes with this number, and its status in each',
   async run(volley, { number, country }, { lanes, signal }) {
     const recipients: FoundRecipient[] = [];
     for await (const recipient of volley.find(number, { country, lanes, signal })) recipients.push(recipient);
-    const entries = await volley.suppression.entries(number, { country });
-    const isSeen = (lane: string | null): boolean =>
-      lanes === undefined || (lane !== null && lanes.includes(lane));
-    const suppressions = entries
-      .filter(({ lane }) => lane === null || isSeen(lane))
-      .map(({ lane, operations }) => ({ lane, operations: isSeen(lane) ? [...operations] : [] }));
+    const suppressions = seenBy(lanes, await volley.suppression.entries(number, { country }));
     return { found: recipients, suppressions };
   },
 });
@@ -98,13 +110,12 @@ export const forgetNumber = call({
   name: 'forgetNumber',
   summary: 'Forget a number',
   description:
-    'Cancels all messages that are planned or wait for it, and erases it on all lanes: from lists, messages, reports, schedules, and suppression lists. Messages that were sent are erased when their status is final. While a request for the number is not done, a repeated one changes nothing and returns its state.',
-  httpNote:
-    'The key must be allowed to use all lanes. This is a POST so that the number appears in no access log.',
+    'Cancels all messages that are planned or wait for it, and erases it on all lanes, or on one: from lists, messages, reports, schedules, and suppression lists. A number that is suppressed stays so, by a keyed digest. Messages that were sent are erased when their status is final. While a request for the number is not done, a repeated one changes nothing and returns its state.',
+  httpNote: 'This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'operate',
   cost: { tokens: 10 },
-  access: allLanes('Numbers to forget'),
+  access: byLane,
   audit: 'number.forget',
   http: 'POST /numbers/forget',
   cli: {
@@ -112,18 +123,29 @@ export const forgetNumber = call({
     arguments: { number: 'in any format; - reads it from standard input' },
     flags: {
       country: COUNTRY_FLAG,
-      keepSuppressed: { about: 'keep a keyed digest of the number, so that no campaign ever sends to it' },
+      lane: { ...LANE_FLAG, about: 'only on this lane (default: on all lanes)' },
+      keepSuppressed: { about: 'suppress the number, also if it is not suppressed now' },
+      liftSuppression: { about: 'take it off the suppression lists, so that it may get messages again' },
     },
     asks: true,
-    examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --keep-suppressed'],
+    examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --lane acme --keep-suppressed'],
   },
   input: z.strictObject({
     number: z.string().min(1).max(100).describe('In any common spelling'),
     country,
+    lane: laneName
+      .optional()
+      .describe('Only on this lane. Without it, on all lanes, or for a key of one lane, on its lane'),
     keepSuppressed: z
       .boolean()
       .default(false)
-      .describe('Keep a keyed digest of the number, so that no campaign sends to it'),
+      .describe('Suppress the number by a keyed digest, also if it is not suppressed now'),
+    liftSuppression: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Take it off the suppression lists of the lane, or of all, so that it may get messages again',
+      ),
   }),
   output: forgotten,
   returns: 'What was done, and what is open',
@@ -210,6 +232,33 @@ export const listSuppressions = rows({
   run: (volley, { lane }) => volley.suppression.list({ lane }),
   async *text(numbers) {
     for await (const number of numbers) yield `${number}\n`;
+  },
+});
+
+export const getSuppression = call({
+  name: 'getSuppression',
+  summary: 'Show why a number is suppressed',
+  description: 'And since when, on which lists.',
+  httpNote: 'The number is in the address, which logs of proxies may keep: `POST /v1/find` avoids that.',
+  tag: 'Numbers',
+  scope: 'read',
+  access: byKey,
+  http: 'GET /suppressions/{number}',
+  cli: {
+    usage: 'suppress show <number>',
+    arguments: { number: 'in any format; - reads it from standard input' },
+    flags: { country: COUNTRY_FLAG },
+    examples: ['suppress show "+44 7700 900123"'],
+  },
+  input: z.strictObject({
+    number: z.string().min(1).max(100).describe('In any common spelling'),
+    country,
+  }),
+  output: z.object({ suppressed: z.boolean(), lists }),
+  returns: 'The lists that it is on; none if it is not suppressed',
+  async run(volley, { number, country }, { lanes }) {
+    const entries = seenBy(lanes, await volley.suppression.entries(number, { country }));
+    return { suppressed: entries.length > 0, lists: entries };
   },
 });
 

@@ -18,16 +18,19 @@ const ADA: Person = { number: '+447700900123', texts: ['Zebedea', 'ref-ada'] };
 const LANE = 'default';
 
 /** An installation under a prefix of its own. */
-function installation(name: string) {
+function installation(name: string, lanes: readonly string[] = []) {
   const own = `${prefix}-${name}`;
-  const config = loadLocalConfig({
-    REDIS_URL: url,
-    REDIS_PREFIX: own,
-    API_KEY: 'key',
-    SENDER_ADDRESS: 'ACME',
-    DEFAULT_COUNTRY: 'GB',
-    MAX_SCHEDULE_AHEAD: '365000d',
-  });
+  const config = loadLocalConfig(
+    {
+      REDIS_URL: url,
+      REDIS_PREFIX: own,
+      ...(lanes.length === 0 ? { API_KEY: 'key' } : { LANES_FILE: 'lanes.json' }),
+      SENDER_ADDRESS: 'ACME',
+      DEFAULT_COUNTRY: 'GB',
+      MAX_SCHEDULE_AHEAD: '365000d',
+    },
+    { readFile: () => JSON.stringify(lanes.map((lane) => ({ name: lane, apiKey: lane }))) },
+  );
   const events = createEvents({ level: 'silent' });
   const volley = createVolley({ config, events });
   const instance = openInstance({ config, redisUrl: url, events, random: Math.random, time: REAL_TIME });
@@ -180,7 +183,8 @@ test('A number is found in every kind of key before it is forgotten, and in none
   const listRevision = await revision();
   const totals = (await volley.status(planned)).counts.total;
   const result = await volley.forget('07700 900123');
-  expect(result).toMatchObject({ cancelled: 4, open: 0, suppressed: false });
+  // It was on a list.
+  expect(result).toMatchObject({ lane: null, cancelled: 4, open: 0, suppressed: true });
   expect(await withAda()).toEqual([]);
   // A worker that has read the list of the schedule before creates no campaign of it.
   expect(Number(await revision())).toBe(Number(listRevision) + 1);
@@ -324,6 +328,87 @@ test('A number is forgotten with any other that certainly belongs to its subscri
     message: 'Hi',
   });
   expect(suppressed).toBe(1);
+});
+
+test('On one lane, a number is forgotten only there, and its request says nothing about other lanes', async () => {
+  const own = installation('one-lane', ['east', 'west']);
+  const { volley, withAda, keys } = own;
+  for (const lane of ['east', 'west']) {
+    const id = await enqueue(own, [...others(2), ada], { lane });
+    await volley.outboxes.create({ name: 'box', lane, message: 'Hi {{name}}' });
+    await volley.outbox('box', { lanes: [lane] }).put({ ...ada, id: 'waiting', sendAt: IN_AN_HOUR });
+    await volley.schedules.add({
+      ...{ id: 'weekly', lane, cron: '0 9 * * 1', zone: 'Europe/London', message: 'Hi {{name}}' },
+      recipients: [...others(1), { to: ADA.number, name: 'Zebedea' }] as never,
+    });
+    await volley.inbound.receive({ lane, messageId: 'in', from: ADA.number, to: '12345', text: 'Zebedea' });
+    await volley.holdLane(lane, 'complaint of 07700 900123');
+    await volley.suppression.add([ADA.number], { lane, reason: 'asked for by +44 7700 900123' });
+    expect((await volley.status(id)).counts.planned).toBe(3);
+  }
+  const before = await withAda();
+  const isOfEast = (key: string): boolean => key.includes('east') || key.endsWith(':east');
+  const east = await volley.forget(ADA.number, { lane: 'east' });
+  expect(east).toMatchObject({ lane: 'east', state: 'done', cancelled: 2, suppressed: true });
+  const after = await withAda();
+  expect(after.filter(isOfEast)).toEqual([]);
+  // The other lane still has all of it, and so do the hashes that both share.
+  expect(after.filter((key) => key.includes('west'))).toEqual(before.filter((key) => key.includes('west')));
+  const { operations } = await volley.suppression.operations({ lanes: ['east'] });
+  expect(operations.map(({ reason }) => reason)).toEqual(['asked for by …']);
+  expect((await volley.suppression.operations({ lanes: ['west'] })).operations[0]?.reason).toContain(
+    '900123',
+  );
+
+  const west = await volley.forget(ADA.number, { lane: 'west' });
+  expect(west).toMatchObject({ lane: 'west', cancelled: 2 });
+  expect(west.id).not.toBe(east.id);
+  expect(await withAda()).toEqual([]);
+  const everywhere = await volley.forget(ADA.number);
+  expect(everywhere).toMatchObject({ lane: null, cancelled: 0, suppressed: true });
+  expect([east.id, west.id]).not.toContain(everywhere.id);
+  expect(await redis.hlen(keys.suppression.digests)).toBe(2);
+  await expect(volley.forget(ADA.number, { lane: 'north' })).rejects.toThrow('there is no lane north');
+});
+
+test('A number that is suppressed on a lane stays so after it is forgotten there, unless that is lifted', async () => {
+  const own = installation('stop-stays', ['east', 'west']);
+  const { volley } = own;
+  const suppressedOn = async () => {
+    const on: string[] = [];
+    for (const lane of ['east', 'west']) {
+      const { suppressed } = await volley.preview({ recipients: [{ to: ADA.number }], message: 'Hi', lane });
+      if (suppressed === 1) on.push(lane);
+    }
+    return on;
+  };
+  await volley.inbound.receive({ lane: 'east', messageId: 'in', from: ADA.number, to: '1', text: 'STOP' });
+  expect(await suppressedOn()).toEqual(['east']);
+  const at = Date.now();
+  expect(await volley.forget(ADA.number, { lane: 'west' })).toMatchObject({ suppressed: false });
+  expect(await volley.forget(ADA.number, { lane: 'east' })).toMatchObject({ suppressed: true });
+  expect(await own.withAda()).toEqual([]);
+  expect(await suppressedOn()).toEqual(['east']);
+  const [entry, ...others] = await volley.suppression.entries(ADA.number);
+  expect(others).toEqual([]);
+  expect(entry).toMatchObject({ lane: 'east', forgotten: true, operations: [] });
+  expect(Date.parse(entry?.since ?? '')).toBeGreaterThanOrEqual(at - 1_000);
+
+  // Nothing but that lifts it: not another request, nor one for another lane.
+  expect(await volley.forget(ADA.number, { lane: 'east' })).toMatchObject({ suppressed: true });
+  await volley.forget(ADA.number, { lane: 'west', liftSuppression: true });
+  expect(await suppressedOn()).toEqual(['east']);
+  const lifted = await volley.forget(ADA.number, { lane: 'east', liftSuppression: true });
+  expect(lifted).toMatchObject({ suppressed: false });
+  expect(await suppressedOn()).toEqual([]);
+  expect(await volley.forget(ADA.number, { lane: 'west', keepSuppressed: true })).toMatchObject({
+    suppressed: true,
+  });
+  expect(await suppressedOn()).toEqual(['west']);
+  await volley.suppression.remove([ADA.number], { lane: 'west' });
+  expect(await suppressedOn()).toEqual([]);
+  const both = { keepSuppressed: true, liftSuppression: true };
+  await expect(volley.forget(ADA.number, both)).rejects.toThrow('not both');
 });
 
 test('A number that may belong to another person is not forgotten', async () => {

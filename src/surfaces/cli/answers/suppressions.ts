@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { SuppressionOperation } from '../../../campaign/states/suppression.js';
+import type { SuppressionEntry } from '../../../intake/import/suppression-list.js';
 import * as operations from '../../../operations/rows/suppressions.js';
 import type { Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
@@ -25,6 +26,7 @@ const typed: Typed = {
     numbers: await readNumbers(context, given.numbers),
   }),
   findNumber: readNumber,
+  getSuppression: readNumber,
   forgetNumber: readNumber,
 };
 
@@ -38,7 +40,6 @@ const answers: Answers<'Numbers', typeof operations> = {
   async findNumber(run, { context }) {
     const { found, suppressions } = await run();
     const { clock, stdout } = context;
-    const changes = suppressions.flatMap(({ operations }) => operations);
     return {
       json: { found, suppressions },
       lines: [
@@ -52,13 +53,17 @@ const answers: Answers<'Numbers', typeof operations> = {
           UPDATED: ({ updatedAt }) => timeText(updatedAt, clock()),
           REASON: explanation,
         }),
-        ...(changes.length === 0 ? [] : ['It is suppressed:']),
-        ...changesTable(context, changes, 'It is not suppressed.'),
+        ...listsLines(context, suppressions),
       ],
     };
   },
 
   listSuppressions: {},
+
+  async getSuppression(run, { context }) {
+    const done = await run();
+    return { json: done, lines: listsLines(context, done.lists) };
+  },
 
   async addSuppressions(run, { input: { numbers } }) {
     const done = await run();
@@ -88,7 +93,7 @@ const answers: Answers<'Numbers', typeof operations> = {
       running: 'The search is not over: workers continue. To see its state, run the command again.',
     }[state];
     const after = suppressed
-      ? 'It stays suppressed for all lanes.'
+      ? `It stays suppressed${done.lane === null ? '' : ` on lane ${done.lane}`}.`
       : 'It is not suppressed: a new list may contain it.';
     return { json: done, lines: [`${what}. ${rest} ${after}`] };
   },
@@ -115,6 +120,22 @@ export function addedText(added: number, known: number, source: string, operatio
   return `${counted(added, 'number')} added${source}${already}. To undo it: volley suppress undo ${operation}`;
 }
 
+/** On which lists a number is, and why. */
+function listsLines(context: Context, lists: readonly SuppressionEntry[]): string[] {
+  const kept = lists.filter(({ forgotten }) => forgotten);
+  const changes = lists.flatMap(({ operations }) => operations);
+  return [
+    ...(changes.length === 0 ? [] : ['It is suppressed:']),
+    ...(changes.length === 0 && kept.length > 0
+      ? []
+      : changesTable(context, changes, 'It is not suppressed.')),
+    ...kept.map(
+      ({ lane, since }) =>
+        `It was forgotten ${timeText(since, context.clock())}, and stays suppressed for ${lane === null ? 'all lanes' : `lane ${lane}`}.`,
+    ),
+  ];
+}
+
 /** Changes of the lists. */
 function changesTable(
   { clock, stdout }: Context,
@@ -134,8 +155,10 @@ function changesTable(
 }
 
 const questions: Questions = {
-  forgetNumber: async ({ input: { number } }: Scene<{ readonly number: string }>) =>
-    `Cancel what is planned for ${number}, and erase it everywhere? This cannot be undone.`,
+  forgetNumber: async ({
+    input: { number, lane },
+  }: Scene<{ readonly number: string; readonly lane?: string }>) =>
+    `Cancel what is planned for ${number}, and erase it ${lane === undefined ? 'everywhere' : `on lane ${lane}`}? This cannot be undone.`,
 };
 
 export { answers, operations, questions, typed };

@@ -10,6 +10,7 @@ import type { Preview } from '../campaign/views/preview-views.js';
 import type { LaneStatus } from '../campaign/views/views.js';
 import type { Inbound } from '../engine/inbound/inbound-service.js';
 import type { OperatorCommands } from '../engine/lane/operator-commands.js';
+import type { UsageReader } from '../engine/lane/usage.js';
 import type { NotificationService } from '../engine/notifications/notification-service.js';
 import type { Role, WorkerProcess } from '../engine/recovery/heartbeats.js';
 import type { LaneDifference } from '../engine/recovery/lane-settings.js';
@@ -84,6 +85,7 @@ export interface VolleyReader
     EventFollower,
     FleetReader,
     LiveReader,
+    UsageReader,
     AuditReader {
   readonly events: Events;
   /** Returns the name of a campaign's lane. */
@@ -157,7 +159,7 @@ export interface Volley extends VolleyReader, OperatorCommands {
    */
   delete(id: string): Promise<{ readonly recipientCount: number }>;
   /**
-   * Forgets a number on all lanes: cancels what is planned or waits for it, and erases it wherever it is stored. Messages that were sent and
+   * Forgets a number on all lanes, or on one: cancels what is planned or waits for it, and erases it wherever it is stored. Messages that were sent and
    * have no final status are erased when they get one: a worker continues until nothing is left. While that goes on, a repeated call changes
    * nothing, and returns the state. Rejects with an `InputError` if the number is invalid.
    */

@@ -7,6 +7,7 @@ import type { Redis } from '../base/redis/connection.js';
 import type { Durability } from '../base/redis/durability.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { onConnected } from '../base/redis/watch.js';
+import { charger } from '../engine/claim/charge.js';
 import { pollClaims } from '../engine/follow-up/claims.js';
 import { followUpTurn } from '../engine/follow-up/follow-up.js';
 import { openRequests } from '../engine/follow-up/requests.js';
@@ -112,7 +113,7 @@ export function work(options: WorkOptions): Workers {
       lane,
       client: measuredClient(messagingOf(lane), lane.name, events, monotonic),
       recent: recentOf(lane.id),
-      messages: openMessages(lane, content, options.suppressionOf(lane.id)),
+      messages: openMessages(lane, content, options.suppressionOf(lane.id), charger(config.prices)),
       requests: openRequests(lane, content),
       matches: matchStore(lane, () => options.mayShareWith(lane.id)),
       sends: sendClaims(lane),

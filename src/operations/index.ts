@@ -15,6 +15,7 @@ import * as schedules from './rows/schedules.js';
 import * as subscription from './rows/subscription.js';
 import * as suppressions from './rows/suppressions.js';
 import * as token from './rows/token.js';
+import * as usage from './rows/usage.js';
 import * as webhooks from './rows/webhooks.js';
 
 /** In the order of the documentation. The members of a module would be in the order of the alphabet. */
@@ -100,6 +101,7 @@ const ALL = [
   keys.revokeKey,
   keys.createSignInLink,
   audit.listAuditEntries,
+  usage.getUsage,
   installation.listWorkers,
   installation.runDoctor,
   records.fetchRecords,

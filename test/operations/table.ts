@@ -167,6 +167,7 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   revokeKey: changes('admin', 'key', the.apiKey, 'key.revoke'),
   createSignInLink: changes(null, 'all', the.nothing, 'console.link'),
 
+  getUsage: reads('read', 'lanes', the.onLane),
   listAuditEntries: reads('read', 'lanes', the.onLane),
   listWorkers: reads('read', 'all', the.nothing),
   runDoctor: reads('admin', 'all', the.nothing),

@@ -144,6 +144,7 @@ const VOLLEY_METHODS: Inputs<Volley> = {
   },
   close: [],
   follow: { rows: [options({ after: maybeText, signal: maybeSignal })] },
+  usage: [options({ from: maybeText, to: maybeText, lanes: maybeTexts, tag: maybeText, key: maybeText })],
   audit: [options({ lanes: maybeTexts, campaign: maybeText, limit, cursor: maybeText })],
   fleetSnapshot: [],
   watchLive: {

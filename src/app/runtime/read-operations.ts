@@ -1,3 +1,4 @@
+import { systemClock } from '../../base/clock.js';
 import { durationOption } from '../../base/duration.js';
 import { evictionOf } from '../../base/redis/memory.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
@@ -18,6 +19,11 @@ export function readOperations(instance: Instance): VolleyReader {
     ...instance.live,
     follow: instance.feed.follow,
     audit: instance.trail.audit,
+    usage: async (options) =>
+      (await import('../../engine/lane/usage.js')).readUsage(
+        { redis, keys, finder, clock: systemClock, currency: config.prices?.currency },
+        options,
+      ),
     isSimulated: instance.isSimulated,
     laneOf: async (id) => (await finder.of(id)).name,
     lanes: async () => {

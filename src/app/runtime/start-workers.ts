@@ -8,10 +8,13 @@ import { evictionOf } from '../../base/redis/memory.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { OLDER_DATA } from '../../campaign/states/block-codes.js';
+import { charger } from '../../engine/claim/charge.js';
 import type { InboundService } from '../../engine/inbound/inbound-service.js';
 import { followLanes } from '../../engine/lane/lane-set.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
+import type { LaneStore } from '../../engine/scripts/lane-script.js';
+import { chargeOfBatch } from '../../engine/sending/campaign-content.js';
 import { outboxResults } from '../../intake/outbox/views/outbox-results.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { resultsReader } from '../../reporting/results-reader.js';
@@ -70,6 +73,8 @@ export function workStarter(
       return next;
     },
     removeCampaign: (laneId: LaneId, id: string) => removeCampaignOf(instance, laneId, id),
+    chargeOf: (lane: LaneStore, batch: Parameters<typeof chargeOfBatch>[1]) =>
+      chargeOfBatch(lane, batch, charger(config.prices)),
   };
   const forgetting = lazily(() => openForgettingOf(instance));
   const durability = lazily(() => {

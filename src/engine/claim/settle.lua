@@ -19,6 +19,7 @@
 ---@field letters string
 ---@field words? table
 ---@field contradicted? string
+---@field charge? number[] the segments of the request, and what each message costs, or all of them
 ---@field requestId string
 ---@field reason string
 ---@field retryAfterMs number

@@ -10,6 +10,9 @@ export interface SettleResult {
   readonly events: readonly ScriptEvent[];
 }
 
+/** The segments of a text, and what each of its messages costs, in micros: once if all cost the same, and 0 without a price. */
+export type Charge = readonly [segments: number, ...micros: number[]];
+
 /** The common fields of send and poll settlements. */
 export interface Settlement {
   readonly claim: {
@@ -27,6 +30,8 @@ export interface Settlement {
   readonly contradicted?: Letters;
   /** The service's own words for the statuses of some recipients. */
   readonly words?: readonly PlacedWord[] | undefined;
+  /** What the messages of a send are charged for. */
+  readonly charge?: Charge | undefined;
   /** The service's id of the request. Required with `infos` and `missing` on lanes with notifications. */
   readonly requestId?: string;
   readonly reason?: string;

@@ -59,6 +59,7 @@ function settlementEntry(settlement: Settlement, notify: boolean): object {
     letters: letters ?? '-'.repeat(claim.count ?? 0),
     words: settlement.words,
     contradicted: settlement.contradicted,
+    charge: settlement.charge,
     requestId,
     reason: reason.slice(0, REASON_CHARACTERS),
     retryAfterMs,

@@ -10,6 +10,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { luaList } from '../../base/redis/script.js';
 import { isSlotMoving } from '../../base/redis/unavailable.js';
 import { claimShape } from '../claim/claims.js';
+import type { Charge } from '../claim/settlement.js';
 import { settlePolls } from '../follow-up/settlements.js';
 import { dueForOthers, markDue, returnDue, takeDue } from '../jobs/due.js';
 import { type Wakers, wakeLane } from '../jobs/wake.js';
@@ -17,6 +18,7 @@ import { orNull } from '../recipients/damaged.js';
 import { correctClock, type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
 import { createServerClock } from '../scripts/server-clock.js';
+import type { NamedBatch } from '../sending/campaign-content.js';
 import { settleSends } from '../sending/settlements.js';
 import { resolveBatches } from '../sending/unknown.js';
 import { progressFollower } from './follow-progress.js';
@@ -74,6 +76,8 @@ export interface SweepOptions {
   lapseOutboxes?(lane: LaneId): Promise<number | null>;
   /** Acts on the messages of people that a dead process has left behind, and deletes old ones; by default there are none. */
   tendInbound?(lane: LaneId): Promise<void>;
+  /** What the messages of a batch are charged for whose process has died. By default that is not known. */
+  chargeOf?(lane: SweptLane, batch: NamedBatch & { readonly count: number }): Promise<Charge | undefined>;
   /** The openings of a window. Default: those of its rule. Tests pass their own. */
   readonly openingsOf?: OpeningsOf;
   /** Removes all data of a campaign. */
@@ -337,8 +341,11 @@ export async function sweepLane(
   // First: what waits for a window whose openings are not known waits for this.
   await computeWindows(lane, swept, swept.now, options.openingsOf);
   if (swept.overdueSends.length > 0) {
-    const entries = swept.overdueSends.map(
-      (claim) => ({ claim, result: 'unknown', reason: OVERDUE, overdue: true }) as const,
+    const entries = await Promise.all(
+      swept.overdueSends.map(async (claim) => {
+        const charge = await options.chargeOf?.(lane, claim);
+        return { claim, result: 'unknown', reason: OVERDUE, overdue: true, charge } as const;
+      }),
     );
     lane.emit((await settleSends(lane, entries, lane.random())).events);
   }

@@ -1,4 +1,6 @@
 import { compileTemplate, type Template } from '../../campaign/text/template.js';
+import type { Charger } from '../claim/charge.js';
+import type { Charge } from '../claim/settlement.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { outboxId, outboxName, readBatchMessage, readEdition } from '../recipients/outbox-messages.js';
 import { createReadCache, type StoredRecipient, sliceReader } from '../recipients/slices.js';
@@ -70,4 +72,21 @@ export async function orDamaged<Value>(read: () => Promise<Value>): Promise<Valu
     if (error instanceof DamagedError) return error;
     throw error;
   }
+}
+
+/** What a batch is charged for; undefined if it cannot be read. */
+export async function chargeOfBatch(
+  lane: Pick<LaneStore, 'redis' | 'keys' | 'id'>,
+  batch: NamedBatch & { readonly count: number },
+  chargeOf: Charger,
+): Promise<Charge | undefined> {
+  const content = campaignContent(lane);
+  const charge = await orDamaged(async () => {
+    const [{ template }, recipients] = await Promise.all([
+      content.text(batch),
+      content.recipients(batch, batch.count),
+    ]);
+    return chargeOf(template.render(recipients[0]?.values ?? []), recipients);
+  });
+  return charge instanceof DamagedError ? undefined : charge;
 }

@@ -1,5 +1,6 @@
 import type { LaneSettings } from '../../base/config/index.js';
 import { PROFILES } from '../../base/profiles/index.js';
+import { type Charger, charger } from '../claim/charge.js';
 import { DamagedError } from '../recipients/damaged.js';
 import { type BatchText, type CampaignContent, orDamaged } from './campaign-content.js';
 import type { Messages } from './message.js';
@@ -22,6 +23,7 @@ export function openMessages(
   { settings }: { readonly settings: Pick<LaneSettings, 'profile' | 'clientCorrelator'> },
   content: CampaignContent,
   suppression: LaneSuppression,
+  chargeOf: Charger = charger(undefined),
 ): Messages {
   /** Which numbers of each batch get no message: those that are suppressed; of a campaign that confirms an operation, those that are not by it alone. */
   const suppressedIn = async (
@@ -67,11 +69,13 @@ export function openMessages(
         if (batch instanceof DamagedError) return batch;
         const { meta, template, recipients } = batch;
         const omitted = suppressed[readable.indexOf(batch)] ?? [];
+        const text = template.render(recipients[0]?.values ?? []);
         return {
           sender: meta.sender,
           ...(meta.senderName === undefined ? {} : { senderName: meta.senderName }),
           recipients: recipients.filter((_, place) => !omitted[place]).map(({ number }) => number),
-          text: template.render(recipients[0]?.values ?? []),
+          text,
+          charge: chargeOf(text, recipients),
           ...(settings.clientCorrelator === 'off' ? {} : { clientCorrelator: referenceOf(claim, meta) }),
           ...(PROFILES[settings.profile].request.callbackData
             ? { callbackData: referenceOf(claim, meta) }

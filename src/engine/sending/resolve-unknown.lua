@@ -90,6 +90,7 @@ for i, named in ipairs(batches) do
     local letters = statuses and statuses_read(statuses, batch.first, batch.count) or ''
     local _, count = string.gsub(letters, UNKNOWN, '')
     if count > 0 then
+      USAGE.charge(c, batch.first, batch.charge)
       local letter = resolve(c, batch, statuses, records)
       statuses_write(statuses, batch.first, (string.gsub(letters, UNKNOWN, function() return letter end)))
     end

@@ -116,7 +116,8 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
         return claimed.map((claim, at) => async () => {
           const message = rendered[at];
           if (message instanceof DamagedError) return setAside(claim, message);
-          return message === undefined ? { claim, result: 'released' } : send(claim, message, permit);
+          if (message === undefined) return { claim, result: 'released' };
+          return { ...(await send(claim, message, permit)), charge: message.charge };
         });
       },
       async settle(settlements) {

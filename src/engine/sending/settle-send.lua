@@ -19,9 +19,9 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, count, message, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue,
+        settlements  JSON: [{ number, turn, campaign, first, count, message, result, letters, words, contradicted, charge, requestId, reason, retryAfterMs, overdue,
                   isFinal, isText, isKnown, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
-                  0 and word; overdue: its worker never settled it; isFinal: a repeat would get the
+                  0 and word; charge: see usage.lua; overdue: its worker never settled it; isFinal: a repeat would get the
                   same response; isText: the service refuses the text; isKnown: it knows the correlator; digest, hashes: of the request id
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
@@ -110,7 +110,7 @@ local function remain_unknown(id, c, claim, settlement, statuses, records)
   stillUnknown[#stillUnknown + 1] = cjson.encode({
     turn = claim.turn, campaign = id, first = claim.first, count = claim.count, at = claim.at, epoch = claim.epoch,
     again = claim.again, firstAt = claim.firstAt, reason = reason, safeAt = safeAt, since = now, notAgain = settlement.notAgain,
-    notAfter = claim.notAfter, message = claim.message, edition = claim.edition,
+    notAfter = claim.notAfter, message = claim.message, edition = claim.edition, charge = claim.charge,
   })
   events[#events + 1] = {
     type = 'unknown', campaign = id, message = claim.message, number = claim.number, recipientCount = claim.count, reason = reason,
@@ -324,6 +324,8 @@ for i, settlement in ipairs(settlements) do
     -- A matched notification may have made the batch due for a poll. The result decides whether it stays due.
     if claim.matched then redis.call('ZREM', unpolledKey, request_member(id, claim.first, claim.message)) end
     local statuses = OUTBOX.place(c, claim, entry_key(place + 1))
+    claim.charge = settlement.charge or claim.charge
+    USAGE.charge(c, claim.first, claim.charge)
     -- Without one, the message is gone: Redis has lost it.
     if statuses then
       RECIPIENTS[effect.recipients](

@@ -11,6 +11,7 @@
 -- @include ./policy.lua
 -- @include ./record.lua
 -- @include ./results.lua
+-- @include ./usage.lua
 -- @include ./campaign-text.lua
 -- @include ./window.lua
 -- @include ./zones.lua
@@ -91,6 +92,7 @@ end
 -- Saves campaigns, and appends their results to the lane's log. A script that settles nothing has no log.
 local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
   if resultsKey then results.append(resultsKey, latestResultsKey, campaigns) end
+  USAGE.save(statesKey, campaigns)
   local fields = {}
   for id, c in pairs(campaigns) do
     if c.results then error('campaign: recipients of ' .. id .. ' have a new state that is not in the log of results') end
@@ -123,6 +125,7 @@ local function campaign_move(c, from, to, count, first)
   if left < 0 then error('campaign: more recipients moved than there are in state ' .. from) end
   c.counts[from] = left > 0 and left or nil
   c.counts[to] = (c.counts[to] or 0) + count
+  USAGE.move(c, from, to, count, first)
   if RESULT_STATES[to] then
     results.note(c, results.LIST_OF_STATE[to] or results.LIST.recipients, first, count)
   end

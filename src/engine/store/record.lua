@@ -38,6 +38,7 @@
 ---@field reason? string of a placeholder: why its outcome will be unknown
 ---@field isLate? boolean not stored: it has become unknown before it was settled
 ---@field matched? string the request that a notification has matched to it
+---@field charge? number[] what it is charged for (usage.lua)
 
 -- A batch with an unknown outcome. Stored as JSON, by the number of its claim.
 ---@class Batch
@@ -57,6 +58,7 @@
 ---@field since number since when it is unknown, ms
 ---@field notAgain? string why the lane's policy does not send it again
 ---@field matched? string the request that a notification has matched to it
+---@field charge? number[] what it is charged for (usage.lua)
 
 -- What a lane has learned; see fields.lua.
 local function learning_read(lane)

@@ -67,7 +67,10 @@ redis.call('ZREM', importingKey, id)
 if isCounted == 1 then daily.keep(keyBytesKey, id) end
 -- These are settled already.
 local suppressed = campaign.counts.suppressed or 0
-if suppressed > 0 then results.note(campaign, results.LIST.suppressed, 0, suppressed) end
+if suppressed > 0 then
+  results.note(campaign, results.LIST.suppressed, 0, suppressed)
+  USAGE.enter(campaign, 'suppressed', suppressed)
+end
 if leftOutRows > 0 then results.note(campaign, results.LIST.leftOut, 0, leftOutRows) end
 campaign_end(endedKey, lapsingKey, id, campaign, now, events)
 if campaign.endedAt == 0 then

@@ -56,6 +56,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'lane:waiting': POINTER,
   'lane:reconciler': POINTER,
   'lane:keyBytes': POINTER,
+  'lane:usage:N': PRODUCER,
   'lane:campaign:ID': PRODUCER,
   'lane:campaign:ID:statuses': POINTER,
   'lane:campaign:ID:progress': POINTER,
@@ -183,7 +184,7 @@ export function kindOf(key: string): string {
     .replace(/^records:[^:]+:(request|key):.+$/, 'records:ID:$1:ID')
     .replace(/^records:[^:]+:(all|slots)$/, 'records:ID:$1')
     .replace(/:campaign:[^:]+/, ':campaign:ID')
-    .replace(/:(records|requests):\d+$/, ':$1:N')
+    .replace(/:(records|requests|usage):\d+$/, ':$1:N')
     .replace(/:(results|accepted):\d+$/, ':$1:D')
     .replace(/:outbox:[^:]+/, ':outbox:NAME');
   if (/^-?\w*-(send|poll|schedules|callbacks)/.test(named)) return 'queue';

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PollClaim, PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
+import { USAGE_OUTCOMES } from '../../../src/engine/lane/usage.js';
+import { ACCEPTED_STATES } from '../../../src/engine/recipients/costs.js';
 import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -8,6 +10,8 @@ import { laneFixture, START } from '../lane/lane-fixture.js';
 
 const { redis, prefix } = testRedis('conservation');
 const CAMPAIGNS = ['a', 'b'] as const;
+/** Segments, and micros. */
+const CHARGE = [2, 84_000] as const;
 const LETTERS = {
   U: 'unknown',
   N: 'deliveredToNetwork',
@@ -128,7 +132,7 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
 
   const settle = async (settlement: SendSettlement): Promise<void> => {
     const { claim, result } = settlement;
-    const { settled } = await lane.settlements.send([settlement], 0, now);
+    const { settled } = await lane.settlements.send([{ ...settlement, charge: CHARGE }], 0, now);
     const own = [`held ${claim.number}`, `unknown ${claim.number}`];
     const isTheirs = ordinals(claim).some((ordinal) => own.includes(places.get(ordinal) ?? ''));
     const isHeld = ordinals(claim).some((ordinal) => places.get(ordinal) === own[0]);
@@ -283,12 +287,28 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     },
   };
 
+  const usageKeys = `{${prefix}:l${lanes}}:usage:*`;
+  /** Checks that the usage has each accepted message and each final state once, on whichever day. */
+  const checkUsage = async (states: readonly { readonly counts: Readonly<Record<string, number>> }[]) => {
+    const sums = [0, 0, 0, ...USAGE_OUTCOMES.map(() => 0)];
+    for (const key of await redis.keys(usageKeys)) {
+      const stored = await redis.hget(key, ' ');
+      for (const [at, number] of (stored ?? '').split(' ').entries())
+        sums[at] = (sums[at] ?? 0) + Number(number);
+    }
+    const count = (state: string): number =>
+      states.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0);
+    const accepted = ACCEPTED_STATES.reduce((sum, state) => sum + count(state), 0);
+    const [segments, micros] = CHARGE.map((each) => each * accepted);
+    expect(sums).toEqual([accepted, segments, micros, ...USAGE_OUTCOMES.map(count)]);
+  };
   /** Checks that counters, statuses, ranges, and this model agree about every recipient. */
   const check = async (): Promise<void> => {
     const [states, texts] = await Promise.all([
       Promise.all(CAMPAIGNS.map((id) => lane.state(id))),
       Promise.all(CAMPAIGNS.map((id) => lane.stored.letters(id))),
     ]);
+    await checkUsage(states);
     for (const [at, id] of CAMPAIGNS.entries()) {
       const total = sizes[at] ?? 0;
       const state = states[at] ?? (await lane.state(id));

@@ -4,6 +4,7 @@ import { recipients } from '../../end-to-end/recipients.js';
 import { pick, shuffled } from '../scenario.js';
 import type { Attack } from './attack.js';
 import { followResults } from './results-platform.js';
+import { usageProblems } from './usage.js';
 
 /** Redis is killed once per 20 kills of worker processes. */
 const WORKER_KILLS_PER_REDIS_KILL = 20;
@@ -85,6 +86,7 @@ function kills(profile: 'v1' | 'v3'): Attack {
       await settled();
       const results = await platform.stop(recorder.watched);
       for (const what of results.problems) expect(false, `results: ${what}`);
+      for (const what of await usageProblems(volley)) expect(false, what);
       const { delivered, repeated, crashes, learned } = results;
       note(
         `${delivered} results delivered, ${repeated} of them again, after ${crashes} crashes of the reader`,

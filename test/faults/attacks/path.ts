@@ -6,6 +6,7 @@ import { IN_FLIGHT } from '../../../src/engine/scripts/rules.js';
 import { recipients } from '../../end-to-end/recipients.js';
 import type { Attack } from './attack.js';
 import { followResults } from './results-platform.js';
+import { usageProblems } from './usage.js';
 
 const RECIPIENTS = 150;
 
@@ -53,6 +54,7 @@ export const path: Attack = {
       await settled();
       const { problems, learned } = await platform.stop(recorder.watched);
       for (const what of problems) expect(false, `results: ${what}`);
+      for (const what of await usageProblems(volley)) expect(false, what);
       return { resolved: unknown, learned };
     } finally {
       await rm(folder, { recursive: true, force: true });

@@ -89,7 +89,10 @@ local function put_message(m, key, bytes, counted)
     return ended
   end
   local done, why = store('created', m, before, key, bytes, counted)
-  if done == 'created' then c.counts[ended], c.counts.planned = c.counts[ended] - 1, (c.counts.planned or 0) + 1 end
+  if done == 'created' then
+    c.counts[ended], c.counts.planned = c.counts[ended] - 1, (c.counts.planned or 0) + 1
+    USAGE.enter(c, ended, -1)
+  end
   return done, why
 end
 

@@ -1,9 +1,12 @@
 import { describeActor } from '../../../campaign/states/actor.js';
 import type { AuditEntry } from '../../../campaign/states/audit.js';
-import * as operations from '../../../operations/rows/audit.js';
+import * as audit from '../../../operations/rows/audit.js';
+import * as usage from '../../../operations/rows/usage.js';
 import { tableOf, timeText } from '../output/table.js';
-import { grouped } from '../output/text.js';
+import { cut, grouped } from '../output/text.js';
 import type { Answers } from './answer.js';
+
+const operations = { ...audit, ...usage };
 
 const answers: Answers<'Operation', typeof operations> = {
   listAuditEntries(entries, { context: { clock, stdout } }) {
@@ -14,6 +17,20 @@ const answers: Answers<'Operation', typeof operations> = {
       LANE: ({ lane }) => lane,
       DETAILS: describe,
     });
+  },
+
+  async getUsage(run, { context: { stdout } }) {
+    const done = await run();
+    const lines = tableOf(stdout, done.days, 'Nothing was sent in this time.', {
+      DAY: ({ day }) => day,
+      MESSAGES: ({ messageCount }) => grouped(messageCount),
+      SEGMENTS: ({ segmentCount }) => grouped(segmentCount),
+      COST: ({ cost }) => cost,
+      DELIVERED: ({ outcomes }) => grouped(outcomes.deliveredToTerminal),
+      FAILED: ({ outcomes }) => grouped(outcomes.deliveryImpossible + outcomes.rejected),
+      TAGS: ({ tags }) => cut(tags.map(({ tag }) => tag).join(','), 40),
+    });
+    return { json: done, lines };
   },
 };
 

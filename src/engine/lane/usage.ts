@@ -1,0 +1,150 @@
+import type { Clock } from '../../base/clock.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys } from '../../base/redis/keys.js';
+import { InputError } from '../../campaign/errors/errors.js';
+import { formatAmount } from '../../campaign/limits/price.js';
+import type { LaneFinder } from './lane-finder.js';
+
+/** Final states, in the order in which engine/store/usage.lua stores their counts. */
+export const USAGE_OUTCOMES = [
+  'deliveredToTerminal',
+  'deliveryImpossible',
+  'unconfirmed',
+  'rejected',
+  'lapsed',
+  'cancelled',
+  'suppressed',
+  'abandoned',
+] as const;
+/** What comes before them: messages, segments, and micros. */
+const AMOUNTS = 3;
+const DAY_MS = 86_400_000;
+/** How many days are kept. */
+const MOST_DAYS = 400;
+const USUAL_DAYS = 30;
+const MOST_TAGS = 200;
+const OTHERS = 'other';
+const READ_AT_ONCE = 500;
+
+/** What was sent. */
+export interface UsageCounts {
+  /** Messages that the service has accepted. */
+  readonly messageCount: number;
+  /** Their segments. */
+  readonly segmentCount: number;
+  /** What they cost, such as `20.00 EUR`, by the prices of the workers; null without prices. */
+  readonly cost: string | null;
+  /** Recipients that got each final state. A late report counts one `unconfirmed` less. */
+  readonly outcomes: { readonly [Outcome in (typeof USAGE_OUTCOMES)[number]]: number };
+}
+
+/** What was sent on a UTC day. */
+export interface UsageDay extends UsageCounts {
+  /** Such as `2030-05-01`. */
+  readonly day: string;
+  /** The tags of what was sent, in the order of the alphabet; beyond 200, the rest is `other`. A message counts for each of its tags. */
+  readonly tags: readonly (UsageCounts & { readonly tag: string })[];
+}
+
+/** Which usage is read. */
+export interface UsageOptions {
+  /** The first day, such as `2030-05-01`; default: 29 days before the last one. */
+  readonly from?: string | undefined;
+  /** The last day; default: today. */
+  readonly to?: string | undefined;
+  /** Only these lanes; default: all. */
+  readonly lanes?: readonly string[] | undefined;
+  /** Only campaigns and outboxes with this tag. */
+  readonly tag?: string | undefined;
+  /** Only what the API key with this id has created. */
+  readonly key?: string | undefined;
+}
+
+/** Reads what was sent. */
+export interface UsageReader {
+  /**
+   * Returns what was sent on each UTC day with something to count, oldest first. Each message and each outcome counts once, on the day on which
+   * Volley learned it. Rejects with an `InputError` if a day is invalid, or there are more than 400.
+   */
+  usage(options?: UsageOptions): Promise<UsageDay[]>;
+}
+
+interface UsageDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly finder: Pick<LaneFinder, 'ids' | 'idOf'>;
+  readonly clock: Clock;
+  /** Of the prices. */
+  readonly currency: string | undefined;
+}
+
+/** The number of a day since 1970. Throws an InputError. */
+function dayOf(field: 'from' | 'to', text: string): number {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // `2030-02-31` would be a day in March.
+  if (Number.isNaN(at) || textOf(at / DAY_MS) !== text)
+    throw new InputError(`${JSON.stringify(text)} is not a day: write it as 2030-05-01`, { field });
+  return at / DAY_MS;
+}
+
+const textOf = (day: number): string => new Date(day * DAY_MS).toISOString().slice(0, 10);
+
+const add = (sums: number[], numbers: readonly number[]): void => {
+  for (const [at, number] of numbers.entries()) sums[at] = (sums[at] ?? 0) + number;
+};
+
+/** See {@link UsageReader}. */
+export async function readUsage(
+  { redis, keys, finder, clock, currency }: UsageDeps,
+  { from, to, lanes, tag, key }: UsageOptions = {},
+): Promise<UsageDay[]> {
+  const last = to === undefined ? Math.floor(clock() / DAY_MS) : dayOf('to', to);
+  const first = from === undefined ? last - USUAL_DAYS + 1 : dayOf('from', from);
+  if (first > last) throw new InputError('the first day is after the last one', { field: 'from' });
+  if (last - first >= MOST_DAYS)
+    throw new InputError(`there are more than ${MOST_DAYS} days`, { field: 'from' });
+  const ids = lanes === undefined ? await finder.ids() : await Promise.all(lanes.map(finder.idOf));
+  const countsOf = (numbers: readonly number[]): UsageCounts => {
+    const [messageCount = 0, segmentCount = 0, micros = 0] = numbers;
+    return {
+      messageCount,
+      segmentCount,
+      cost: currency === undefined ? null : `${formatAmount(micros, currency)} ${currency}`,
+      outcomes: Object.fromEntries(
+        USAGE_OUTCOMES.map((outcome, at) => [outcome, numbers[AMOUNTS + at] ?? 0]),
+      ) as UsageCounts['outcomes'],
+    };
+  };
+  /** The sums of a day by their tags; those of all are under ''. */
+  const sumsOf = async (day: number): Promise<ReadonlyMap<string, number[]>> => {
+    const sums = new Map<string, number[]>();
+    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+      const some = ids.slice(at, at + READ_AT_ONCE);
+      const stored = await Promise.all(some.map((id) => redis.hgetall(keys.lane(id, `usage:${day}`))));
+      for (const [field, value] of stored.flatMap((fields) => Object.entries(fields))) {
+        const [by = '', its] = field.split(' ');
+        if (its === undefined || (key !== undefined && by !== key)) continue;
+        if (tag !== undefined && its !== tag) continue;
+        const isNew = its !== '' && !sums.has(its) && sums.size > MOST_TAGS;
+        const name = isNew ? OTHERS : its;
+        const sum = sums.get(name) ?? [];
+        sums.set(name, sum);
+        add(sum, value.split(' ').map(Number));
+      }
+    }
+    return sums;
+  };
+  const days: UsageDay[] = [];
+  for (let day = first; day <= last; day += 1) {
+    const sums = await sumsOf(day);
+    const all = sums.get(tag ?? '');
+    if (all === undefined) continue;
+    const tags = [...sums].filter(([name]) => name !== '').sort(([a], [b]) => (a < b ? -1 : 1));
+    days.push({
+      day: textOf(day),
+      ...countsOf(all),
+      tags: tags.map(([name, numbers]) => ({ tag: name, ...countsOf(numbers) })),
+    });
+  }
+  return days;
+}

@@ -230,13 +230,14 @@ function backoffWords({ code, reason }: Block): WaitingWords {
   }
 }
 
-/** `The hourly limit of 5,000 is used up`, `The limit of 400 per 1m is used up`. */
+/** `The hourly limit of 5,000 is used up`, `The limit of 400 per minute is used up`. */
 function quotaSaid(
   { limit, span, keptForPolls, nextPermitAt, used }: CampaignStatus['quota'],
   now: number,
 ): Said {
   const isAhead = nextPermitAt !== null && Date.parse(nextPermitAt) > now;
-  const [kind, per] = span === '1h' ? ['hourly limit', ''] : ['limit', ` per ${span}`];
+  const [kind, per] =
+    span === '1h' ? ['hourly limit', ''] : ['limit', ` per ${span.replace(/^1m$/, 'minute')}`];
   const kept =
     keptForPolls > 0 && limit !== null && used < limit
       ? `, but for ${counted(keptForPolls)} that ${keptForPolls === 1 ? 'is' : 'are'} kept for delivery reports`

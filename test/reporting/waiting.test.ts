@@ -48,7 +48,7 @@ const CAUSES: readonly (readonly [
   [
     { waitingFor: 'permits', quota: { ...quota, span: '1m', nextPermitAt: null, nextPermits: 0 } },
     'quota',
-    'The limit of 5,000 per 1m is used up.',
+    'The limit of 5,000 per minute is used up.',
     { next: 'continues' },
   ],
   [

@@ -46,7 +46,7 @@ describe.skipIf(inject('chromium') === null)('Who may do what', () => {
     await page.getByLabel('API key').fill(await on.up.key(['send']));
     await page.getByRole('button', { name: 'Sign in' }).click();
     for (const { name, at } of screensOf(on.scene, 'default')) {
-      const needs = { Keys: 'admin on all lanes', Campaigns: 'status' }[name] ?? 'read';
+      const needs = { Keys: 'admin', Campaigns: 'status' }[name] ?? 'read';
       const title =
         name === 'New campaign' ? name : `Your key may not use this page. It needs the scope ${needs}.`;
       await page.getByRole('navigation', { name: 'Main' }).waitFor();

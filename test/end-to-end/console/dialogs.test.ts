@@ -19,7 +19,7 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
     await page.getByRole('button', { name: 'Find' }).click();
     await found.waitFor();
     await page.getByRole('button', { name: /^Lift…/ }).click();
-    expect(await titleOf(page).textContent()).toBe('Lift: +44 77•• •••001 on all lanes');
+    expect(await titleOf(page).textContent()).toBe('Lift: +44 77•• •••001 on all accounts');
     await page.keyboard.press('Escape');
     await page.keyboard.press('r');
     await number.fill('+447700900002');

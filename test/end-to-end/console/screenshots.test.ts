@@ -60,6 +60,15 @@ describe.skipIf(process.env['CONSOLE_SCREENSHOTS'] !== 'write')('The pictures of
       message,
       recipients: [{ to: '+4795550143', name: 'Kim' }],
     });
+    await up.send({
+      name: 'Summer party',
+      lane: 'main',
+      message: 'Hi {{name}}, the party is on Saturday at 8.',
+      sendAt: new Date(Date.now() + 2 * 86_400_000).toISOString(),
+      window: { hours: 'Mon-Sat 09:00-20:00' },
+      zone: 'Europe/Oslo',
+      recipients: recipients(2_500),
+    });
     const begun = performance.now();
     await until(async () => {
       const { counts } = await up.api<{ counts: Record<string, number> }>('GET', `/v1/campaigns/${sale}`);

@@ -22,7 +22,7 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     const { page } = await on.visit({ key: await on.up.key() });
     const ended = page.getByRole('table', { name: 'Ended today' });
     await ended.getByRole('link', { name: 'Spring sale' }).click();
-    const result = page.getByRole('region', { name: 'Result so far' });
+    const result = page.getByRole('region', { name: 'Result', exact: true });
     await result.getByText('Delivered', { exact: true }).waitFor();
     expect(await result.locator('strong').allTextContents()).toEqual(expect.arrayContaining(['3', '0', '2']));
     const why = page.getByRole('table', { name: 'Why not delivered' });
@@ -35,6 +35,19 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       .click();
     await page.getByRole('heading', { level: 1, name: 'Spring sale, again' }).waitFor();
     expect(page.url()).not.toContain(id);
+  });
+
+  test('prints the result of a campaign without what is only for the screen', SLOW, async () => {
+    const { page } = await on.visit({ key: await on.up.key(), at: '/campaigns' });
+    await page.getByRole('link', { name: 'Spring sale', exact: true }).click();
+    await page.getByRole('table', { name: 'Why not delivered' }).waitFor();
+    const isSeen = () =>
+      Promise.all(
+        ['.figures', '.machine', '.header', '#list', 'a.button'].map((each) => page.isVisible(each)),
+      );
+    expect(await isSeen()).toEqual([true, true, true, true, true]);
+    await page.emulateMedia({ media: 'print' });
+    expect(await isSeen()).toEqual([true, true, false, false, false]);
   });
 
   test('reads that the limit is used up, and what starts soon, and no account is named', SLOW, async () => {
@@ -54,6 +67,24 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     await link.click();
     await page.getByRole('heading', { level: 1, name: 'Campaigns' }).waitFor();
     await expect.poll(() => link.isVisible()).toBe(false);
+  });
+
+  test('sees nothing move while the overview loads', SLOW, async () => {
+    const { page } = await on.visit({ key: await on.up.key() });
+    await page.addInitScript(() => {
+      new PerformanceObserver((list) => {
+        const moved = list
+          .getEntries()
+          .reduce((sum, entry) => sum + (entry as unknown as { value: number }).value, 0);
+        document.documentElement.dataset['moved'] = String(
+          Number(document.documentElement.dataset['moved'] ?? 0) + moved,
+        );
+      }).observe({ type: 'layout-shift', buffered: true });
+    });
+    await page.reload();
+    await page.getByRole('table', { name: 'Ended today' }).getByRole('link').first().waitFor();
+    await page.locator('[data-stream=live]').waitFor();
+    expect(Number((await page.locator('html').getAttribute('data-moved')) ?? 0)).toBeLessThan(0.02);
   });
 });
 

@@ -160,6 +160,7 @@ const STATES: Readonly<Record<string, string>> = {
   invalid: 'Invalid row',
   backingOff: 'Slowed down',
   'lane.backingOff': 'Slowed down',
+  'request.unknown': 'Outcome unknown',
   probing: 'Testing',
 };
 

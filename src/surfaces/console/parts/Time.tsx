@@ -27,6 +27,8 @@ export function Time({ at, zone = null, withSeconds = false, after, isIn = false
   );
 }
 
+const isOneMinute = (one: string, other: string): boolean => one.slice(0, 16) === other.slice(0, 16);
+
 type Range = { readonly earliest: string; readonly latest: string | null; readonly isApproximate: boolean };
 
 /** Between two times, or about so; without the second, from the first on. */
@@ -34,7 +36,11 @@ export function TimeRange({ earliest, latest, isApproximate, zone = null }: Rang
   return (
     <span class="nowrap">
       {latest === null ? texts.notBefore : isApproximate && texts.about} <Time at={earliest} zone={zone} />
-      {latest !== null && [' – ', <Time key="latest" at={latest} zone={zone} after={earliest} />]}
+      {latest !== null &&
+        !isOneMinute(earliest, latest) && [
+          ' – ',
+          <Time key="latest" at={latest} zone={zone} after={earliest} />,
+        ]}
     </span>
   );
 }

@@ -1,5 +1,6 @@
 import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/views/live-views.js';
-import { call } from '../base/api.js';
+import { useRef } from 'preact/hooks';
+import { call, type Output } from '../base/api.js';
 import { hasGap, liveCampaigns, liveLanes, overview, recentEvents, serverNow } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import { resultOf } from '../base/recipients.js';
@@ -21,29 +22,41 @@ const LANES_SHOWN = 12;
 /** What needs attention first; then what is sent, what will be, and what came of the rest today. */
 export function Overview() {
   const now = overview.value;
-  const campaignsOf = (ids: readonly string[] = []): LiveCampaign[] =>
+  const isReady = useRef(false);
+  const states = JSON.stringify(now?.counts.campaigns);
+  const schedules = useLoaded(states, async (signal) =>
+    mayRun('listSchedules') ? (await call('listSchedules', {}, { signal })).schedules : [],
+  );
+  const campaignsOf = (ids: readonly string[]): LiveCampaign[] =>
     ids.flatMap((id) => liveCampaigns.value.get(id) ?? []);
-  const lanes = now?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []) ?? [];
+  const title = (
+    <Title text={words.title}>
+      {mayRun('uploadCampaign') && (
+        <a class="button primary end" href="/console/new">
+          {words.send}
+        </a>
+      )}
+    </Title>
+  );
+  // The page appears at once, so that nothing on it moves while the rest arrives.
+  const wanted = now === null ? [] : [...now.running, ...now.scheduled, ...now.ended];
+  isReady.current ||= !schedules.isBusy && wanted.every((id) => liveCampaigns.value.has(id));
+  if (now === null || !isReady.current) return [title, <p class="quiet">{texts.loading}</p>];
+  const { attention } = now;
+  const lanes = now.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
   const hasMore = lanes.length > LANES_SHOWN;
   const busyFirst = hasMore ? lanes.toSorted((a, b) => busy(b) - busy(a)) : lanes;
-  const isOne = lanes.length < 2;
-  const attention = now?.attention ?? [];
+  const isOne = now.lanes.length < 2;
   const closed = attention.flatMap(({ lane, campaign, name }) => ((campaign ?? name) ? [] : (lane ?? [])));
-  const running = campaignsOf(now?.running);
-  const ended = campaignsOf(now?.ended).filter(({ status }) =>
+  const running = campaignsOf(now.running);
+  const ended = campaignsOf(now.ended).filter(({ status }) =>
     isSameDay(Date.parse(status.endedAt ?? ''), serverNow()),
   );
   return (
     <>
-      <Title text={words.title}>
-        {mayRun('uploadCampaign') && (
-          <a class="button primary end" href="/console/new">
-            {words.send}
-          </a>
-        )}
-      </Title>
+      {title}
       <Section title={words.attention} class={attention.length === 0 ? undefined : 'attention'}>
-        {attention.length === 0 && <p class="quiet">{now === null ? texts.loading : `✓ ${words.allWell}`}</p>}
+        {attention.length === 0 && <p class="quiet">✓ {words.allWell}</p>}
         <ul class="entries">
           {attention.map((item) => (
             <NeedsAttention
@@ -55,7 +68,7 @@ export function Overview() {
         </ul>
       </Section>
       <Section title={words.running}>
-        {running.length === 0 && <p class="quiet">{now === null ? texts.loading : words.noneRunning}</p>}
+        {running.length === 0 && <p class="quiet">{words.noneRunning}</p>}
         <ul class="entries">
           {running.map((campaign) => (
             <Running
@@ -67,10 +80,10 @@ export function Overview() {
         </ul>
       </Section>
       <Section title={words.scheduled}>
-        <Scheduled campaigns={now && campaignsOf(now.scheduled)} />
+        <Scheduled campaigns={campaignsOf(now.scheduled)} schedules={schedules.data ?? []} />
       </Section>
       <Section title={words.ended}>
-        <Ended campaigns={now && ended} />
+        <Ended campaigns={ended} />
       </Section>
       {!isOne && (
         <Section title={labelOf('lanes')}>
@@ -145,16 +158,17 @@ function Running({ campaign: { status, waiting, sendsPerMinute }, isOne, isExpla
   );
 }
 
+interface ScheduledProps {
+  readonly campaigns: readonly LiveCampaign[];
+  readonly schedules: Output<'listSchedules'>['schedules'];
+}
+
 /** What starts within a week: campaigns, and the next campaign of each schedule. */
-function Scheduled({ campaigns }: { readonly campaigns: readonly LiveCampaign[] | null }) {
-  const counts = JSON.stringify(overview.value?.counts.campaigns);
-  const { data } = useLoaded(counts, async (signal) =>
-    mayRun('listSchedules') ? (await call('listSchedules', {}, { signal })).schedules : [],
-  );
+function Scheduled({ campaigns, schedules }: ScheduledProps) {
   const soon = new Date(serverNow() + WEEK_MS).toISOString();
-  const rows = campaigns && [
+  const rows = [
     ...campaigns.map(({ status }) => ({ ...status, next: status.sendAt ?? '' })),
-    ...(data ?? [])
+    ...schedules
       .filter(({ state, next }) => state === 'active' && next !== null && next < soon)
       .map(({ id, name, next, zone }) => ({ id, name, next: next ?? '', zone, eta: null })),
   ];
@@ -162,7 +176,7 @@ function Scheduled({ campaigns }: { readonly campaigns: readonly LiveCampaign[] 
     <Table
       caption={words.scheduled}
       empty={words.noneScheduled}
-      rows={rows?.toSorted((a, b) => a.next.localeCompare(b.next)) ?? null}
+      rows={rows.toSorted((a, b) => a.next.localeCompare(b.next))}
       columns={[
         [
           labelOf('name'),
@@ -180,12 +194,12 @@ function Scheduled({ campaigns }: { readonly campaigns: readonly LiveCampaign[] 
 const WEEK_MS = 7 * 86_400_000;
 
 /** What came of the campaigns of today. */
-function Ended({ campaigns }: { readonly campaigns: readonly LiveCampaign[] | null }) {
+function Ended({ campaigns }: { readonly campaigns: readonly LiveCampaign[] }) {
   return (
     <Table
       caption={words.ended}
       empty={words.noneEnded}
-      rows={campaigns?.map(({ status }) => status) ?? null}
+      rows={campaigns.map(({ status }) => status)}
       columns={[
         [labelOf('name'), ({ id, name }) => <a href={`/console/campaigns/${id}`}>{name}</a>],
         [labelOf('ended'), ({ endedAt, zone }) => <Time at={endedAt} zone={zone} />],

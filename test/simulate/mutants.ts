@@ -52,7 +52,7 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: 'engine/sending/settle-send.lua',
         from: "if isRepeatable and c.remainder == 'planned' then",
-        to: 'if true then return release_range(c, claim, statusesKey, { first = claim.first, count = claim.count }) elseif false then',
+        to: 'if true then return release_range(c, claim, statuses, { first = claim.first, count = claim.count }) elseif false then',
       },
     ],
   },

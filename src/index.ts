@@ -124,6 +124,7 @@ export type { ZoneStatus } from './campaign/views/zone-views.js';
 export type { Inbound, InboundInput, InboundListOptions } from './engine/inbound/inbound-service.js';
 export type { OperatorCommands } from './engine/lane/operator-commands.js';
 export { LaneTakenError } from './engine/lane/stored-lanes.js';
+export type { UsageCounts, UsageDay, UsageOptions, UsageReader } from './engine/lane/usage.js';
 export type { NotificationService } from './engine/notifications/notification-service.js';
 export type {
   SubscribeOutcome,

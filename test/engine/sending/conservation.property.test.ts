@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { PollClaim, PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
-import { USAGE_OUTCOMES } from '../../../src/engine/lane/usage.js';
-import { ACCEPTED_STATES } from '../../../src/engine/recipients/costs.js';
 import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { NIGHTLY } from '../../base/parts.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
+import { usageOf, usageSums } from '../lane/usage-sums.js';
 
 const { redis, prefix } = testRedis('conservation');
 const CAMPAIGNS = ['a', 'b'] as const;
@@ -287,28 +286,14 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     },
   };
 
-  const usageKeys = `{${prefix}:l${lanes}}:usage:*`;
-  /** Checks that the usage has each accepted message and each final state once, on whichever day. */
-  const checkUsage = async (states: readonly { readonly counts: Readonly<Record<string, number>> }[]) => {
-    const sums = [0, 0, 0, ...USAGE_OUTCOMES.map(() => 0)];
-    for (const key of await redis.keys(usageKeys)) {
-      const stored = await redis.hget(key, ' ');
-      for (const [at, number] of (stored ?? '').split(' ').entries())
-        sums[at] = (sums[at] ?? 0) + Number(number);
-    }
-    const count = (state: string): number =>
-      states.reduce((sum, { counts }) => sum + (counts[state] ?? 0), 0);
-    const accepted = ACCEPTED_STATES.reduce((sum, state) => sum + count(state), 0);
-    const [segments, micros] = CHARGE.map((each) => each * accepted);
-    expect(sums).toEqual([accepted, segments, micros, ...USAGE_OUTCOMES.map(count)]);
-  };
+  const name = `l${lanes}`;
   /** Checks that counters, statuses, ranges, and this model agree about every recipient. */
   const check = async (): Promise<void> => {
     const [states, texts] = await Promise.all([
       Promise.all(CAMPAIGNS.map((id) => lane.state(id))),
       Promise.all(CAMPAIGNS.map((id) => lane.stored.letters(id))),
     ]);
-    await checkUsage(states);
+    expect(await usageSums(redis, prefix, name)).toEqual(usageOf(states, CHARGE));
     for (const [at, id] of CAMPAIGNS.entries()) {
       const total = sizes[at] ?? 0;
       const state = states[at] ?? (await lane.state(id));

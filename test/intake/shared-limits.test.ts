@@ -19,7 +19,10 @@ test('A limit per day counts all lanes of a key together, which shows what it ha
       sendAt: '2999-01-01T00:00:00Z',
     });
   const resetsAt = new Date((Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000).toISOString();
-  expect((await volley.keys.get(id)).today).toEqual({ recipientCount: 0, cost: '0.00 EUR', resetsAt });
+  expect((await volley.keys.get(id)).today).toEqual({
+    ...{ recipientCount: 0, cost: '0.00 EUR', resetsAt },
+    ...{ recipientsLeft: 10, costLeft: null },
+  });
   await enqueue('a', 3);
   await enqueue('b', 4);
   expect(await volley.keys.get(id)).toMatchObject({

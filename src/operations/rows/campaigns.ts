@@ -250,7 +250,7 @@ export const setCampaign = call({
     },
     examples: [
       "set last --message 'The market opens at eleven'",
-      'set last --window "Mon-Fri 09:00-18:00" --preview',
+      'set last --window "Mon-Fri 09:00-18:00" --zone Europe/Paris --preview',
     ],
   },
   input: ofCampaign.extend({

@@ -128,7 +128,7 @@ export const forgetNumber = call({
       liftSuppression: { about: 'take it off the suppression lists, so that it may get messages again' },
     },
     asks: true,
-    examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --lane acme --keep-suppressed'],
+    examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --lane default --keep-suppressed'],
   },
   input: z.strictObject({
     number: z.string().min(1).max(100).describe('In any common spelling'),

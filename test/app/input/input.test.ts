@@ -62,7 +62,6 @@ const TAKE_NOTHING = [
   'outbox.pause',
   'outbox.resume',
   'outbox.delete',
-  'keys.list',
   'storedLanes.list',
   'inbound.receiver',
   'records.contract',

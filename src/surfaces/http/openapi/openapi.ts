@@ -213,7 +213,7 @@ function complete(operation: Operation, method: string): void {
   const problems = {
     ...ALWAYS,
     ...(scope !== undefined && WITH_KEY),
-    ...(scope !== undefined && ['post', 'put', 'delete'].includes(method) && WITH_BODY),
+    ...(scope !== undefined && ['post', 'put', 'patch', 'delete'].includes(method) && WITH_BODY),
   };
   const responses = Object.entries(problems).map(([status, { description }]) => [
     status,

@@ -18,7 +18,7 @@ test('--at is a local time of --zone, and every text shows it in that zone', asy
   expect([sent.exit, sent.stdout]).toEqual([0, expect.stringMatching(/, starting \w+ .* 09:00 CES?T \(in /)]);
   const { output } = await json('status', 'last');
   expect(output).toMatchObject({ sendAt: inParis(soon), zone: PARIS });
-  expect((await volley('status', 'last')).stdout).toMatch(/Starts \w+ .* 09:00 CES?T \(in /);
+  expect((await volley('status', 'last')).stdout).toMatch(/Scheduled; starts \w+ .* 09:00 CES?T \(in /);
   expect((await volley('list')).stdout).toMatch(/ 09:00 CES?T$/m);
   const seen = await volley('preview', 'list.csv', '-m', 'Hi', '--at', soon, '--zone', PARIS);
   expect(seen.stdout).toMatch(/^start +\w+ .* 09:00 CES?T \(in /m);

@@ -62,9 +62,9 @@ function examplesOf(): string[][] {
   );
 }
 
-/** These run until they are stopped, ask questions, need the service or a contract, or change what the others use. */
+/** These run until they are stopped, ask questions, need the service, a contract, or a key of their own, or change what the others use. */
 const ELSEWHERE =
-  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook test\b|--(?:wait|watch|provided|to-results-of)\b|^lane (?:rename|add|set|show|remove)\b/;
+  /^(?:up|work|serve|simulator|init|conformance|token|subscription|records|outbox)\b|^webhook (?:test|assign)\b|--(?:wait|watch|provided|to-results-of)\b|^lane (?:rename|add|set|show|remove)\b/;
 
 describe('An example of the help works when pasted', () => {
   const cli = shell({ ...account, SECRETS_KEY: 'a'.repeat(64) });

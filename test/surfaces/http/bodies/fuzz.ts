@@ -76,9 +76,10 @@ function undocumentedStatus(
   { status }: FuzzResponse,
 ): string | undefined {
   const [address = ''] = path.split('?');
-  const pattern = Object.keys(paths).find((one) =>
-    new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address),
-  );
+  // An address without a parameter is its own operation, not a value of one.
+  const pattern = Object.keys(paths)
+    .sort((a, b) => a.split('{').length - b.split('{').length)
+    .find((one) => new RegExp(`^${one.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(address));
   const operation = Object.entries(paths[pattern ?? ''] ?? {}).find(
     ([name]) => name === method.toLowerCase(),
   );

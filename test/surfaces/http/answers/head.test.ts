@@ -77,6 +77,7 @@ test('HEAD returns the headers of GET and no body', async () => {
     .map(([path]) => path.replace('/records/{id}', '/records/records'))
     .map((path) => path.replace('/webhooks/{id}', `/webhooks/${webhook.id}`))
     .map((path) => path.replace('/keys/{id}', `/keys/${keyId}`))
+    .map((path) => path.replace('/suppressions/{number}', '/suppressions/%2B447700900123'))
     .map((path) => path.replace('{id}', id).replace('{name}', 'default'));
   expect(described.length).toBeGreaterThan(9);
   for (const path of [...described, '/docs', '/openapi.json']) {

@@ -6,7 +6,7 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8530,
+  campaign: 8560,
   base: 6720,
   service: 4400,
   engine: 19_600,
@@ -16,7 +16,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   tools: 6800,
   app: 6930,
   operations: 5500,
-  surfaces: 20_450,
+  surfaces: 20_680,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -1,4 +1,5 @@
 import { listed } from '../errors/listed.js';
+import type { InvalidGroup } from '../views/list-views.js';
 import type { Preview, Refusal } from '../views/preview-views.js';
 
 /*
@@ -78,6 +79,41 @@ function remedyOfRows({ invalid, rows, invalidGroups }: Remedied): string {
   if (national === undefined) return `Fix them${leaveOut}`;
   const others = national.count === invalid ? '' : ', and fix the others';
   return `${countryRemedy(national)}${others}${leaveOut}`;
+}
+
+/** What rows with the same reason have in common: `12 numbers are not valid`; without a full stop. */
+export function reasonOfGroup({
+  code,
+  count,
+  column,
+}: Pick<InvalidGroup, 'code' | 'count' | 'column'>): string {
+  const [rows, are] = count === 1 ? ['1 row', 'is'] : [`${grouped(count)} rows`, 'are'];
+  const numbers = count === 1 ? '1 number' : `${grouped(count)} numbers`;
+  const have = count === 1 ? 'has' : 'have';
+  switch (code) {
+    case 'noCountry':
+      return `${numbers} ${have} no calling code`;
+    case 'noNumber':
+      return `${rows} ${have} no number`;
+    case 'invalidNumber':
+      return `${numbers} ${are} not valid`;
+    case 'invalidCountry':
+      return `${rows} ${have} a country that is not known`;
+    case 'noValue':
+      return `${rows} ${are} empty, but the message uses {{${column}}}`;
+    case 'noZone':
+      return `${rows} ${have} no time zone`;
+    case 'invalidZone':
+      return `${rows} ${have} a time zone that cannot be used`;
+    case 'invalidValue':
+      return `${rows} ${have} a value that cannot be used`;
+    case 'notAllowed':
+      return `${rows} ${are} beyond a limit of the key or the lane`;
+    case 'row':
+      return `${rows} cannot be read`;
+    default:
+      return code satisfies never;
+  }
 }
 
 /** How to say of which country national numbers are. */

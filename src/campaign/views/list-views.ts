@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode, ErrorItem } from '../errors/error-codes.js';
+import { errorItem } from '../errors/error-item.js';
 import { count, textOrNull } from './measures.js';
 
 /*
@@ -110,6 +111,8 @@ export interface InvalidGroup {
   readonly count: number;
   /** The lines of the first three. */
   readonly lines: readonly number[];
+  /** What is wrong with each of these. */
+  readonly examples: readonly ErrorItem[];
   /** For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely. */
   readonly country: string | null;
   /** For `noCountry`: a column that contains countries and is not used, if there is one. */
@@ -123,6 +126,7 @@ export const invalidGroup = z
     column: textOrNull.describe('Null if the whole rows are invalid'),
     count,
     lines: z.array(z.int()).readonly().describe('The lines of the first three'),
+    examples: z.array(errorItem).readonly().describe('What is wrong with each of these'),
     country: textOrNull.describe(
       'For `noCountry`: the country (ISO 3166) in which most of these numbers are valid, if one is likely',
     ),

@@ -236,6 +236,8 @@ export interface Preview {
   readonly samples: readonly Sample[];
   /** The message with the most segments; null if there is none. */
   readonly longest: Sample | null;
+  /** The message that costs the most; null if no message has a price. */
+  readonly dearest: Sample | null;
   /** Who gets this text already from a campaign of the last 24 hours; null if it was not asked for. */
   readonly sentBefore: SentBefore | null;
   /** Creating the campaign with it as `expect` is refused if anything has changed. Null for a part of a list. */
@@ -324,6 +326,7 @@ export const preview = z
     completion: timeRange.nullable().describe(COMPLETION),
     samples: z.array(sample).readonly().describe('The messages of the first three recipients'),
     longest: sample.nullable().describe('The message with the most segments; null if there is no message'),
+    dearest: sample.nullable().describe('The message that costs the most; null if no message has a price'),
     sentBefore: sentBefore
       .nullable()
       .describe(

@@ -18,6 +18,9 @@ const MAX_VALUES = 1_000_000;
 /** What is counted of an invalid row. */
 type CountedRow = Pick<InvalidRow, 'code' | 'column' | 'line' | 'rowNumber' | 'row'>;
 
+/** What is wrong with a row, without the row. */
+const errorOf = ({ row: _values, rowNumber: _row, ...error }: InvalidRow): ErrorItem => error;
+
 /** Collects the invalid rows of a list while it is read: all of them are counted, and a few are kept. `maxProblems`: so many in full. */
 export function invalidRows(maxProblems = 0) {
   const groups = new Map<string, { -readonly [Key in keyof InvalidGroup]: InvalidGroup[Key] }>();
@@ -42,17 +45,20 @@ export function invalidRows(maxProblems = 0) {
         column,
         count: 0,
         lines: [],
+        examples: [],
         country: null,
         countryColumn: null,
       };
       groups.set(name, group);
       group.count += 1;
-      if (group.lines.length < MAX_NAMED) group.lines = [...group.lines, line];
+      if (group.lines.length < MAX_NAMED) {
+        group.lines = [...group.lines, line];
+        group.examples = [...group.examples, errorOf(inFull())];
+      }
       if (code === 'noCountry' && withoutCountry.length < MAX_TRIED) withoutCountry.push(row);
       if (errors.length >= MAX_LISTED) return;
       if (UNIFORM_CODES.includes(code) && group.count > MAX_NAMED) return;
-      const { row: _values, rowNumber: _row, ...error } = inFull();
-      errors.push(error);
+      errors.push(errorOf(inFull()));
     },
     /** What is wrong with the first of the rows. */
     errors: (): readonly ErrorItem[] => errors,

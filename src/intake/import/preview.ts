@@ -50,6 +50,9 @@ interface Previewed {
   readonly prices: PriceList | undefined;
 }
 
+/** A message with its cost in micros; undefined: its number has no price. */
+type Measured = Omit<Sample, 'cost'> & { readonly micros: number | undefined };
+
 /** Collects the preview of a campaign while its list is read. */
 export function previewBuilder(template: Template, { campaign, lane, prices, now }: Previewed) {
   const {
@@ -67,7 +70,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   const shared = isShared ? segmentsOf(template.text) : undefined;
   const ucs2Characters = new Set<string>();
   const samples: Sample[] = [];
-  let longest: (Omit<Sample, 'cost'> & { readonly micros: number | undefined }) | undefined;
+  let [longest, dearest]: (Measured | undefined)[] = [];
   const invalid = invalidRows(campaign.problems);
   const repeats: Record<RepeatedRow['text'], RepeatedRow[]> = { same: [], different: [] };
   const segments = { min: Number.POSITIVE_INFINITY, max: 0, total: 0 };
@@ -99,7 +102,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
     longest === undefined ||
     count > longest.segments ||
     (count === longest.segments && text.length > longest.text.length);
-  const sampleOf = ({ micros, ...message }: NonNullable<typeof longest>): Sample => ({
+  const sampleOf = ({ micros, ...message }: Measured): Sample => ({
     ...message,
     cost: prices === undefined || micros === undefined ? null : formatAmount(micros, prices.currency),
   });
@@ -129,11 +132,13 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
       segments.max = Math.max(segments.max, measured.segments);
       segments.total += measured.segments;
       const micros = meter?.add(number, measured.segments);
-      if (samples.length < MAX_SAMPLES || isLonger(text, measured.segments)) {
+      const isDearer = micros !== undefined && micros > (dearest?.micros ?? -1);
+      if (samples.length < MAX_SAMPLES || isDearer || isLonger(text, measured.segments)) {
         const { encoding, segments: count } = measured;
         const message = { line, to: number, text, values, encoding, segments: count, micros };
         if (samples.length < MAX_SAMPLES) samples.push(sampleOf(message));
         if (isLonger(text, measured.segments)) longest = message;
+        if (isDearer) dearest = message;
       }
       if (micros !== undefined || meter === undefined) return micros ?? 0;
       unpriced += 1;
@@ -221,6 +226,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         completion,
         samples,
         longest: longest === undefined ? null : sampleOf(longest),
+        dearest: dearest === undefined ? null : sampleOf(dearest),
         sentBefore: null,
         digest: null,
       };

@@ -141,6 +141,63 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     await expect.poll(() => page.getByLabel('Numbers in').inputValue()).toBe('to');
   });
 
+  test('inserts placeholders, groups what is wrong, and shows what each message takes', async () => {
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
+    const file = join(on.up.folder, 'grouped.csv');
+    const bad = Array.from({ length: 30 }, (_, at) => `+44 ${120 + at},x`).join('\n');
+    writeFileSync(file, `phone,name\n+447700900123,Ada\n+447700900124,${'long '.repeat(40)}\n${bad}\n`);
+    await chooseList(page, file);
+    expect(await page.getByLabel('Name of the campaign').inputValue()).toBe('grouped');
+    const message = page.getByLabel('Message', { exact: true });
+    await message.fill('Hi !');
+    await message.evaluate((area: HTMLTextAreaElement) => area.setSelectionRange(3, 3));
+    await page.getByRole('button', { name: '{{name}}' }).click();
+    expect(await message.inputValue()).toBe('Hi {{name}}!');
+    const groups = page.locator('.groups > li');
+    await expect.poll(() => groups.locator('strong').allTextContents()).toEqual(['30 numbers are not valid']);
+    expect(await groups.locator('li').count()).toBe(3);
+    const messages = page.getByRole('table', { name: 'What messages take' }).locator('tbody tr');
+    await expect.poll(() => messages.allTextContents()).toEqual(['First7 of 1601–', 'Longest204 of 3062–']);
+    await page.getByRole('button', { name: 'Longest' }).click();
+    await page.locator('.bubble', { hasText: 'long long' }).waitFor();
+  });
+
+  test('keeps a draft without its list until the person starts over or signs out, for the same key only', async () => {
+    const key = await on.up.key();
+    const { page } = await on.visit({ key, at: '/new' });
+    await chooseList(page, MESSY);
+    const message = page.getByLabel('Message', { exact: true });
+    await message.fill('Kept text');
+    await page.getByLabel('Later').check();
+    await page.getByLabel('Date and time').fill('2020-01-01T09:00');
+    await page.getByText('This time is in the past.').waitFor();
+    await page.reload();
+    await expect.poll(() => message.inputValue()).toBe('Kept text');
+    await page.getByText('This time is in the past.').waitFor();
+    expect(await page.evaluate(() => JSON.stringify(localStorage))).not.toMatch(/0770|\d{6}/);
+    await page.getByRole('button', { name: 'Start over' }).click();
+    expect(await message.inputValue()).toBe('');
+    await message.fill('Another text');
+    await page.getByRole('button', { name: /^Key:/ }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    expect(await page.evaluate(() => localStorage.getItem('volley-draft'))).toBeNull();
+  });
+
+  test('says what has become of the message to one phone', async () => {
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
+    const file = join(on.up.folder, 'one.csv');
+    writeFileSync(file, 'phone\n+447700900125\n');
+    await chooseList(page, file);
+    await page.getByLabel('Message', { exact: true }).fill('Hi');
+    await page.getByLabel('Test to').fill('+447700900126');
+    await page.getByRole('button', { name: 'Send one' }).click();
+    const about = page.getByText('Your test:').locator('..');
+    await expect
+      .poll(() => about.textContent())
+      .toMatch(/^Your test: (?:on network|delivered)\. +The test is campaign /i);
+  });
+
   test('shows a script in a name as text, on the phone and in the tables', async () => {
     const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
     const script = '<script>window.ran = true</script><img src=x onerror="window.ran = true">';

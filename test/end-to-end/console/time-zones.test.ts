@@ -29,7 +29,7 @@ describe.skipIf(!inject('isNightly'))('Times', () => {
     ['America/Los_Angeles', `${SPRING}T09:00`, '16:00'],
   ])('In %s, %s is shown as %s UTC before a campaign is scheduled', async (timezoneId, local, utc) => {
     const { page } = await on.visit({ key: await on.up.key(), at: '/new', timezoneId });
-    await page.getByLabel('At a time').check();
+    await page.getByLabel('Later').check();
     await page.getByLabel('Date and time').fill(local);
     const shown = page.getByText(new RegExp(`= .*${DAY} Mar.* ${utc} UTC`));
     await expect.poll(() => shown.isVisible()).toBe(true);
@@ -44,7 +44,7 @@ describe.skipIf(!inject('isNightly'))('Times', () => {
     'A local time that %s in the night of the change in %s is refused with the reason',
     async (kind, timezoneId, local) => {
       const { page } = await on.visit({ key: await on.up.key(), at: '/new', timezoneId });
-      await page.getByLabel('At a time').check();
+      await page.getByLabel('Later').check();
       await page.getByLabel('Date and time').fill(local);
       const field = page.getByLabel('Date and time');
       await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');

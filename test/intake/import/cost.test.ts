@@ -50,6 +50,19 @@ test('The cost is that of each message at the price of the longest prefix, witho
   expect(meta?.cost).toMatchObject({ currency: 'EUR', total: '0.200666' });
 });
 
+test('The dearest message is the one that costs the most, which need not be the longest', async () => {
+  const recipients = [
+    { to: '+4915112345678', text: 'a'.repeat(200) },
+    { to: '+4930123456', text: 'short' },
+    { to: mobile(1), text: 'b' },
+  ];
+  const { longest, dearest } = await previewCampaign(priced.deps, { recipients, message: '{{text}}' });
+  expect([longest, dearest]).toMatchObject([
+    { line: 1, segments: 2, cost: '0.000666' },
+    { line: 2, segments: 1, cost: '0.09' },
+  ]);
+});
+
 test('Without prices, nothing has a cost, and a limit is refused', async () => {
   const { deps } = fixture('none', {});
   const input = { recipients: [{ to: mobile(1) }], message: 'Hi' };

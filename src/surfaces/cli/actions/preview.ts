@@ -2,12 +2,10 @@ import type { Volley } from '../../../app/volley.js';
 import { formatDuration, parseDuration } from '../../../base/duration.js';
 import { EXIT } from '../../../base/exit-codes.js';
 import { between, moment, until } from '../../../base/moments.js';
-import type { ErrorItem } from '../../../campaign/errors/error-codes.js';
 import { rowProblem } from '../../../campaign/errors/error-item.js';
 import { listed } from '../../../campaign/errors/listed.js';
 import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
-import { countryRemedy, REPEATED, refusalOfList } from '../../../campaign/limits/refusal.js';
-import type { InvalidCode, InvalidGroup } from '../../../campaign/views/list-views.js';
+import { countryRemedy, REPEATED, reasonOfGroup, refusalOfList } from '../../../campaign/limits/refusal.js';
 import type { PlannedCost, Preview } from '../../../campaign/views/preview-views.js';
 import { type CampaignInput, localZone } from '../../../intake/import/campaign-input.js';
 import { countryText } from '../../../intake/import/rows/number-countries.js';
@@ -321,44 +319,29 @@ function renderRepeats({ repeats }: Preview, count: number): string[] {
   return count > lines.length ? [...lines, `  … and ${grouped(count - lines.length)} more`] : lines;
 }
 
-/** Rows with the same reason share a line if there are more of them. */
+/** Rows with the same reason stand under it if there are more of them. */
 const FEW = 3;
 
 const inFlow = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** What rows with the same reason lack, for one line about all of them. */
-const LACKING = {
-  noCountry: (group) =>
-    `${counted(group.count, 'number has', 'numbers have')} no calling code; ${withOptions(inFlow(countryRemedy(group)))}`,
-  noNumber: ({ count }) => `${counted(count, 'row has', 'rows have')} no number`,
-  noValue: ({ count, column }) =>
-    `${counted(count, 'row is', 'rows are')} empty, but the message uses {{${oneLine(column ?? '')}}}`,
-} as const satisfies Partial<Record<InvalidCode, (group: InvalidGroup) => string>>;
-
-/** The invalid rows: those with the same reason in one line if there are many, the others one per line. */
-export function renderInvalid({
-  invalid,
-  invalidGroups,
-  errors,
-}: Pick<Preview, 'invalid' | 'invalidGroups' | 'errors'>): string[] {
-  const uniform = invalidGroups.flatMap((group) => {
-    const { code, count, lines } = group;
-    if (count <= FEW || !Object.hasOwn(LACKING, code)) return [];
-    const { column } = group;
-    const where = column === null ? '' : `, column ${JSON.stringify(oneLine(column))}`;
-    const text = LACKING[code as keyof typeof LACKING](group);
-    return [{ group, text: `  lines ${lines.join(', ')}, …${where}: ${text}` }];
-  });
-  const isShared = ({ code, column }: ErrorItem): boolean =>
-    uniform.some(({ group }) => group.code === code && group.column === column);
-  const rows = errors.filter((row) => !isShared(row));
-  const shown = rows.length + uniform.reduce((sum, { group }) => sum + group.count, 0);
-  return [
-    ...uniform.map(({ text }) => text),
-    ...rows.map(({ line, column, message }) => {
+/** The invalid rows by their reasons, the commonest first: the reason, how many have it, and the first three of them. */
+export function renderInvalid({ invalidGroups }: Pick<Preview, 'invalidGroups'>): string[] {
+  return invalidGroups
+    .toSorted((one, other) => other.count - one.count)
+    .flatMap((group) => {
+      const { code, count, column, examples } = group;
       const at = column === null ? null : oneLine(column);
-      return `  ${rowProblem({ line, column: at, message: withOptions(oneLine(message)) })}`;
-    }),
-    ...(invalid > shown ? [`  … and ${grouped(invalid - shown)} more`] : []),
-  ];
+      const isFew = count <= FEW;
+      const rows = examples.map(({ line, message }) =>
+        rowProblem({ line, column: isFew ? at : null, message: withOptions(oneLine(message)) }),
+      );
+      if (isFew) return rows.map((row) => `  ${row}`);
+      const where = at === null ? '' : `column ${JSON.stringify(at)}: `;
+      const remedy = code === 'noCountry' ? `; ${withOptions(inFlow(countryRemedy(group)))}` : '';
+      return [
+        `  ${where}${withOptions(oneLine(reasonOfGroup(group)))}${remedy}`,
+        ...rows.map((row) => `    ${row}`),
+        `    … and ${grouped(count - rows.length)} more`,
+      ];
+    });
 }

@@ -61,7 +61,7 @@ export function importFile(context: Context, file: string, options: ImportOption
       [
         ...stored,
         `${counted(invalid.length, 'row')} without a valid number:`,
-        ...renderInvalid({ invalid: invalid.length, invalidGroups, errors }),
+        ...renderInvalid({ invalidGroups }),
       ].join('\n'),
       {
         ...json,

@@ -1,11 +1,12 @@
 import type { Preview } from 'built/campaign/views/preview-views.js';
-import { REPEATED, refusalOfList, remedyOf } from '../../../campaign/limits/refusal.js';
+import { REPEATED, reasonOfGroup, refusalOfList, remedyOf } from '../../../campaign/limits/refusal.js';
 import { countryText } from './countries.js';
 import { capital, counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
 export const newTexts = {
   title: 'New campaign',
+  startOver: 'Start over',
 
   choose: 'Choose an Excel workbook or a CSV file, or drop it here',
   chooseAnother: 'Choose another file',
@@ -25,6 +26,7 @@ export const newTexts = {
   noColumn: 'no column',
   unchosen: 'choose',
 
+  insert: 'Insert:',
   senderAbout: 'A number, or a name of up to 11 characters. Empty: the installation’s own.',
   name: 'Name of the campaign',
   hint: (characters: readonly string[], extra: string) =>
@@ -37,12 +39,17 @@ export const newTexts = {
 
   phone: 'As it will arrive',
   phoneEmpty: 'Write a message to see it here.',
-  first: 'First row',
-  longest: 'Longest message',
-  longestHead: 'Longest of the beginning',
+  messages: 'What messages take',
+  first: 'First',
+  longest: 'Longest',
+  longestHead: 'Longest so far',
+  dearest: 'Most expensive',
+  dearestHead: 'Most expensive so far',
+  characters: 'Characters',
+  segmentsTitle: 'Segments',
+  price: 'Price',
+  of: (count: number, room: number) => `${countText(count)} of ${countText(room)}`,
   segments: (count: number) => counted(count, 'segment'),
-  encodings: (encoding: string, units: number, of: number) =>
-    `${encoding} · ${units} of ${of} ${encoding === 'UCS-2' ? 'units' : 'characters'}`,
 
   checkNow: 'Check the whole list',
   checkAgain: 'Check again',
@@ -62,6 +69,10 @@ export const newTexts = {
   problems: (count: number) => counted(count, 'invalid row'),
   problemsShown: (count: number) => `the first ${countText(count)}`,
   none: 'Every row is valid.',
+  group: (group: Preview['invalidGroups'][number]) => capital(reasonOfGroup(group)),
+  inColumn: (column: string) => `column ${column}`,
+  example: (line: number, message: string) => `Line ${line}: ${message}`,
+  allProblems: 'All invalid rows',
   reason: 'What is wrong',
   download: 'Download the bad rows',
   downloadFirst: (count: number) => `Download the first ${countText(count)} bad rows`,
@@ -71,7 +82,7 @@ export const newTexts = {
   inPage,
   show: 'Show numbers',
 
-  at: 'At a time',
+  starts: (isLater: boolean) => (isLater ? 'Later' : 'Now'),
   local: 'Date and time',
   zone: 'Time zone',
   utc: (utc: string) => `= ${utc.replace(/ UTC$/, '')} UTC`,
@@ -95,6 +106,7 @@ export const newTexts = {
   testName: (name: string) => `Test of ${name || 'a campaign'}`,
   testSend: 'Send one',
   testSuppressed: 'This number is suppressed: nothing is sent to it.',
+  testState: (state: string) => `Your test: ${state}.`,
   testSent: (id: string) => `The test is campaign ${id}.`,
   type: (count: string) => `Type ${count} to confirm`,
   sendAbout: 'When the list is checked, a summary appears here.',

@@ -1,4 +1,5 @@
 import { useLocation } from 'preact-iso/router';
+import { dropDraft } from '../base/kept-draft.js';
 import { isPaused, lastTick, staleBecause, streamState } from '../base/live.js';
 import { isRevealed } from '../base/masked.js';
 import { mayRun, type Session, session, signOut } from '../base/session.js';
@@ -72,7 +73,13 @@ function Menu() {
           value={theme.value}
           onChange={(chosen) => (theme.value = chosen as Theme)}
         />
-        <button type="button" onClick={signOut}>
+        <button
+          type="button"
+          onClick={() => {
+            dropDraft();
+            void signOut();
+          }}
+        >
           {header.signOut}
         </button>
       </div>

@@ -75,6 +75,19 @@ test('A preview shows the first and the longest message, with their segments and
       {},
     ],
     longest: { line: 4, encoding: 'UCS-2', segments: 4, cost: '0.20' },
+    dearest: { line: 4, cost: '0.20' },
+  });
+});
+
+test('A preview groups invalid rows by their reasons, each with its count and its first three rows', async () => {
+  const rows = ['a,0770', 'b,12', 'c,13', 'd,14', 'e,0771', 'f,15'].map((row) => `${row}\n`).join('');
+  const { json } = await preview(`name,phone\n${rows},${number()}\n`, '', { country: 'GB' });
+  const example = (line: number) => ({ line, column: 'phone', message: expect.stringMatching(/^\S.*\.$/) });
+  expect(json).toMatchObject({
+    invalidGroups: [
+      { code: 'invalidNumber', column: 'phone', count: 6, examples: [2, 3, 4].map(example) },
+      { code: 'noValue', column: 'name', count: 1, examples: [{ line: 8, column: 'name' }] },
+    ],
   });
 });
 

@@ -75,6 +75,9 @@ export function Progress({ label, progress, cancel }: Uploading & { readonly lab
 
 type Problem = Preview['problems'][number];
 
+/** More rows are listed only if the person wants to see them. */
+const FEW = 20;
+
 /** Every invalid cell, in the row in which a spreadsheet shows it. */
 function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview }) {
   const { problems, invalid, columns, toColumn } = preview;
@@ -88,27 +91,55 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
   };
   return (
     <>
-      <Table
-        caption={texts.problems(invalid)}
-        range={problems.length < invalid ? texts.problemsShown(problems.length) : ''}
-        rows={problems}
-        columns={[
-          [labelOf('row'), ({ row }) => row],
-          ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
-          [texts.reason, ({ message }) => texts.inPage(message).replace(/"[^"]*"/g, maskedAsWritten)],
-        ]}
-      />
-      <p class="row">
-        <button type="button" onClick={() => download(list?.file.name ?? '', preview)}>
-          {problems.length < invalid ? texts.downloadFirst(problems.length) : texts.download}
-        </button>
-        {!isRevealed.value && (
-          <button type="button" class="plain" onClick={() => (isRevealed.value = true)}>
-            {texts.show}
+      <Groups groups={preview.invalidGroups} />
+      <details open={invalid <= FEW}>
+        <summary>{texts.allProblems}</summary>
+        <Table
+          caption={texts.problems(invalid)}
+          range={problems.length < invalid ? texts.problemsShown(problems.length) : ''}
+          rows={problems}
+          columns={[
+            [labelOf('row'), ({ row }) => row],
+            ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
+            [texts.reason, ({ message }) => masked(message)],
+          ]}
+        />
+        <p class="row">
+          <button type="button" onClick={() => download(list?.file.name ?? '', preview)}>
+            {problems.length < invalid ? texts.downloadFirst(problems.length) : texts.download}
           </button>
-        )}
-      </p>
+          {!isRevealed.value && (
+            <button type="button" class="plain" onClick={() => (isRevealed.value = true)}>
+              {texts.show}
+            </button>
+          )}
+        </p>
+      </details>
     </>
+  );
+}
+
+/** What is wrong, without numbers until the person wants to see them. */
+const masked = (message: string): string => texts.inPage(message).replace(/"[^"]*"/g, maskedAsWritten);
+
+/** The reasons for which rows are invalid, the commonest first, each with its first rows. */
+function Groups({ groups }: { readonly groups: Preview['invalidGroups'] }) {
+  return (
+    <ul class="groups">
+      {groups
+        .toSorted((one, other) => other.count - one.count)
+        .map((group) => (
+          <li key={`${group.code} ${group.column}`}>
+            <strong>{texts.group(group)}</strong>{' '}
+            {group.column !== null && <span class="quiet">{texts.inColumn(group.column)}</span>}
+            <ul>
+              {group.examples.map(({ line, message }) => (
+                <li key={line}>{texts.example(line ?? 0, masked(message))}</li>
+              ))}
+            </ul>
+          </li>
+        ))}
+    </ul>
   );
 }
 

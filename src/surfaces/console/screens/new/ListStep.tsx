@@ -6,7 +6,7 @@ import { problemOf } from '../../base/loaded.js';
 import { labelOf } from '../../base/texts.js';
 import { sizeText } from '../../base/times.js';
 import { Alert } from '../../parts/Section.js';
-import { NO_COLUMN } from './draft.js';
+import { NO_COLUMN, nameOfFile } from './draft.js';
 import { Entry, optionsOf } from './Entry.js';
 import { choose, columnsOf } from './list.js';
 import type { Page } from './page.js';
@@ -24,7 +24,8 @@ export function ListStep(page: Page) {
 
   const take = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
-    change({ ...OF_FILE, skipInvalid: false });
+    const isOwn = draft.name !== '' && draft.name !== (list && nameOfFile(list.file.name));
+    change({ ...OF_FILE, skipInvalid: false, ...(!isOwn && { name: nameOfFile(file.name) }) });
     const chosen = await choose(file).catch(problemOf);
     setList(typeof chosen === 'string' ? null : chosen);
     setProblem(typeof chosen === 'string' ? chosen : null);

@@ -24,7 +24,13 @@ export function NewCampaign() {
   const page = usePage();
   return (
     <>
-      <Title text={texts.title} />
+      <Title text={texts.title}>
+        {page.startOver && (
+          <button type="button" onClick={page.startOver}>
+            {texts.startOver}
+          </button>
+        )}
+      </Title>
       <div class="new">
         <div class="stack">
           {Object.entries(STEPS).map(([name, Step], at) => (

@@ -4,7 +4,6 @@ import { compileTemplate } from '../../../../campaign/text/template.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';
-import { FormField, TEXT } from '../../parts/Form.js';
 import { Section } from '../../parts/Section.js';
 import { PhoneNumber } from '../../parts/Time.js';
 import type { Page } from './page.js';
@@ -12,44 +11,79 @@ import type { Page } from './page.js';
 /** Units in a text of one segment, and in each segment of a longer one, as in 3GPP TS 23.040. */
 const ROOM = { 'GSM-7': [160, 153], 'UCS-2': [70, 67] } as const;
 
-/** The text as the phone of a recipient will show it, with the segments that it takes. */
+/** The rows whose messages a person looks at. */
+const ROWS = ['first', 'longest', 'dearest'] as const;
+
+/** The text as the phone of a recipient will show it, and what it takes for the first row, the longest, and the one that costs the most. */
 export function Phone({ draft: { message, sender }, preview, isWhole }: Page) {
-  const [chosen, setChosen] = useState('first');
-  const { samples = [], longest = null, columns = [], cost = null } = preview ?? {};
-  const sample = chosen === 'longest' ? longest : samples[0];
+  const [chosen, setChosen] = useState<(typeof ROWS)[number]>('first');
+  const { samples = [], longest = null, dearest = null, columns = [], cost = null } = preview ?? {};
   const compiled = compileTemplate(message, columns);
-  // Without a list, the text as it is shows how long it is about.
-  const text = sample && compiled.ok ? compiled.template.render(sample.values) : message;
-  const { segments, encoding, units } = segmentsOf(text);
-  const [one, each] = ROOM[encoding];
-  const options = [
-    { value: 'first', label: texts.first },
-    { value: 'longest', label: isWhole ? texts.longest : texts.longestHead },
-  ];
+  const isWritten = message.trim() !== '';
+  const sampleOf = { first: samples[0] ?? null, longest, dearest };
+  const rows = ROWS.flatMap((name) => {
+    const sample = sampleOf[name];
+    if (sample === null && name !== 'first') return [];
+    // Without a list, the text as it is shows how long it is about.
+    const text = sample && compiled.ok ? compiled.template.render(sample.values) : message;
+    // What another text costs is known when it is checked.
+    const money =
+      sample?.text === text && sample.cost ? moneyText(sample.cost, cost?.currency ?? null) : null;
+    return [{ name, to: sample?.to, text, money, ...segmentsOf(text) }];
+  });
+  const shown = rows.find(({ name }) => name === chosen) ?? rows[0];
   return (
     <Section class="phone-preview stack" title={texts.phone}>
       <div class="phone stack">
         <p class="quiet">{sender || preview?.sender || labelOf('sender')}</p>
-        {message.trim() === '' ? <p class="quiet">{texts.phoneEmpty}</p> : <p class="bubble">{text}</p>}
+        {isWritten ? <p class="bubble">{shown?.text}</p> : <p class="quiet">{texts.phoneEmpty}</p>}
       </div>
-      {message.trim() !== '' && (
+      {isWritten && shown && (
         <p aria-live="polite">
-          <strong>{texts.segments(segments)}</strong>{' '}
+          <strong>{texts.segments(shown.segments)}</strong>{' '}
           <span class="quiet">
-            {texts.encodings(encoding, units, segments === 1 ? one : segments * each)}
-            {sample?.text === text && sample.cost && ` · ${moneyText(sample.cost, cost?.currency ?? null)}`}
+            {shown.encoding} {shown.to && <PhoneNumber number={shown.to} />}
           </span>
         </p>
       )}
-      {sample && (
-        <FormField
-          name="recipient"
-          field={TEXT}
-          shown={{ options, about: <PhoneNumber number={sample.to} /> }}
-          value={chosen}
-          onChange={(value) => setChosen(String(value))}
-        />
+      {isWritten && rows.length > 1 && (
+        <table class="messages">
+          <caption class="unseen">{texts.messages}</caption>
+          <thead>
+            <tr>
+              {[labelOf('row'), texts.characters, texts.segmentsTitle, texts.price].map((title) => (
+                <th key={title} scope="col">
+                  {title}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ name, units, segments, encoding, money }) => (
+              <tr key={name}>
+                <th scope="row">
+                  <button
+                    type="button"
+                    class="plain"
+                    aria-pressed={name === chosen}
+                    onClick={() => setChosen(name)}
+                  >
+                    {texts[isWhole || name === 'first' ? name : (`${name}Head` as const)]}
+                  </button>
+                </th>
+                <td>{texts.of(units, roomFor(encoding, segments))}</td>
+                <td>{segments}</td>
+                <td>{money ?? '–'}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
       )}
     </Section>
   );
+}
+
+function roomFor(encoding: keyof typeof ROOM, segments: number): number {
+  const [one, each] = ROOM[encoding];
+  return segments <= 1 ? one : segments * each;
 }

@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks';
 import { ApiError, call, type Input, type Output } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { staleBecause } from '../../base/live.js';
-import { labelOf, texts as pageTexts, recipientsText } from '../../base/texts.js';
+import { dropDraft } from '../../base/kept-draft.js';
+import { liveCampaigns, staleBecause, useLive } from '../../base/live.js';
+import { labelOf, texts as pageTexts, recipientsText, stateText } from '../../base/texts.js';
 import { countText, moneyText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
 import { Form, type Values } from '../../parts/Form.js';
 import { Alert, Facts } from '../../parts/Section.js';
+import { Sentence } from '../../parts/Sentence.js';
 import { Time, TimeRange, useNow } from '../../parts/Time.js';
 import { Progress } from './CheckStep.js';
 import type { Preview } from './check.js';
@@ -54,7 +56,9 @@ export function SendStep(page: Page) {
         onSubmit={async () => {
           setTried(asked);
           const expected = { ...campaign, expect: { digest, recipientCount } };
-          setCreated(await send(list, { campaign: expected, idempotencyKey }));
+          const done = await send(list, { campaign: expected, idempotencyKey });
+          setCreated(done);
+          if (done !== null) dropDraft();
         }}
       />
       <Alert text={stale && pageTexts.disabled[stale]} />
@@ -132,6 +136,21 @@ function OpenIt({ id, isFocused = false }: { readonly id: string; readonly isFoc
   );
 }
 
+/** What has become of the test, if the key may see it. */
+function TestResult({ id }: { readonly id: string }) {
+  useLive('campaigns', id);
+  const { status, waiting } = liveCampaigns.value.get(id) ?? {};
+  const [state] =
+    Object.entries(status?.counts ?? {}).find(([name, count]) => name !== 'total' && count === 1) ?? [];
+  return (
+    <p role="status">
+      {state && <strong>{texts.testState(stateText(state))}</strong>}{' '}
+      {state === 'planned' && waiting && <Sentence waiting={waiting} />}{' '}
+      <a href={`/console/campaigns/${id}`}>{texts.testSent(id)}</a>
+    </p>
+  );
+}
+
 /** Sends the message of the first row to a phone of one's own. */
 function TestSend({ campaign, preview, draft, whole: { isCurrent } }: CheckedPage) {
   const [id, setId] = useState<string | null>(null);
@@ -159,11 +178,7 @@ function TestSend({ campaign, preview, draft, whole: { isCurrent } }: CheckedPag
       isDisabled={!isCurrent}
       onSubmit={send}
     >
-      {id !== null && (
-        <p role="status">
-          <a href={`/console/campaigns/${id}`}>{texts.testSent(id)}</a>
-        </p>
-      )}
+      {id !== null && <TestResult key={id} id={id} />}
     </Form>
   );
 }

@@ -13,6 +13,14 @@ import type { Page } from './page.js';
 export function TextStep(page: Page) {
   const { draft, change, preview, lanes, messageProblem } = page;
   const message = useRef<HTMLTextAreaElement>(null);
+  /** Puts a placeholder where the person writes, or in place of what is selected. */
+  const insert = (column: string): void => {
+    const area = message.current;
+    if (area === null) return;
+    area.setRangeText(`{{${column}}}`, area.selectionStart, area.selectionEnd, 'end');
+    change({ message: area.value });
+    area.focus();
+  };
   return (
     <>
       <div class="row">
@@ -36,9 +44,24 @@ export function TextStep(page: Page) {
           {messageProblem}
         </p>
         <Hint {...page} focus={() => message.current?.focus()} />
-        <p class="quiet">{preview?.columns.map((column) => `{{${column}}}`).join(' ')}</p>
+        <Columns columns={preview?.columns ?? []} insert={insert} />
       </div>
     </>
+  );
+}
+
+/** A button for each column of the list, which inserts its placeholder. */
+function Columns({ columns, insert }: { columns: readonly string[]; insert(column: string): void }) {
+  if (columns.length === 0) return null;
+  return (
+    <p class="row columns">
+      <span class="quiet">{texts.insert}</span>
+      {columns.map((column) => (
+        <button key={column} type="button" onClick={() => insert(column)}>
+          {`{{${column}}}`}
+        </button>
+      ))}
+    </p>
   );
 }
 

@@ -1,4 +1,5 @@
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { labelOf } from '../../base/texts.js';
 import { timeText } from '../../base/times.js';
 import { useNow } from '../../parts/Time.js';
 import { EMPTY, startOf } from './draft.js';
@@ -9,7 +10,7 @@ const ZONES = optionsOf([...new Set(['UTC', EMPTY.zone, ...Intl.supportedValuesO
 
 /** Now, or at a time in a zone. */
 export function WhenStep(page: Page) {
-  const { draft } = page;
+  const { draft, change } = page;
   const now = useNow();
   const start = startOf(draft, now);
   const problem = 'problem' in start ? start.problem : undefined;
@@ -17,7 +18,20 @@ export function WhenStep(page: Page) {
   const utc = 'at' in start && start.at !== null ? texts.utc(timeText(start.at, now, 'UTC')) : '';
   return (
     <>
-      <Entry {...page} name="isLater" label={texts.at} about={draft.isLater ? '' : texts.startNow} />
+      <fieldset class="row">
+        <legend class="unseen">{labelOf('when')}</legend>
+        {[false, true].map((isLater) => (
+          <label key={texts.starts(isLater)}>
+            <input
+              type="radio"
+              name="isLater"
+              checked={draft.isLater === isLater}
+              onChange={() => change({ isLater })}
+            />
+            {texts.starts(isLater)}
+          </label>
+        ))}
+      </fieldset>
       {draft.isLater && (
         <div class="row">
           <Entry

@@ -26,6 +26,34 @@ export const EMPTY = {
 };
 export type Draft = Readonly<typeof EMPTY>;
 
+/** What the browser keeps of a draft. The rest is about its list, which it does not keep. */
+const KEPT = [
+  'name',
+  'lane',
+  'sender',
+  'message',
+  'country',
+  'duplicates',
+  'isLater',
+  'local',
+  'zone',
+] as const;
+
+/** The members of a draft that the browser keeps; null if none of them says anything. */
+export function keptOf(draft: Draft): Partial<Draft> | null {
+  const kept = KEPT.filter((name) => draft[name] !== EMPTY[name]);
+  return kept.length === 0 ? null : Object.fromEntries(kept.map((name) => [name, draft[name]]));
+}
+
+/** A draft with what the browser has kept, which may be of an older version of the page. */
+export function restored(kept: Readonly<Record<string, unknown>>): Draft {
+  const known = KEPT.filter((name) => typeof kept[name] === typeof EMPTY[name]);
+  return { ...EMPTY, ...Object.fromEntries(known.map((name) => [name, kept[name]])) };
+}
+
+/** The name of a campaign whose list is a file, as the command line gives it. */
+export const nameOfFile = (file: string): string => file.replace(/\.\w+$/, '').slice(0, 200);
+
 /** The campaign as the API takes it; what is empty has the default of the server. */
 export function campaignOf(draft: Draft): Readonly<Record<string, unknown>> {
   const { isLater, local, zone, headerLine, skipInvalid, again, ...texts } = draft;

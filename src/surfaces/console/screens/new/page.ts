@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { compileTemplate } from '../../../../campaign/text/template.js';
+import { dropDraft, keepDraft, keptDraft } from '../../base/kept-draft.js';
 import { overview, serverNow } from '../../base/live.js';
 import { session } from '../../base/session.js';
 import { useCheck, useFirstCheck } from './check.js';
-import { campaignOf, type Draft, EMPTY, startOf } from './draft.js';
+import { campaignOf, type Draft, EMPTY, keptOf, restored, startOf } from './draft.js';
 import type { ChosenList } from './list.js';
 
 /** What the steps of the page share. */
@@ -11,8 +12,14 @@ export type Page = ReturnType<typeof usePage>;
 
 /** What a person has chosen and entered, and what the server says about it. */
 export function usePage() {
-  const [draft, setDraft] = useState(EMPTY);
+  const [draft, setDraft] = useState(() => restored(keptDraft()));
+  const kept = keptOf(draft);
+  useEffect(() => (kept === null ? dropDraft() : keepDraft(kept)), [draft]);
   const [list, setList] = useState<ChosenList | null>(null);
+  const startOver = (): void => {
+    setDraft(EMPTY);
+    setList(null);
+  };
   const lanes = overview.value?.lanes ?? session.value?.lanes ?? [];
   /** `again` is about the campaign as it was. */
   const change = (changes: Partial<Draft>): void =>
@@ -36,5 +43,18 @@ export function usePage() {
   /** What the server knows best about the list as it is, and whether it has read all of it. */
   const preview = isChecked ? whole.preview : head;
   const isWhole = isChecked || list?.isWhole === true;
-  return { draft, change, list, setList, lanes, campaign, messageProblem, first, whole, preview, isWhole };
+  const page = {
+    draft,
+    change,
+    list,
+    setList,
+    lanes,
+    campaign,
+    messageProblem,
+    first,
+    whole,
+    preview,
+    isWhole,
+  };
+  return { ...page, startOver: kept === null && list === null ? null : startOver };
 }

@@ -14,7 +14,7 @@ import { followLanes } from '../../engine/lane/lane-set.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import type { HighestClaims } from '../../engine/recovery/highest-claims.js';
 import type { LaneStore } from '../../engine/scripts/lane-script.js';
-import { chargeOfBatch } from '../../engine/sending/campaign-content.js';
+import type { chargeOfBatch } from '../../engine/sending/campaign-content.js';
 import { outboxResults } from '../../intake/outbox/views/outbox-results.js';
 import { resultsLogs } from '../../reporting/results-log.js';
 import { resultsReader } from '../../reporting/results-reader.js';
@@ -73,8 +73,10 @@ export function workStarter(
       return next;
     },
     removeCampaign: (laneId: LaneId, id: string) => removeCampaignOf(instance, laneId, id),
-    chargeOf: (lane: LaneStore, batch: Parameters<typeof chargeOfBatch>[1]) =>
-      chargeOfBatch(lane, batch, charger(config.prices)),
+    async chargeOf(lane: LaneStore, batch: Parameters<typeof chargeOfBatch>[1]) {
+      const content = await import('../../engine/sending/campaign-content.js');
+      return content.chargeOfBatch(lane, batch, charger(config.prices));
+    },
   };
   const forgetting = lazily(() => openForgettingOf(instance));
   const durability = lazily(() => {

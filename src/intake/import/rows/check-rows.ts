@@ -263,20 +263,20 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const read = zoneOf?.(fields, number);
       const problem = ofRow ?? problemOf(row, number) ?? (read?.ok === false ? read : null);
       if (problem !== null) return invalid(row, problem, number);
-      const zone = read?.ok === true ? { zone: read.zone } : {};
+      const zone = read?.ok === true ? read.zone : undefined;
       const reference = referenceOf(row);
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(subscriberOf(number), line, digest, { keepsTexts });
       if (earlier === null) {
         const named = usedColumn === null ? country?.countryOf(row) : readIn;
         countries.add({ line, number, isNational, country: named });
-        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile, ...zone };
+        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile, zone };
       }
       const { line: firstLine, isSameText } = earlier;
       if (!isSameText) counts.differentTexts += 1;
       return isSameText || !keepsTexts
         ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
-        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine, ...zone };
+        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine, zone };
     };
     const check = (row: Row): CheckedRow => {
       spanned.add(row);

@@ -93,6 +93,29 @@ const add = (sums: number[], numbers: readonly number[]): void => {
   for (const [at, number] of numbers.entries()) sums[at] = (sums[at] ?? 0) + number;
 };
 
+/** What the lanes have stored for each of these days, in order; several days, or lanes, per round trip. */
+async function* storedDays(
+  redis: Redis,
+  keys: Keys,
+  ids: readonly string[],
+  first: number,
+  last: number,
+): AsyncGenerator<readonly [day: number, stored: readonly Readonly<Record<string, string>>[]]> {
+  const daysAtOnce = Math.max(1, Math.floor(READ_AT_ONCE / Math.max(1, ids.length)));
+  const read = (day: number, some: readonly string[]) =>
+    Promise.all(some.map((id) => redis.hgetall(keys.lane(id, `usage:${day}`))));
+  for (let from = first; from <= last; from += daysAtOnce) {
+    const days = Array.from({ length: Math.min(daysAtOnce, last - from + 1) }, (_, at) => from + at);
+    const stored: Readonly<Record<string, string>>[][] = days.map(() => []);
+    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
+      const some = ids.slice(at, at + READ_AT_ONCE);
+      const parts = await Promise.all(days.map((day) => read(day, some)));
+      for (const [day, part] of parts.entries()) stored[day]?.push(...part);
+    }
+    for (const [index, day] of days.entries()) yield [day, stored[index] ?? []];
+  }
+}
+
 /** See {@link UsageReader}. */
 export async function readUsage(
   { redis, keys, finder, clock, currency }: UsageDeps,
@@ -116,27 +139,23 @@ export async function readUsage(
     };
   };
   /** The sums of a day by their tags; those of all are under ''. */
-  const sumsOf = async (day: number): Promise<ReadonlyMap<string, number[]>> => {
+  const sumsOf = (stored: readonly Readonly<Record<string, string>>[]): ReadonlyMap<string, number[]> => {
     const sums = new Map<string, number[]>();
-    for (let at = 0; at < ids.length; at += READ_AT_ONCE) {
-      const some = ids.slice(at, at + READ_AT_ONCE);
-      const stored = await Promise.all(some.map((id) => redis.hgetall(keys.lane(id, `usage:${day}`))));
-      for (const [field, value] of stored.flatMap((fields) => Object.entries(fields))) {
-        const [by = '', its] = field.split(' ');
-        if (its === undefined || (key !== undefined && by !== key)) continue;
-        if (tag !== undefined && its !== tag) continue;
-        const isNew = its !== '' && !sums.has(its) && sums.size > MOST_TAGS;
-        const name = isNew ? OTHERS : its;
-        const sum = sums.get(name) ?? [];
-        sums.set(name, sum);
-        add(sum, value.split(' ').map(Number));
-      }
+    for (const [field, value] of stored.flatMap((fields) => Object.entries(fields))) {
+      const [by = '', its] = field.split(' ');
+      if (its === undefined || (key !== undefined && by !== key)) continue;
+      if (tag !== undefined && its !== tag) continue;
+      const isNew = its !== '' && !sums.has(its) && sums.size > MOST_TAGS;
+      const name = isNew ? OTHERS : its;
+      const sum = sums.get(name) ?? [];
+      sums.set(name, sum);
+      add(sum, value.split(' ').map(Number));
     }
     return sums;
   };
   const days: UsageDay[] = [];
-  for (let day = first; day <= last; day += 1) {
-    const sums = await sumsOf(day);
+  for await (const [day, stored] of storedDays(redis, keys, ids, first, last)) {
+    const sums = sumsOf(stored);
     const all = sums.get(tag ?? '');
     if (all === undefined) continue;
     const tags = [...sums].filter(([name]) => name !== '').sort(([a], [b]) => (a < b ? -1 : 1));

@@ -34,9 +34,8 @@ export async function registerWindows(
   if (rules.length === 0) return;
   const key = keys.lane(id, 'windows');
   const known = await redis.hmget(key, ...rules);
-  for (const [at, rule] of rules.entries()) {
-    if (known[at] === null) await redis.hsetnx(key, rule, entryOf(rule, now, now, openingsFrom));
-  }
+  const unknown = rules.filter((_, at) => known[at] === null);
+  await Promise.all(unknown.map((rule) => redis.hsetnx(key, rule, entryOf(rule, now, now, openingsFrom))));
 }
 
 /** Computes what the sweep has found to be due. `now`: the time of Redis, ms. */

@@ -1,5 +1,6 @@
 import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/text/lone-surrogate.js';
 import {
+  BATCH_BYTES,
   inRowBatches,
   ListError,
   MAX_FIELD_LENGTH,
@@ -7,8 +8,12 @@ import {
   NO_COLUMN,
   type Row,
   type Rows,
+  rowBytes,
   tooLong,
 } from './rows/rows.js';
+
+/** A million recipients do not cost a million promises. */
+const ROWS_PER_PORTION = 100;
 
 /** A recipient passed by code: the number in `to`, and a value for each placeholder of the message. */
 export interface RecipientInput {
@@ -38,10 +43,23 @@ export async function rowsOfObjects(
   const known = new Set([...columns, 'reference']);
   async function* rows(): AsyncGenerator<readonly Row[]> {
     let line = 0;
-    for (let next: typeof first = first; next.done !== true; next = await objects.next()) {
+    let portion: Row[] = [];
+    let bytes = 0;
+    for (let next: typeof first = first; next.done !== true; ) {
       line += 1;
-      yield [rowOf(line, next.value, columns, lateMembers(next.value, known))];
+      const row = rowOf(line, next.value, columns, lateMembers(next.value, known));
+      portion.push(row);
+      bytes += rowBytes(row.fields);
+      if (portion.length === ROWS_PER_PORTION || bytes >= BATCH_BYTES) {
+        yield portion;
+        portion = [];
+        bytes = 0;
+      }
+      const following = objects.next();
+      // An array answers at once.
+      next = 'then' in following ? await following : following;
     }
+    yield portion;
   }
   return { columns, batches: mapRows([], inRowBatches(rows()), (row) => row, close), close };
 }

@@ -34,7 +34,7 @@ export const BATCH_BYTES = 256 * 1024;
 export const MAX_FIELD_LENGTH = 5_000;
 
 /** About how much memory a row takes. */
-function rowBytes(fields: readonly string[]): number {
+export function rowBytes(fields: readonly string[]): number {
   let bytes = fields.length * 8;
   for (const field of fields) bytes += field.length;
   return bytes;

@@ -173,7 +173,6 @@ test.each(CASES)(
   '$path: $what of 1 MB block the loop for at most 100 ms, within the reserved memory',
   async ({ path, body }) => {
     const found: { blocked: number; memory: number }[] = [];
-    const isIn = (what: 'blocked' | 'memory', most: number) => found.some((each) => each[what] <= most);
     do {
       const text = body();
       await probed();
@@ -182,8 +181,7 @@ test.each(CASES)(
       expect([status, status < 500 && status !== 429]).toEqual([status, true]);
       const { blocked, peak } = await probed();
       found.push({ blocked, memory: peak - before });
-      // What else the machine does, and when garbage is collected, makes either of them larger now and then.
-    } while (found.length < ATTEMPTS && (!isIn('blocked', MAX_BLOCKED_MS) || !isIn('memory', MAX_MEMORY)));
+    } while (found.length < ATTEMPTS && (found.at(-1)?.blocked ?? 0) > MAX_BLOCKED_MS);
     expect(Math.min(...found.map(({ blocked }) => blocked))).toBeLessThanOrEqual(MAX_BLOCKED_MS);
     expect(Math.min(...found.map(({ memory }) => memory))).toBeLessThanOrEqual(MAX_MEMORY);
   },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LaneStatus } from '../../../../src/campaign/views/views.js';
-import { type Outcome, resultsOf } from '../../../../src/surfaces/cli/machine/demo.js';
+import { type Outcome, resultsOf, whyUnfinished } from '../../../../src/surfaces/cli/machine/demo.js';
 import { OPEN_LANE } from '../../../reporting/open-lane.js';
 import { statusWith } from '../campaign-status.js';
 
@@ -84,6 +84,16 @@ test('Rows that were left out as duplicates are lines of the report, but no reci
     ['duplicate', 3],
   ]);
   expect(broken({ ...good, reported })).toBe('');
+});
+
+test('A demo on a machine that is too busy says what became of its messages, and what to do', () => {
+  const unfinished = statusWith({ state: 'running', counts: { planned: 3, unknown: 45 } });
+  expect(whyUnfinished([done, unfinished])).toMatch(
+    /^The campaigns did not complete within 48 s: .* for 45 messages took more than 1 s\..* Run the demo again when/,
+  );
+  expect(whyUnfinished([done, statusWith({ counts: { planned: 3 } })])).toBe(
+    'The campaigns did not complete within 48 s. Run the demo again when this machine is less busy.',
+  );
 });
 
 const flawed: readonly (readonly [string, Partial<Outcome>, RegExp])[] = [

@@ -3,12 +3,13 @@
  * is in `quick`.
  */
 
-/** Files whose processes are killed and started again, or that wait for servers which fail over; without `kill`, the path in `quick`. */
+/** Files whose processes are killed and started again, or wait for servers which fail over; one, `attacks/kill`, is in `quick`. */
 const PROCESSES = [
-  'test/end-to-end/!(kill).test.ts',
-  'test/simulate/{jobs.property,wire}.test.ts',
+  'test/end-to-end/*.test.ts',
+  'test/faults/attacks/attacks*.test.ts',
+  'test/simulate/{jobs.property,server/wire}.test.ts',
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts}.test.ts',
-  'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,private-redis,rediss,sentinel}.test.ts',
+  'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,rediss,sentinel,servers/private-redis}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',
   'test/surfaces/http/server/redis-lost.test.ts',
   'test/surfaces/cli/{startup,end-to-end,open/up-file,machine/serve,machine/up,machine/up-start}.test.ts',

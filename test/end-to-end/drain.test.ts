@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { privateRedis } from '../base/redis/private-redis.js';
+import { privateRedis } from '../base/redis/servers/private-redis.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { privateRedis } from '../base/redis/private-redis.js';
+import { privateRedis } from '../base/redis/servers/private-redis.js';
 import { keepsPromise } from '../faults/attacks/attack-tests.js';
 import { path } from '../faults/attacks/path.js';
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { findServer } from '../../src/base/redis/find-server.js';
-import { startWithUsers } from '../base/redis/acl-server.js';
-import { privateRedis } from '../base/redis/private-redis.js';
+import { startWithUsers } from '../base/redis/servers/acl-server.js';
+import { privateRedis } from '../base/redis/servers/private-redis.js';
 import { startProgram } from './program.js';
 import { recipients } from './recipients.js';
 import { finished, launch, startedFleet } from './started.js';

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { privateRedis } from '../base/redis/private-redis.js';
+import { privateRedis } from '../base/redis/servers/private-redis.js';
 import { commandLine } from '../scene/command-line.js';
 import { scene } from '../scene/scene.js';
 import { transcriptOf } from './transcript.js';

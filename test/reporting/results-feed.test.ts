@@ -7,7 +7,7 @@ import { readCursor } from '../../src/reporting/results-cursor.js';
 import type { ResultsFeed } from '../../src/reporting/results-feed.js';
 import type { Position } from '../../src/reporting/results-log.js';
 import { SUPPRESSING } from '../app/access/operator.js';
-import { failoverPair } from '../base/redis/failover-pair.js';
+import { failoverPair } from '../base/redis/servers/failover-pair.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { laneFixture } from '../engine/lane/lane-fixture.js';
 import { mobile } from '../intake/import/import-fixture.js';

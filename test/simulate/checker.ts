@@ -1,10 +1,10 @@
-import { FairnessChecker } from './check-fairness.js';
-import { GateChecker } from './check-gate.js';
-import { ResumptionChecker } from './check-resumption.js';
-import { StatusChecker } from './check-statuses.js';
-import { type ClaimState, type LaneState, OUTBOX_ID } from './lane-state.js';
-import type { Process } from './process.js';
-import type { Attempt } from './service.js';
+import { FairnessChecker } from './checks/fairness.js';
+import { GateChecker } from './checks/gate.js';
+import { ResumptionChecker } from './checks/resumption.js';
+import { StatusChecker } from './checks/statuses.js';
+import type { Process } from './process/process.js';
+import { type ClaimState, type LaneState, OUTBOX_ID } from './server/lane-state.js';
+import type { Attempt } from './service/service.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 

@@ -1,6 +1,6 @@
 import type { Faults } from './faults.js';
-import { changeCampaign, commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
-import type { CampaignPlan } from './scenario.js';
+import type { CampaignPlan } from './scenario/scenario.js';
+import { changeCampaign, commandCampaign, RESOLUTIONS, resolveUnknown } from './users/operator.js';
 import type { World } from './world.js';
 
 /** Lets a world begin: imports its campaigns, and lets chance decide on sweeps, faults, and the commands of operators. */

@@ -1,7 +1,7 @@
 import type { Director } from './director.js';
-import { ENDPOINT } from './endpoint.js';
-import { type LaneState, OUTBOX_ID } from './lane-state.js';
-import { commandCampaign, RESOLUTIONS, resolveUnknown } from './operator.js';
+import { type LaneState, OUTBOX_ID } from './server/lane-state.js';
+import { ENDPOINT } from './users/endpoint.js';
+import { commandCampaign, RESOLUTIONS, resolveUnknown } from './users/operator.js';
 import { Violation } from './violation.js';
 import type { World } from './world.js';
 

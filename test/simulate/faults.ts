@@ -1,5 +1,5 @@
 import type { Clocks } from '../../src/base/clock.js';
-import type { Process } from './process.js';
+import type { Process } from './process/process.js';
 import type { RandomStream } from './random.js';
 import type { World } from './world.js';
 

@@ -1,5 +1,5 @@
 import type { Stage, Wakers } from '../../src/engine/jobs/wake.js';
-import type { Process } from './process.js';
+import type { Process } from './process/process.js';
 import type { RandomStream } from './random.js';
 import type { World } from './world.js';
 

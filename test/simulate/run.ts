@@ -10,17 +10,17 @@
  *   npm run -s test:simulate -- --mutants                      check that every planted bug is caught
  */
 import type { ProvidedRedis } from '../../src/base/redis/provide.js';
-import { MUTANTS, type Mutant } from './mutants.js';
-import { type Options, readOptions } from './options.js';
-import { provideSimulationRedis } from './redis.js';
-import { progressOf, summaryOf, violationOf } from './report.js';
-import { Totals } from './results.js';
-import { runMutant } from './run-mutant.js';
-import { replay } from './run-worlds.js';
+import { MUTANTS, type Mutant } from './mutants/index.js';
+import { runMutant } from './mutants/run-mutant.js';
+import { type Options, readOptions } from './runner/options.js';
+import { provideSimulationRedis } from './runner/redis.js';
+import { progressOf, summaryOf, violationOf } from './runner/report.js';
+import { Totals } from './runner/results.js';
+import { replay } from './runner/run-worlds.js';
+import { runInWorkers } from './runner/workers.js';
+import { seededWorld } from './scenario/seeded-world.js';
 import { SCRIPTED_WORLDS, scriptedNamed, scriptedWorld } from './scripted/index.js';
-import { seededWorld } from './seeded-world.js';
 import { INVARIANTS } from './violation.js';
-import { runInWorkers } from './workers.js';
 import type { WorldPlan } from './world.js';
 
 // Exit on a signal, so that the private Redis server and the workers are stopped.

@@ -1,8 +1,8 @@
-import type { Accounts } from './accounts.js';
 import type { Faults } from './faults.js';
-import { changeCampaign, commandCampaign, type Resolution, resolveUnknown } from './operator.js';
-import type { Process } from './process.js';
-import type { Producer } from './producer.js';
+import type { Process } from './process/process.js';
+import type { Accounts } from './service/accounts.js';
+import { changeCampaign, commandCampaign, type Resolution, resolveUnknown } from './users/operator.js';
+import type { Producer } from './users/producer.js';
 import type { World } from './world.js';
 
 /** What happens in a scripted world: it gives the cues before the first step. */

@@ -14,8 +14,8 @@ import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { fileRemains, fileRewriter } from '../../../src/engine/recovery/rewrite-file.js';
 import { startSimulator } from '../../../src/tools/simulator/index.js';
 import { SOON } from '../soon.js';
-import { startCluster } from './cluster.js';
-import { startSentinel } from './sentinel.js';
+import { startCluster } from './servers/cluster.js';
+import { startSentinel } from './servers/sentinel.js';
 
 async function allOf<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];

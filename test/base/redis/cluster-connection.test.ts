@@ -5,7 +5,7 @@ import { ReconnectingCluster } from '../../../src/base/redis/cluster-connection.
 import { connect } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { startPrivateRedis } from '../../../src/base/redis/private-server.js';
-import { portWithBus, startCluster } from './cluster.js';
+import { portWithBus, startCluster } from './servers/cluster.js';
 
 const isServerHere = (await findServer()) !== undefined;
 const PASSWORD = 'one-node';

@@ -11,7 +11,7 @@ import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { recipients } from '../../end-to-end/recipients.js';
 import { finished, launch, startedFleet } from '../../end-to-end/started.js';
 import { outboxFixture } from '../../intake/outbox/outbox-fixture.js';
-import { startCluster } from './cluster.js';
+import { startCluster } from './servers/cluster.js';
 import { keysOf } from './test-redis.js';
 
 const isServerHere = (await findServer()) !== undefined;

@@ -4,8 +4,8 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
 import { fileReplay } from '../../../src/base/redis/file-replay.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
-import { passwordOf, startWithUsers } from './acl-server.js';
-import { startCluster } from './cluster.js';
+import { passwordOf, startWithUsers } from './servers/acl-server.js';
+import { startCluster } from './servers/cluster.js';
 
 /** The users of docs/redis.acl. */
 const SHIPPED = readFileSync(new URL('../../../docs/redis.acl', import.meta.url), 'utf8')

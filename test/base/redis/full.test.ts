@@ -7,7 +7,7 @@ import type { Actor } from '../../../src/campaign/states/actor.js';
 import { markDue } from '../../../src/engine/jobs/due.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { laneFixture, START } from '../../engine/lane/lane-fixture.js';
-import { privateRedis } from './private-redis.js';
+import { privateRedis } from './servers/private-redis.js';
 
 const { url } = await privateRedis();
 const redis = connect(url);

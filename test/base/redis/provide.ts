@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { provideRedis } from '../../../src/base/redis/provide.js';
-import { watchDescendants } from './leaked-processes.js';
+import { watchDescendants } from './servers/leaked-processes.js';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { freePort } from '../../../src/base/redis/private-server.js';
-import { startSentinel } from './sentinel.js';
+import { startSentinel } from './servers/sentinel.js';
 
 describe.runIf((await findServer()) !== undefined)(
   'a Redis with a replica, watched by Sentinel',

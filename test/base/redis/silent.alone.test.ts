@@ -5,7 +5,7 @@ import { connect, type Redis } from '../../../src/base/redis/connection.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { asOne, watchConnection } from '../../../src/base/redis/watch.js';
 import { startTcpProxy, type TcpProxy } from '../../faults/tcp-proxy.js';
-import { startCluster } from './cluster.js';
+import { startCluster } from './servers/cluster.js';
 import { testRedis } from './test-redis.js';
 
 const run = promisify(execFile);

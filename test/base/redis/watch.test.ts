@@ -3,7 +3,7 @@ import { connect } from '../../../src/base/redis/connection.js';
 import { freePort } from '../../../src/base/redis/private-server.js';
 import { watchConnection } from '../../../src/base/redis/watch.js';
 import { SOON } from '../soon.js';
-import { privateRedis } from './private-redis.js';
+import { privateRedis } from './servers/private-redis.js';
 
 const server = await privateRedis();
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { toEvents } from '../../../src/engine/scripts/announced-events.js';
-import { failoverPair } from '../../base/redis/failover-pair.js';
+import { failoverPair } from '../../base/redis/servers/failover-pair.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';

@@ -16,7 +16,7 @@ import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 
 const run = promisify(execFile);
-const source = fileURLToPath(new URL('../../base/redis/settable-clock.c', import.meta.url));
+const source = fileURLToPath(new URL('../../base/redis/servers/settable-clock.c', import.meta.url));
 const server = await findServer();
 const canCompile = await run('cc', ['--version']).then(
   () => true,

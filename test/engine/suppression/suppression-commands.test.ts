@@ -4,7 +4,7 @@ import { keyNames } from '../../../src/base/redis/keys.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { commandsRun } from '../../base/redis/commands-run.js';
-import { privateRedis } from '../../base/redis/private-redis.js';
+import { privateRedis } from '../../base/redis/servers/private-redis.js';
 
 const redis = connect((await privateRedis()).url);
 afterAll(() => redis.disconnect());

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../src/tools/simulator/rules/random.js';
-import { privateRedis } from '../../base/redis/private-redis.js';
+import { privateRedis } from '../../base/redis/servers/private-redis.js';
 import type { Figures } from '../figures.js';
 import { runAttack } from '../run-scenario.js';
 import type { Attack, KillableRedis } from './attack.js';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PrivateCluster } from '../../base/redis/cluster.js';
+import type { PrivateCluster } from '../../base/redis/servers/cluster.js';
 import { integerBetween, type Scenario, shuffled } from '../scenario.js';
 import { LANE_KEYS, type World } from '../world.js';
 

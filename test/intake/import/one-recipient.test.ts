@@ -6,7 +6,7 @@ import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import { readState } from '../../../src/engine/store/campaigns.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { commandsRun } from '../../base/redis/commands-run.js';
-import { privateRedis } from '../../base/redis/private-redis.js';
+import { privateRedis } from '../../base/redis/servers/private-redis.js';
 import { importFixture, mobile } from './import-fixture.js';
 
 const { url } = await privateRedis();

@@ -2,7 +2,7 @@ import { afterAll, expect, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { loginBudget } from '../../../src/service/auth/login-budget.js';
-import { privateRedis } from '../../base/redis/private-redis.js';
+import { privateRedis } from '../../base/redis/servers/private-redis.js';
 import { SOON } from '../../base/soon.js';
 
 const server = await privateRedis();

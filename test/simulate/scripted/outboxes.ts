@@ -1,5 +1,5 @@
-import { OUTBOX } from '../lane-state.js';
-import type { OutboxPlan } from '../scenario.js';
+import type { OutboxPlan } from '../scenario/scenario.js';
+import { OUTBOX } from '../server/lane-state.js';
 import { lane, scenario } from './scenario.js';
 import type { OpenWorld, ScriptedWorld } from './scripted-world.js';
 

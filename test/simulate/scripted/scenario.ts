@@ -1,4 +1,4 @@
-import { ACCOUNTS, type CampaignPlan, configOf, type LanePlan, type Scenario } from '../scenario.js';
+import { ACCOUNTS, type CampaignPlan, configOf, type LanePlan, type Scenario } from '../scenario/scenario.js';
 
 /** The settings of a scripted lane that differ from the usual ones. */
 type LaneChanges = Partial<Omit<LanePlan, 'settings'>> & {

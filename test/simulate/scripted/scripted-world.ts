@@ -1,5 +1,5 @@
-import type { Mutant } from '../mutants.js';
-import type { Scenario } from '../scenario.js';
+import type { Mutant } from '../mutants/index.js';
+import type { Scenario } from '../scenario/scenario.js';
 import type { Script } from '../stage.js';
 
 /** A world that someone has written down, mostly after a seed had failed. What happens in it does not depend on chance. */

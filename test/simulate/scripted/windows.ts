@@ -1,5 +1,5 @@
 import { sendTurn } from '../../../src/engine/sending/send.js';
-import { START } from '../server.js';
+import { START } from '../server/server.js';
 import { campaign, lane, scenario } from './scenario.js';
 import type { ScriptedWorld } from './scripted-world.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, inject, it } from 'vitest';
-import { runMutant } from '../run-mutant.js';
-import { replay } from '../run-worlds.js';
+import { runMutant } from '../mutants/run-mutant.js';
+import { replay } from '../runner/run-worlds.js';
 import { INVARIANTS } from '../violation.js';
 import { OPEN_WORLDS, SCRIPTED_WORLDS, scriptedWorld } from './index.js';
 

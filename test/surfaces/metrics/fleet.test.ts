@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../../src/surfaces/metrics/index.js';
-import { privateRedis } from '../../base/redis/private-redis.js';
+import { privateRedis } from '../../base/redis/servers/private-redis.js';
 import { scene } from '../../scene/scene.js';
 import { readExposition, sumOf } from './exposition.js';
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../../src/base/redis/connection.js';
-import { privateRedis } from '../../../base/redis/private-redis.js';
+import { privateRedis } from '../../../base/redis/servers/private-redis.js';
 import { campaignForm } from '../../../scene/api.js';
 import { scene } from '../../../scene/scene.js';
 

@@ -10,7 +10,8 @@
  *   npm run -s test:simulate -- --mutants                      check that every planted bug is caught
  */
 import type { ProvidedRedis } from '../../src/base/redis/provide.js';
-import { MUTANTS, type Mutant } from './mutants/index.js';
+import { MUTANTS } from './mutants/index.js';
+import type { Mutant } from './mutants/mutant.js';
 import { runMutant } from './mutants/run-mutant.js';
 import { type Options, readOptions } from './runner/options.js';
 import { provideSimulationRedis } from './runner/redis.js';

@@ -1,7 +1,7 @@
 import { runWorlds } from '../runner/run-worlds.js';
 import { seededWorlds } from '../scenario/seeded-world.js';
 import type { WorldPlan } from '../world.js';
-import type { Mutant } from './index.js';
+import type { Mutant } from './mutant.js';
 
 /** The result of running a mutant. */
 export interface MutantRun {

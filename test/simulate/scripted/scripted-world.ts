@@ -1,4 +1,4 @@
-import type { Mutant } from '../mutants/index.js';
+import type { Mutant } from '../mutants/mutant.js';
 import type { Scenario } from '../scenario/scenario.js';
 import type { Script } from '../stage.js';
 

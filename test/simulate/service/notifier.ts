@@ -1,5 +1,5 @@
 import { laneCallback } from '../../../src/base/config/index.js';
-import type { Notification } from '../process/process.js';
+import type { Notification } from '../process/notifications.js';
 import type { RandomStream } from '../random.js';
 import type { LanePlan, NotificationPlan } from '../scenario/scenario.js';
 import type { World } from '../world.js';

@@ -1,0 +1,30 @@
+import type { Mutant } from './mutant.js';
+
+/** Bugs which send outside a window. */
+export const WINDOW_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'the window of the lane is ignored',
+    from: 30,
+    invariant: 12,
+    why: 'campaigns without a window of their own send at any time',
+    lua: [
+      {
+        file: 'engine/store/window.lua',
+        from: 'if not rule then return nil end',
+        to: "if not rule or string.find(rule, 'lane', 1, true) then return nil end",
+      },
+    ],
+  },
+  {
+    name: 'a recipient is claimed while the window of its zone is closed',
+    invariant: 12,
+    why: 'its request leaves at an hour at which it may not',
+    lua: [
+      {
+        file: 'engine/store/zones.lua',
+        from: "return WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)",
+        to: "local closes, _, since = WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)\n  return closes or now + 60000, nil, since or now",
+      },
+    ],
+  },
+];

@@ -36,11 +36,16 @@ test('No room of the source has more lines than its budget, and none has a budge
   expect(loose).toEqual([]);
 });
 
+/** Everything written by hand: the source, and the tests and benches, which follow the same rules. */
+const files = [
+  ...sourceFiles(['src', 'workers'], ['.ts', '.tsx', '.css', '.lua']),
+  ...sourceFiles(['test', 'bench'], ['.ts', '.tsx', '.js', '.mjs']),
+];
+
 /** Beyond this, a file holds more than one idea. */
 const MAX_LINES = 450;
 
-test(`No source file that is written by hand has more than ${MAX_LINES} lines`, () => {
-  const files = sourceFiles(['src', 'workers'], ['.ts', '.tsx', '.css', '.lua']);
+test(`No file that is written by hand has more than ${MAX_LINES} lines`, () => {
   const long = files.filter(({ text }) => text.split('\n').length - 1 > MAX_LINES).map(({ path }) => path);
   expect(long).toEqual([]);
 });
@@ -48,9 +53,9 @@ test(`No source file that is written by hand has more than ${MAX_LINES} lines`, 
 /** Beyond this, a folder holds more than one idea. */
 const MAX_FILES = 25;
 
-test(`No folder of the source has more than ${MAX_FILES} files`, () => {
+test(`No folder of the source, the tests, or the benches has more than ${MAX_FILES} files`, () => {
   const counts = new Map<string, number>();
-  for (const { path } of sourceFiles(['src', 'workers'], ['.ts', '.tsx', '.css', '.lua'])) {
+  for (const { path } of files) {
     const folder = path.replace(/\/[^/]*$/, '');
     counts.set(folder, (counts.get(folder) ?? 0) + 1);
   }

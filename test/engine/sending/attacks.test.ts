@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { firstClosed } from '../../../src/engine/lane/closed.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -132,17 +131,6 @@ test('Campaigns without unsent recipients do not hide the campaigns behind them'
   const reply = await lane.ask(START, 2);
   const next = reply.why === 'more' ? await lane.ask(START, 2) : reply;
   expect(next.claims).toHaveLength(2);
-});
-
-test('A response to a request from before the operator resumed the lane does not stop it again', async () => {
-  const lane = laneFixture(redis, prefix, 'late-stop');
-  await lane.campaign('c', 5);
-  const claims = await lane.claim(START, 2);
-  await lane.settle(claims.slice(0, 1), 'stopped', START, { reason: '403' });
-  expect((await lane.views.look(START)).closed).toMatchObject([{ cause: 'stopped', why: '403' }]);
-  await lane.commands.lane('resume');
-  await lane.settle(claims.slice(1), 'stopped', START + 1, { reason: '403' });
-  expect(firstClosed(await lane.views.look(START + 1), ['stopped'])).toBeUndefined();
 });
 
 test('The late result of an overdue request applies only to the recipients that are still unknown', async () => {

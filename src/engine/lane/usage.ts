@@ -141,12 +141,19 @@ export async function readUsage(
   /** The sums of a day by their tags; those of all are under ''. */
   const sumsOf = (stored: readonly Readonly<Record<string, string>>[]): ReadonlyMap<string, number[]> => {
     const sums = new Map<string, number[]>();
+    // Redis returns the fields of a hash in any order, and each lane may have other tags.
+    const named = new Set<string>();
+    const nameOf = (label: string): string => {
+      if (label === '' || label === OTHERS) return label;
+      if (named.size >= MOST_TAGS && !named.has(label)) return OTHERS;
+      named.add(label);
+      return label;
+    };
     for (const [field, value] of stored.flatMap((fields) => Object.entries(fields))) {
       const [by = '', its] = field.split(' ');
       if (its === undefined || (key !== undefined && by !== key)) continue;
       if (tag !== undefined && its !== tag) continue;
-      const isNew = its !== '' && !sums.has(its) && sums.size > MOST_TAGS;
-      const name = isNew ? OTHERS : its;
+      const name = nameOf(its);
       const sum = sums.get(name) ?? [];
       sums.set(name, sum);
       add(sum, value.split(' ').map(Number));

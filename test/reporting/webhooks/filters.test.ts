@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Keys } from '../../../src/base/redis/keys.js';
+import { inboundStore } from '../../../src/engine/inbound/inbound-store.js';
 import { resultsLogs } from '../../../src/reporting/results-log.js';
 import { laneReader } from '../../../src/reporting/webhooks/lane-reader.js';
 import type { Reader } from '../../../src/reporting/webhooks/sources.js';
@@ -39,6 +41,43 @@ test('An endpoint gets events of its types only, and those of others that happen
   await settle(1, 5);
   await turn(id);
   expect(references()).toEqual(['order-5']);
+});
+
+/** Stores a message from a person on a lane. */
+async function receive(keys: Keys, lane: string, text: string): Promise<void> {
+  const store = inboundStore(redis, keys, lane);
+  const from = '+447700900001';
+  const message = await store.receive({ messageId: text, from, to: 'ACME', text });
+  if (typeof message === 'object') await store.log(message, { id: text, from, to: 'ACME', text, at: 1 });
+}
+
+test('What an endpoint does not want is passed over: nothing wakes it again for that, and it never comes later', async () => {
+  const { webhooks, turn, keys, stored, store, options } = fixture();
+  await redis.sadd(keys.lanes, 'default');
+  const { id, secret } = await webhooks.add({ url: receiver.url, events: ['recipients.settled'] });
+  receiver.secrets.push(secret);
+  await receive(keys, 'default', 'Meanwhile');
+  await stored.changeRecord({ closed: JSON.stringify({ stopped: { why: '403', since: 1 } }), epoch: 7 });
+  const ahead = async () => options.lanes.ahead(['default'], await store.cursors(id));
+  expect(await ahead()).toEqual(['default']);
+  expect(await turn(id)).toBeNull();
+  expect(await ahead()).toEqual([]);
+  await webhooks.set(id, { url: receiver.url });
+  await receive(keys, 'default', 'Afterwards');
+  await turn(id);
+  expect(receiver.others.map(({ event }) => event.data['text'])).toEqual(['Afterwards']);
+});
+
+test('An endpoint of one lane gets nothing of another', async () => {
+  const { webhooks, turn, keys, finder } = fixture();
+  await finder.configured();
+  await redis.sadd(keys.lanes, 'default', 'west');
+  const { id, secret } = await webhooks.add({ url: receiver.url, lanes: ['default'] });
+  receiver.secrets.push(secret);
+  await receive(keys, 'west', 'To the west');
+  await receive(keys, 'default', 'To the default lane');
+  await turn(id);
+  expect(receiver.others.map(({ event }) => event.data['text'])).toEqual(['To the default lane']);
 });
 
 test('An endpoint with outboxes or tags gets the results of their messages', async () => {

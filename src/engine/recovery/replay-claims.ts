@@ -120,35 +120,40 @@ export async function replayClaims(lane: ReplayedLane, recent: RecentClaims): Pr
     lane.emit(events);
     return loss;
   };
-  let restored = 0;
+  const restored = new Set<string>();
   let last = await report('replaying');
   for (;;) {
     const all = recent.all();
     for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
-      restored += await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE)));
+      await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE), restored));
     }
     const after = last;
-    last = await report('replayed', { after, restored, polls: recent.polls });
-    if (last === after) return restored;
+    last = await report('replayed', { after, restored: restored.size, polls: recent.polls });
+    if (last === after) return restored.size;
   }
 }
 
 /** A claim that does not exist; the scripts ignore it. */
 const NO_CLAIM = { number: 0, turn: '', campaign: '', first: 0, count: 0 };
 
-async function replaySome(lane: ReplayedLane, claims: readonly RecentClaim[]): Promise<number> {
+/** Replays some claims, and adds to `restored` which of them were lost. If it rejects, some are there: a repeated attempt finds them known. */
+async function replaySome(
+  lane: ReplayedLane,
+  claims: readonly RecentClaim[],
+  restored: Set<string>,
+): Promise<void> {
   // A new server has no scripts cached. Load both first: a script that is sent again with its text would arrive out of order.
   await replayClaim(lane, NO_CLAIM);
   await settleSends(lane, [{ claim: NO_CLAIM, result: 'released' }], 0);
-  const results = await Promise.all(
+  await Promise.all(
     claims.map(async ({ claim, settlement }) => {
-      const replaying = replayClaim(lane, claim);
+      const replaying = replayClaim(lane, claim).then((result) => {
+        if (result === 'restored') restored.add(`${claim.number} ${claim.turn}`);
+      });
       // No need to await the replay first: a settled claim ignores a second settlement.
       const settling = settlement && settleSends(lane, [settlement], lane.random());
-      const [result, settled] = await Promise.all([replaying, settling]);
+      const [, settled] = await Promise.all([replaying, settling]);
       if (settled !== undefined) lane.emit(settled.events);
-      return result;
     }),
   );
-  return results.filter((result) => result === 'restored').length;
 }

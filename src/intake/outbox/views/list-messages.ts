@@ -34,7 +34,8 @@ export async function pageOfMessages(
 ): Promise<WaitingPage> {
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))
     throw new InputError(`ask for 1 to ${MAX_PAGE} messages`, { field: 'limit' });
-  const [, start, last] = /^(\d{1,20})(?: (.*))?$/s.exec(cursor ?? '0') ?? [];
+  // That of a scan is less than the size of the hash table, and that of the messages that wait begins with a time of 13 digits.
+  const [, start, last] = /^(\d{1,12})(?: (.*))?$/s.exec(cursor ?? '0') ?? [];
   if (start === undefined) throw new InputError('this is no position in the messages', { field: 'cursor' });
   const scan = messageScan(lane.redis, outboxKeys(lane.keys, lane.id, name).fixed.messages, filter);
   const view = await messageViewer(lane, name);

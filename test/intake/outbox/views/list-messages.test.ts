@@ -77,6 +77,9 @@ test('Messages are listed by state, number, reference, and tag', async () => {
   expect(await idsOf({ tag: 'shop-1', reference: 'r/3', limit: 500 })).toHaveLength(71);
   const [one] = (await outbox.messages({ to: numberOf(4) })).messages;
   expect(one).toMatchObject({ id: 'm4', state: 'waiting', reference: 'r/4', tag: 'shop-1' });
-  await expect(outbox.messages({ cursor: 'x' })).rejects.toMatchObject({ field: 'cursor' });
+  const ofAnotherList = (await outbox.waiting({ limit: 1 })).nextCursor ?? '';
+  expect(ofAnotherList).toMatch(/ m\d+$/);
+  for (const cursor of ['x', '-1', '', '99999999999999999999', ofAnotherList])
+    await expect(outbox.messages({ cursor })).rejects.toMatchObject({ field: 'cursor' });
   await expect(outbox.messages({ limit: 501 })).rejects.toMatchObject({ field: 'limit' });
 });

@@ -16,6 +16,7 @@ import { SOON } from '../../base/soon.js';
 import { importFixture, mobile } from '../../intake/import/import-fixture.js';
 import { storedLane } from '../../scene/stored.js';
 import { laneFixture } from '../lane/lane-fixture.js';
+import { usageSums } from '../lane/usage-sums.js';
 
 const { prefix, redis, url } = testRedis('sweep');
 const { deps, keys, lanes, lane: name } = importFixture(redis, prefix);
@@ -122,6 +123,22 @@ function sweepOf(test: string, retentionMs = 86_400_000) {
   };
   return { ...laneFixture(redis, `${prefix}-${test}`, name), lane, options };
 }
+
+test('A batch whose process has died is charged for once it is known to be accepted', async () => {
+  const { lane, options, campaign, claimOne } = sweepOf('charge');
+  await campaign('c', 1);
+  const { first, count } = await claimOne(Date.now() - 3_600_000);
+  await sweepLane(lane, {
+    ...options,
+    chargeOf: async (_, batch) => {
+      expect(batch).toMatchObject({ campaign: 'c', first, count });
+      return [2, 84_000];
+    },
+  });
+  await resolveBatches(lane, 'accepted', 'x', await listUnknown(lane));
+  // Messages, segments, micros, and one that is unconfirmed.
+  expect(await usageSums(redis, `${prefix}-charge`, name)).toEqual([1, 2, 84_000, 0, 0, 1, 0, 0, 0, 0, 0]);
+});
 
 test('A lane with nothing to do is due for no sweep', async () => {
   const { lane, options } = sweepOf('idle');

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Operator } from '../../../src/campaign/states/audit.js';
+import { charger } from '../../../src/engine/claim/charge.js';
 import { openRequests } from '../../../src/engine/follow-up/requests.js';
 import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import { textDigest } from '../../../src/engine/recipients/reservation.js';
-import { campaignContent } from '../../../src/engine/sending/campaign-content.js';
+import { campaignContent, chargeOfBatch } from '../../../src/engine/sending/campaign-content.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { costSoFar } from '../../../src/reporting/accepted-cost.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -299,6 +300,23 @@ test('A request is followed up under the sender with which it was sent', async (
   expect(found.map((request) => request?.sender)).toEqual(['12345', 'SHOP']);
   const records = await readRecord(redis, own.keys, own.lane.id, id, 1);
   expect(records).toMatchObject({ edition: 1, requestId: 'r1' });
+});
+
+test('A batch is charged for the text with which it was claimed', async () => {
+  const own = fixture({ PRICE_PER_SEGMENT: '0.05 EUR' });
+  const id = await own.create();
+  const claims = [...(await own.claim(1))];
+  await own.set(id, { message: 'x'.repeat(161) });
+  claims.push(...(await own.claim(1)));
+  const chargeOf = charger(own.deps.config.prices);
+  const charges = claims.map((claim) => chargeOfBatch(own.lane, claim, chargeOf));
+  expect(await Promise.all(charges)).toEqual([
+    [1, 50_000],
+    [2, 100_000],
+  ]);
+  // One that cannot be read any more is not charged for.
+  const [lost] = claims.map((claim) => ({ ...claim, campaign: 'gone' }));
+  expect(lost && (await chargeOfBatch(own.lane, lost, chargeOf))).toBeUndefined();
 });
 
 test("With a window in each recipient's own zone, the text changes until the first claim, and the window does not", async () => {

@@ -181,7 +181,11 @@ export const managingKeys =
         const overlapMs = durationOption('overlap', given, DEFAULT_OVERLAP_MS);
         const own = await ownKey();
         const { json: before, key: found } = await changeable(id, own);
-        if (own !== null) requireWithin(own, found, deps.requestsPerMinute);
+        if (own !== null) {
+          // With the secret of another key, it could send as much again.
+          if (id !== by.actor.id) requireUncounted(own);
+          requireWithin(own, found, deps.requestsPerMinute);
+        }
         const [current, previous] = found.secrets;
         const secret = newSecret(id, found, own && endOf(own));
         const overlap = exactDuration(overlapMs);

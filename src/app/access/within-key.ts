@@ -8,7 +8,7 @@ import type { UnsignedKey } from './stored-key.js';
 
 /*
  * A key that makes keys can give none of them a right that it lacks: a scope, a lane, more time, or a looser limit. What a limit counts, two
- * keys may do twice, so a key with such a limit makes no keys, and raises that limit of none.
+ * keys may do twice, so a key with such a limit makes no keys, gives no other a new secret, and raises that limit of none.
  */
 
 type Rights = Pick<UnsignedKey, 'scopes' | 'limits' | 'maxSuppressions'> & OnLanes;
@@ -51,13 +51,13 @@ export function requireWithin(own: Rights, wanted: Rights, requestsPerMinute: nu
     );
 }
 
-/** Throws a LimitError if the key has a limit that counts: with the key that it makes, it could exceed it. */
+/** Throws a LimitError if the key has a limit that counts: with the secret of another key, it could exceed it. */
 export function requireUncounted({ limits }: Rights): void {
   const counted = COUNTED_LIMITS.find((name) => limits[name] !== undefined);
   if (counted !== undefined)
     throw overLimit(
       counted,
-      `this key has the limit \`${counted}\`, which it could exceed with another key: it makes none`,
+      `this key has the limit \`${counted}\`, which it could exceed with another key: it makes none, and rotates only itself`,
     );
 }
 

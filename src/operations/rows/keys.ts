@@ -271,7 +271,7 @@ export const rotateKey = call({
   summary: 'Give a key a new secret',
   description:
     'Only this answer has its text. The old secret works for a while longer. The webhooks of the key still get results: if the old secret has leaked, disable those that are not yours.',
-  httpNote: `${NO_MORE} So the new secret ends no later than that of the key that asks for it.`,
+  httpNote: `${NO_MORE} So the new secret ends no later than that of the key that asks for it. A key that is limited in a day or a minute rotates only itself.`,
   bucket: 'control',
   access: byApiKey,
   audit: 'key.rotate',

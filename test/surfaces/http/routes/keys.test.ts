@@ -183,6 +183,17 @@ test('A key with a daily limit may lower that of another key, and not raise it',
   expect((await set(9)).json).toMatchObject({ code: 'overLimit', limit: 'recipientsPerDay' });
 });
 
+test('A key with a daily limit gets no secret of another key, with which it could send as much again, and its own', async () => {
+  const limits = { recipientsPerDay: 10 };
+  const tenant = await operators(limits);
+  const { id } = await operators({ scopes: ['send'], ...limits });
+  const rotate = (key: string) =>
+    call('POST', `/v1/keys/${key}/rotate`, { key: tenant.key, body: { overlap: '0s' } });
+  expect((await rotate(id)).json).toMatchObject({ code: 'overLimit', limit: 'recipientsPerDay' });
+  expect((await volley.keys.get(id)).oldSecretUntil).toBeNull();
+  expect((await rotate(tenant.id)).json).toMatchObject({ id: tenant.id });
+});
+
 test('A changed limit of requests holds from the next request on, and what was spent stays spent', async () => {
   const { id, key } = await operators({ scopes: ['status'], requestsPerMinute: 3 });
   await me(key);

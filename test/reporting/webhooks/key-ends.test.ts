@@ -78,6 +78,15 @@ test('A webhook of a key that was revoked gets everything since then when anothe
   expect(await webhooks.assign(id)).toMatchObject({ state: 'enabled', key: null });
 });
 
+test('A webhook that an operator has disabled stays disabled when another key takes it over', async () => {
+  const { webhooks } = fixture();
+  const { id } = await webhooks.add({ url: receiver.url });
+  await webhooks.disable(id);
+  expect(await webhooks.assign(id, { key: '0123456789ab' })).toMatchObject({
+    ...{ state: 'disabled', disabledBecause: 'operator', key: '0123456789ab' },
+  });
+});
+
 test('A webhook is given only to a key that works, may read what it gets, and has fewer than 20', async () => {
   const { service, lives, rights, webhooks, finder } = fixture();
   await finder.configured();

@@ -240,11 +240,11 @@ describe('A change', () => {
     const input = { idempotencyKey: 'k', tags: ['a'], validFor: '5h' };
     const id = await own.create(input);
     await own.set(id, { message: 'Hello', tags: ['b'], validFor: null, priority: 'high' });
+    await own.set(id, { message: 'Dear', tags: null, sender: 'SHOP', priority: null });
     const again = { message: 'Hi {{name}}', recipients: PEOPLE, ...input };
     expect(await importCampaign(own.deps, again)).toMatchObject({ outcome: 'existing', id });
-    expect(await importCampaign(own.deps, { ...again, message: 'Hello' })).toMatchObject({
-      code: 'conflict',
-    });
+    for (const message of ['Hello', 'Dear'])
+      expect(await importCampaign(own.deps, { ...again, message })).toMatchObject({ code: 'conflict' });
   });
 
   test('is seen by an import that leaves out who gets its text', async () => {

@@ -238,7 +238,7 @@ test('Each of many events that were given up is in one page, and replayed once',
   const listed: string[] = [];
   for (let cursor: string | undefined; ; ) {
     const page = await webhooks.failed(id, { limit: 300, cursor });
-    expect(page.failed.length).toBeLessThanOrEqual(300);
+    expect(page.failed.length).toBe(listed.length < 900 ? 300 : 100);
     listed.push(...page.failed.map((one) => one.id));
     if (page.nextCursor === null) break;
     cursor = page.nextCursor;

@@ -122,6 +122,11 @@ test('Nothing is claimed of a zone whose hours are not known, nor of a list whos
   expect(await lane.ask(START, 5)).toMatchObject({ claims: [], againInMs: 1_000 });
   await lane.stored.removeParts('c');
   expect(await lane.claim(START + 1_000, 5)).toEqual([]);
+  // Nor what was released, of which the zone is lost as well.
+  const other = await laneWithZones('released-unknown', [['East', 1]]);
+  await other.settle(await other.claimOne(START), 'released', START);
+  await other.stored.removeParts('c');
+  expect(await other.claim(START, 5)).toEqual([]);
 });
 
 test('A clock that is set back to before the hours of the zone claims nothing', async () => {

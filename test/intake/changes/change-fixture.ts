@@ -65,11 +65,12 @@ export function changeFixture(
     set: (
       id: string,
       changes: CampaignChanges,
-      options: ChangeCampaignOptions & { readonly by?: Operator } = {},
+      options: ChangeCampaignOptions & { readonly by?: Operator; readonly keyBytes?: number } = {},
     ) =>
       setCampaign(
         {
-          ...{ redis, keys, config, clock: Date.now, by: options.by ?? OPERATOR },
+          ...{ redis, keys, clock: Date.now, by: options.by ?? OPERATOR },
+          config: { ...config, keyBytes: options.keyBytes ?? config.keyBytes },
           finder: { of: async () => lane },
           wakers: { wake: async () => {} },
           alarm: (ms, ring) => {

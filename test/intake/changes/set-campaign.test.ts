@@ -2,12 +2,14 @@ import { describe, expect, test } from 'vitest';
 import type { Operator } from '../../../src/campaign/states/audit.js';
 import { charger } from '../../../src/engine/claim/charge.js';
 import { openRequests } from '../../../src/engine/follow-up/requests.js';
+import { usedBytes } from '../../../src/engine/recipients/key-bytes.js';
 import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import { textDigest } from '../../../src/engine/recipients/reservation.js';
 import { campaignContent, chargeOfBatch } from '../../../src/engine/sending/campaign-content.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { costSoFar } from '../../../src/reporting/accepted-cost.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { storedLane } from '../../scene/stored.js';
 import { changeFixture, PEOPLE } from './change-fixture.js';
 
 const { redis, prefix } = testRedis('set-campaign');
@@ -160,6 +162,7 @@ describe('Another setting', () => {
     expect(await own.meta(id)).toMatchObject({ tags: ['a', 'b'], priority: 'high', validForMs: HOUR_MS });
     await own.set(id, { validFor: null });
     expect((await own.state(id)).lapseAt).toBe(0);
+    expect(await redis.zscore(own.keys.lane(own.lane.id, 'lapsing'), id)).toBeNull();
   });
 });
 
@@ -171,6 +174,33 @@ describe('A change', () => {
     const stale = own.set(id, { message: 'Dear' }, { revision: 0 });
     await expect(stale).rejects.toMatchObject({ code: 'unexpected', revision: 1 });
     expect((await own.meta(id)).text).toBe('Hello');
+  });
+
+  test('is sent only when a server that may lose writes can no longer lose it', async () => {
+    const own = fixture();
+    const id = await own.create();
+    const stored = storedLane(own.lane);
+    await stored.changeRecord({ mayLoseMs: 60_000 });
+    const before = Date.now();
+    await own.set(id, { message: 'Hello' });
+    expect((await stored.state(id))['notBefore']).toBeGreaterThanOrEqual(before + 60_000);
+  });
+
+  test('counts for the memory of the key that has created the campaign, and is refused if there is none left', async () => {
+    const own = fixture();
+    const by: Operator = { ...own.deps.by, actor: { kind: 'key', id: 'small', name: 'small' } };
+    const created = await importCampaign(
+      { ...own.deps, by },
+      { message: 'Hi', recipients: PEOPLE, again: true },
+    );
+    if (created.outcome !== 'created') throw new Error(created.outcome);
+    const used = () => usedBytes(redis, own.keys, own.lane.id, 'small');
+    const before = await used();
+    await own.set(created.id, { message: 'x'.repeat(160) });
+    expect((await used()) - before).toBeGreaterThan(150);
+    const full = own.set(created.id, { message: 'x'.repeat(300) }, { keyBytes: before });
+    await expect(full).rejects.toThrow('API key small has no room left');
+    expect((await own.meta(created.id)).text).toHaveLength(160);
   });
 
   test('changes nothing as a preview, and says what it would do', async () => {

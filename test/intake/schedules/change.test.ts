@@ -81,6 +81,20 @@ describe('A schedule that gets other settings', () => {
     expect(await texts()).toEqual(['Changed']);
   });
 
+  test('has its new list and the limits of who has changed it, and is due only if it is not paused', async () => {
+    await own.add('daily');
+    await own.store.change('daily', 'pause', { reason: 'for now' });
+    const more = [1, 2, 3].map((each) => ({ to: mobile(each) }));
+    const actor = { kind: 'key', id: 'second', name: 'second' } as const;
+    await own.add('daily', CHANGED, more, undefined, { createdBy: actor, limits: { maxSegments: 1 } });
+    expect(await own.dueAt('daily')).toBeNull();
+    expect(await own.store.read('daily')).toMatchObject({ createdBy: actor, limits: { maxSegments: 1 } });
+    await own.store.change('daily', 'run');
+    await own.sweep();
+    const [id = ''] = await own.campaigns();
+    expect(await own.stored.state(id)).toMatchObject({ total: 3 });
+  });
+
   test('is paid for by who has changed it', async () => {
     const used = async (key: string): Promise<number> =>
       Number((await redis.hget(own.keys.schedules.keyBytes, `used:default ${key}`)) ?? 0);

@@ -79,6 +79,7 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
       change: Partial<Definition> = {},
       recipients: readonly RecipientInput[] = [{ to: mobile(1) }, { to: mobile(2) }],
       payer: Payer = NO_KEY,
+      by: Pick<Parameters<typeof store.add>[3], 'createdBy' | 'limits'> = { createdBy: OPERATOR.actor },
     ): Promise<string> {
       const definition: Definition = {
         name: id,
@@ -94,7 +95,7 @@ export function scheduleFixture(redis: Redis, prefix: string, settings: Record<s
       const next = nextOccurrence(definition, now);
       const before = await store.read(id);
       const replaces = before === null ? undefined : { isTimed: before.definition.cron !== definition.cron };
-      const more = { createdBy: OPERATOR.actor, next, payer, replaces };
+      const more = { ...by, next, payer, replaces };
       const { result } = await store.add(id, definition, recipients, more);
       if (before !== null) await store.discardReplaced(before);
       return result;

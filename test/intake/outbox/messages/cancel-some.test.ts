@@ -54,6 +54,8 @@ test('Messages are cancelled by their reference or tag, whatever their state, an
     ['b', 'B/1 "é"', 'shop-2'],
     ['c', 'B/1', 'shop-1'],
     ['d', '', ''],
+    // Its reference is the tag of others.
+    ['e', 'shop-1', ''],
   ])
     await put(id ?? '', { reference, tag });
   await outbox.cancel('b');
@@ -67,6 +69,18 @@ test('Messages are cancelled by their reference or tag, whatever their state, an
   expect(await outbox.message('d')).toMatchObject({ state: 'waiting', tag: null });
   await expect(cancelled(outbox, {} as never)).rejects.toThrow('must have `ids`, at most 1000');
   await expect(cancelled(outbox, { ids: [''] })).rejects.toThrow('an id is empty');
+});
+
+test('All messages with a tag are cancelled, however many there are, with one result for each', async () => {
+  const { outbox } = await visits();
+  const messages = Array.from({ length: 2_500 }, (_, at) => ({
+    ...{ id: `m${at}`, to: NUMBER, name: 'Ada', sendAt: LATER, tag: at % 5 === 0 ? 'other' : 'shop-1' },
+  }));
+  for await (const { outcome } of outbox.putAll(messages)) expect(outcome).toBe('created');
+  const results = await cancelled(outbox, { tag: 'shop-1' });
+  expect(results).toHaveLength(2_000);
+  expect(new Set(results.map(({ id, outcome }) => `${outcome} ${id}`)).size).toBe(2_000);
+  expect((await outbox.status()).counts).toMatchObject({ cancelled: 2_000, waiting: 500 });
 });
 
 test('A put with another tag changes the message, and one with an invalid tag is refused', async () => {

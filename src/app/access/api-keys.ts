@@ -22,7 +22,7 @@ export interface SignInLink {
   readonly expiresAt: string;
 }
 
-/** Changes of the limits of a key. Those that are not named stay. A test key stays one. */
+/** The limits to change. A limit that you leave out keeps its value. A test key remains one. */
 export interface ChangedLimits extends Omit<SomeLimits, 'test'> {
   /** Limits that no longer apply. */
   readonly lift?: readonly Exclude<LimitName, 'test'>[] | undefined;
@@ -53,8 +53,8 @@ export interface CancelledOfKey {
 /** Manages and checks the keys of the HTTP API. Volley stores only a digest of each key. */
 export interface ApiKeys {
   /**
-   * Creates a key. Only this result, and that of `rotate`, contains the key itself. For a key that makes another, lanes and limits that are not
-   * named are its own, and it rejects with a `NotAllowedError` or a `LimitError` if the other could do more than itself.
+   * Creates a key. Only this result, and that of `rotate`, contains the key itself. If a key creates it, the new key has the lanes and limits of
+   * that key, unless you set others; it rejects with a `NotAllowedError` or a `LimitError` if the new key could do more.
    */
   create(key: NewApiKey): Promise<ShownApiKey>;
   /** Lists the keys that are not revoked, oldest first. */
@@ -62,8 +62,8 @@ export interface ApiKeys {
   /** Returns a key that is not revoked, and what its limits still allow. Rejects with a `NotFoundError` if there is no such key. */
   get(id: string, options?: KeyChoice): Promise<ApiKeyDetails>;
   /**
-   * Gives a key a new secret, with a new lifetime, which ends no later than that of a key that rotates it. The old one works for `overlap` more, default `1d`. Returns also the webhooks of the key,
-   * which still get results; with `disableWebhooks`, they are disabled. Rejects with a `NotFoundError` if there is no such key, and with an
+   * Gives a key a new secret, which expires no later than the key that rotates it. The old secret works for another `overlap`, default `1d`. Also
+   * returns the webhooks of the key, which still get results, unless `disableWebhooks` disables them. Rejects with a `NotFoundError` if there is no such key, and with an
    * `InputError` if it is invalid.
    */
   rotate(

@@ -48,7 +48,7 @@ export interface LaneAdmin {
    * credentials of a removed lane, it continues that lane and its quota.
    */
   add(name: string, settings: LaneFields): Promise<StoredLaneDetails>;
-  /** Changes fields; null gives one its default. The others stay. */
+  /** Changes fields. Null resets a field to its default; a field that you leave out keeps its value. */
   set(name: string, changes: LaneFields): Promise<StoredLaneDetails>;
   /**
    * Cancels everything that waits on the lane, if it is `expect` recipients, and removes the lane. Requests in flight finish. Its credentials

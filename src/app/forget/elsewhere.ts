@@ -91,7 +91,7 @@ async function inOutboxes(
     const lane = await finder.withId(id);
     const store = outboxStore(lane, name);
     const target = store.keys.messages;
-    /** Takes the number out of a final message, and returns how it ended; null if it has not, or is somebody else's. */
+    /** Erases the number from a final message. Returns its state, or null if the message is not final or has another number. */
     const blank = async (message: string): Promise<RecipientState | null> => {
       for (;;) {
         const raw = await redis.hget(target, message);

@@ -30,9 +30,9 @@ export class LimitError extends InputError {
   override readonly code = 'overLimit';
   readonly limit: LimitName;
   readonly owner: Limited['owner'];
-  /** How much of a daily limit is left: messages, or an amount; null for other limits. */
+  /** What remains of a daily limit: messages, or an amount; null for other limits. */
   readonly left: number | string | null;
-  /** When a daily limit starts anew, ISO 8601; null for other limits. */
+  /** When a daily limit resets, ISO 8601; null for other limits. */
   readonly resetsAt: string | null;
 
   constructor(

@@ -66,10 +66,10 @@ export interface ApiKeyDetails extends ApiKey {
     readonly recipientCount: number;
     /** What they cost, such as `20.00 EUR`; null without prices. */
     readonly cost: string | null;
-    /** How many more it may store, and what they may cost; null without this limit. */
+    /** How many more messages it may store today, and what they may cost; null without this limit. */
     readonly recipientsLeft: number | null;
     readonly costLeft: string | null;
-    /** When the daily limits start anew, ISO 8601. */
+    /** When the daily limits reset, ISO 8601. */
     readonly resetsAt: string;
   } | null;
 }

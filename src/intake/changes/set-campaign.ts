@@ -46,7 +46,7 @@ import { measure, templateFor } from './measure.js';
  * content, whether it is repeated under its correlator or sent again by an operator. So the meta keeps the contents of which something was claimed.
  */
 
-/** What to change about a campaign; null: back to the default, and for `sendAt` now. What is left out stays. */
+/** The fields to change. Null resets a field to its default (for `sendAt`: now); a field that you leave out keeps its value. */
 export type CampaignChanges = {
   readonly [Name in FieldOf<'change'>]?: CampaignFields[Name] | null | undefined;
 };

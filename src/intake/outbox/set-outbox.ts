@@ -21,7 +21,7 @@ import { outboxStore } from './messages/store.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
 import { lapseDue } from './tending/tend-lane.js';
 
-/** Settings to change; null: back to the default. Those that are left out stay, also the hours or the dates of a window. */
+/** The settings to change. Null resets one to its default; one that you leave out keeps its value, also within `window`. */
 export type OutboxSettingsInput = {
   readonly [Name in Exclude<keyof OutboxInput, 'name' | 'lane' | 'window'>]?: OutboxInput[Name] | null;
 } & { readonly window?: Partial<NonNullable<OutboxInput['window']>> | null | undefined };

@@ -126,7 +126,7 @@ export const getProgress = call({
   name: 'getProgress',
   summary: 'Get how a campaign has gone',
   description:
-    'Its counts over time: at most 128 samples, recorded while it runs and when they have changed, and the counts of now. A campaign of one recipient has only those.',
+    'Returns its counts over time, in at most 128 samples that Volley records while the campaign runs and its counts change, and then its current counts. A campaign of one recipient has only the current counts.',
   tag: 'Campaigns',
   scope: 'status',
   cost: { tokens: 1 },
@@ -144,7 +144,7 @@ export const listUnknown = page({
   name: 'listUnknown',
   summary: 'List the requests of a campaign with an unknown outcome',
   description:
-    'Those that may or may not have been accepted, with what is known about each. Settle them with `resolve`.',
+    'Returns the requests that the service may or may not have accepted, with what is known about each. Use `resolve` to settle them.',
   tag: 'Campaigns',
   scope: 'status',
   cost: { itemsPerToken: 100 },
@@ -232,7 +232,7 @@ export const setCampaign = call({
   description:
     'The change applies to the recipients that were never claimed. When it is done, no request starts as the campaign was before, unless it repeats one that may have been accepted: that keeps its text. `sendAt` can change only while nothing was claimed. The text may use the columns that the first one used.',
   httpNote:
-    'Members that you leave out stay; null means the default, and for `sendAt` now. The answer may take two seconds. With an `Idempotency-Key`, a repeated creation is still compared with the campaign as it was created.',
+    'A field that you leave out keeps its value. Null resets a field to its default; for `sendAt`, that is now. The response may take two seconds. If you repeat a creation with its `Idempotency-Key`, Volley compares it with the campaign as it was created.',
   scope: 'send',
   audit: 'campaign.set',
   http: 'PATCH /campaigns/{id}',
@@ -258,7 +258,7 @@ export const setCampaign = call({
     revision: count
       .optional()
       .describe('Refuse the change (409) unless the campaign still has this revision'),
-    preview: z.boolean().optional().describe('Only check the change, and say what it does'),
+    preview: z.boolean().optional().describe('Only check the change, and return what it would do'),
   }),
   output: campaignChange,
   returns: 'What has changed',

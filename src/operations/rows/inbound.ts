@@ -61,7 +61,7 @@ export const listInbound = page({
   name: 'listInbound',
   summary: 'List the messages that people sent',
   description:
-    'Newest first, as far back as RETENTION, with what each of them asked for. A message in parts is listed when the last part has arrived, or 15 minutes after the first.',
+    'Returns the messages of the RETENTION period, newest first, with what each of them asked for. A message in parts is listed when its last part has arrived, or 15 minutes after its first.',
   tag: 'Replies',
   scope: 'read',
   cost: { itemsPerToken: 50 },

@@ -26,7 +26,7 @@ const worker: z.ZodType<WorkerProcess> = z
 export const listWorkers = call({
   name: 'listWorkers',
   summary: 'List the worker processes',
-  description: 'Those with a heartbeat in the last 10 s.',
+  description: 'Returns the processes with a heartbeat in the last 10 s.',
   tag: 'Operation',
   scope: 'read',
   access: allLanes('Workers'),
@@ -42,7 +42,7 @@ export const runDoctor = call({
   name: 'runDoctor',
   summary: 'Check Redis, the workers, and what fails',
   description:
-    'What `volley doctor` checks in Redis: its settings and memory, the workers, every lane, keys, outboxes, schedules, and webhooks, each with what to do. It changes nothing, and calls no service.',
+    'Runs the checks of `volley doctor` that need only Redis: its settings and memory, the workers, every lane, keys, outboxes, schedules, and webhooks. Each failed check says what to do. It changes nothing, and calls no service.',
   tag: 'Operation',
   scope: 'admin',
   cost: { tokens: 10 },

@@ -17,7 +17,7 @@ import { count, laneName, ofLibrary } from '../schemas/schemas.js';
 /** The keys of the HTTP API. */
 const KEYS = { tag: 'API keys', scope: 'admin' } as const;
 const NO_MORE =
-  'A key gives others nothing that it may not do itself: no other scope or lane, no more time, and no looser limit.';
+  'A key cannot grant more than it has: no other scope or lane, no later expiry, and no looser limit.';
 const ID = { id: 'as `keys list` shows it, the beginning of it, or last for the newest one' } as const;
 const maxSuppressions = z
   .int()
@@ -32,13 +32,15 @@ const MEMBERS = {
   test: z.boolean().describe('Whether it only reads, except on lanes whose service is a simulator'),
   session: z
     .boolean()
-    .describe('Whether a sign-in link made it for one session of the console, with which it ends'),
+    .describe(
+      'Whether it belongs to a session of the console that began with a sign-in link; it ends with that session',
+    ),
   scopes: z.array(z.enum(API_SCOPES)),
   lanes: z.array(z.string()).nullable().describe('The only lanes that it may use; null: all'),
   createdBy: z
     .object({ id: z.string(), name: z.string() })
     .nullable()
-    .describe('The key that made it; null if none did'),
+    .describe('The key that created it; null if no key did'),
   state: z
     .enum(['active', 'expired', 'invalid'])
     .describe('`invalid`: it does not work, and must be replaced, for example because SECRETS_KEY changed'),
@@ -63,7 +65,11 @@ const apiKey: z.ZodType<ApiKey> = z
   .meta({ id: 'ApiKey', description: 'A key without its secret. A limit that is null does not apply.' });
 const SHOWN = {
   ...MEMBERS,
-  key: z.string().describe('Its text, with the secret. Nothing stores it'),
+  key: z
+    .string()
+    .describe(
+      'The text of the key, with its secret. Volley stores only a digest, so no other response has it',
+    ),
 } as const;
 const shownKey: z.ZodType<ShownApiKey> = z.object(SHOWN);
 const rotatedKey: z.ZodType<RotatedApiKey> = z.object({ ...SHOWN, webhooks: z.array(webhook) });
@@ -73,13 +79,18 @@ const apiKeyDetails: z.ZodType<ApiKeyDetails> = z.object({
   today: z
     .object({
       recipientCount: count.describe('Messages that it has stored in this UTC day on all of its lanes'),
-      cost: z.string().nullable().describe('What they cost; null without prices'),
-      recipientsLeft: count.nullable().describe('How many more it may store; null without this limit'),
-      costLeft: z.string().nullable().describe('What more may cost; null without this limit'),
-      resetsAt: time.describe('When the daily limits start anew'),
+      cost: z.string().nullable().describe('What these messages cost; null without prices'),
+      recipientsLeft: count
+        .nullable()
+        .describe('How many more messages it may store today; null without this limit'),
+      costLeft: z
+        .string()
+        .nullable()
+        .describe('What further messages may cost today; null without this limit'),
+      resetsAt: time.describe('When the daily limits reset'),
     })
     .nullable()
-    .describe('What the daily limits count; null without one'),
+    .describe('What counts towards the daily limits; null without one'),
 });
 
 const revoked = z.object({ id: z.string(), revoked: z.literal(true) });
@@ -101,8 +112,8 @@ export const createKey = call({
   ...KEYS,
   name: 'createKey',
   summary: 'Create a key',
-  description: 'Only this answer has its text.',
-  httpNote: `${NO_MORE} Lanes and limits that you do not name are those of the key that makes it. One that is limited in a day or a minute makes no keys. A repeated request makes another key.`,
+  description: 'Only this response contains the text of the key.',
+  httpNote: `${NO_MORE} The new key has the lanes and limits of the calling key, unless you set others. A key with a limit per day or per minute cannot create keys. If you repeat the request, Volley creates another key.`,
   access: byLanesOfKey,
   audit: 'key.create',
   http: 'POST /keys',
@@ -139,7 +150,7 @@ export const createKey = call({
       .nullable()
       .optional()
       .describe(
-        'How long it works, such as `90d`; null: for ever. Default: `365d`, or as long as the key that makes it',
+        'How long it works, such as `90d`; null: for ever. Default: `365d`, or as long as the calling key',
       ),
     maxSuppressions,
     ...keyLimits.shape,
@@ -170,7 +181,7 @@ export const showKey = call({
   name: 'showKey',
   summary: 'Show a key',
   description:
-    'Its limits, what it has stored today as far as they count it, what is left, and when it was last used.',
+    'Returns the limits of the key, what counts towards its daily limits today, what remains of them, and when the key was last used.',
   access: byApiKey,
   http: 'GET /keys/{id}',
   cli: { usage: 'keys show <id>', arguments: ID, examples: ['keys show last'] },
@@ -185,7 +196,7 @@ export const getMe = call({
   name: 'getMe',
   summary: 'Show your own key',
   description:
-    'Its scopes, its lanes, its limits, what is left of them, and when the daily ones start anew. The headers `RateLimit-*` say what is left of its requests.',
+    'Returns the scopes, lanes, and limits of the calling key, what remains of each limit, and when the limits reset. The `RateLimit-*` headers say how many requests remain.',
   tag: 'API keys',
   scope: 'any',
   access: byKey,
@@ -205,8 +216,8 @@ export const setKey = call({
   name: 'setKey',
   summary: 'Change the limits of a key',
   description:
-    'They hold from its next request on. Limits that you do not name stay, and so do its scopes and lanes, and whether it is a test key.',
-  httpNote: `${NO_MORE} One that is limited in a day or a minute only lowers that limit of others.`,
+    'The new limits apply from the next request of the key. A limit that you leave out keeps its value. Its scopes and lanes, and whether it is a test key, do not change.',
+  httpNote: `${NO_MORE} A key with a limit per day or per minute can only lower that limit of others.`,
   bucket: 'control',
   access: byApiKey,
   audit: 'key.set',
@@ -270,8 +281,8 @@ export const rotateKey = call({
   name: 'rotateKey',
   summary: 'Give a key a new secret',
   description:
-    'Only this answer has its text. The old secret works for a while longer. The webhooks of the key still get results: if the old secret has leaked, disable those that are not yours.',
-  httpNote: `${NO_MORE} So the new secret ends no later than that of the key that asks for it. A key that is limited in a day or a minute rotates only itself.`,
+    'Only this response contains the new text of the key. The old secret works for a while longer. The webhooks of the key still get results: if the old secret has leaked, disable those that are not yours.',
+  httpNote: `${NO_MORE} So the new secret expires no later than the calling key. A key with a limit per day or per minute can rotate only itself.`,
   bucket: 'control',
   access: byApiKey,
   audit: 'key.rotate',

@@ -47,7 +47,7 @@ export const listLanes = call({
   summary: 'List the lanes and their status',
   description:
     'The status says how much of the quota is used, when more requests may be sent, and why the lane sends nothing.',
-  httpNote: 'Only the lanes that the key may use.',
+  httpNote: 'The response has only the lanes that the key may use.',
   tag: 'Lanes',
   scope: 'status',
   cost: { tokens: 1 },
@@ -82,7 +82,7 @@ export const getLedger = call({
   name: 'getLedger',
   summary: 'Get the ledger of a lane',
   description:
-    'The requests within its window, bucket by bucket, as the limiter counts them, and when the quota has room for them again.',
+    'Returns the requests within its quota window, bucket by bucket, as the limiter counts them, and when the quota has room for them again.',
   tag: 'Lanes',
   scope: 'status',
   cost: { tokens: 1 },
@@ -273,7 +273,7 @@ export const setLane = call({
   name: 'setLane',
   summary: 'Change a lane that was added',
   description:
-    'Settings that you do not name stay; null gives one its default. When it is done, requests in flight finish, and no new one uses the earlier settings or credentials. Lanes of the configuration cannot be changed.',
+    'A setting that you leave out keeps its value; null resets it to its default. When the operation is done, requests in flight finish, and no new request uses the earlier settings or credentials. Lanes of the configuration cannot be changed.',
   audit: 'lane.set',
   http: 'PUT /lanes/{name}',
   cli: { usage: 'lane set <name> <file>', ...FILE, examples: ['lane set acme quota.json'] },
@@ -323,7 +323,7 @@ export const removeLane = call({
     expect: wholeNumber(0, Number.MAX_SAFE_INTEGER)
       .optional()
       .describe(
-        'How many recipients this cancels. If it is another number, nothing is changed, and `recipientCount` says it',
+        'How many recipients this cancels. If it is another number, nothing changes, and the error has the right one in `recipientCount`',
       ),
   }),
   output: z.object({ name: z.string(), cancelled: count.describe('Recipients') }),

@@ -114,7 +114,7 @@ export const putOutbox = call({
   name: 'putOutbox',
   summary: 'Create or change an outbox',
   description:
-    'The new settings also apply to the messages that wait. After a 200, none of them is sent as the earlier settings said. A message with a `sendAt` of its own keeps its time. Settings that are left out get their defaults. Repeating it changes nothing.',
+    'The new settings also apply to the messages that wait. After a 200, none of them is sent with the earlier settings. A message with a `sendAt` of its own keeps its time. A setting that you leave out gets its default. Repeating it changes nothing.',
   httpNote: 'The status is 201 for a new outbox, and 200 for one that exists.',
   tag: 'Outboxes',
   scope: 'send',
@@ -137,7 +137,7 @@ export const previewOutbox = call({
   name: 'previewOutbox',
   summary: 'Preview a change of an outbox',
   description:
-    'It takes what `PUT` takes, counts the messages that would get another time or lapse, and names the values that are missing. Changes nothing.',
+    'Takes the same request as `PUT`, counts the messages that would get another time or lapse, and names the values that are missing. It changes nothing.',
   tag: 'Outboxes',
   scope: 'send',
   access: byLane,
@@ -155,7 +155,7 @@ export const setOutbox = call({
   name: 'setOutbox',
   summary: 'Change the settings of an outbox',
   description:
-    'The new settings also apply to the messages that wait. When it is done, none of them is sent as the earlier settings said. Settings that you do not name stay.',
+    'The new settings also apply to the messages that wait. When it is done, none of them is sent with the earlier settings. A setting that you leave out keeps its value.',
   audit: 'outbox.set',
   http: { because: '`PUT /outboxes/{name}` does it' },
   cli: {

@@ -76,7 +76,7 @@ export const findNumber = call({
   name: 'findNumber',
   summary: 'Find a number in every campaign and outbox',
   description:
-    'The newest campaign comes first, and outboxes come last. It also says on which suppression lists the number is, and why.',
+    'The newest campaign comes first, and outboxes come last. The response also names the suppression lists with the number, and why it is on each.',
   httpNote: 'This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'read',
@@ -110,7 +110,7 @@ export const forgetNumber = call({
   name: 'forgetNumber',
   summary: 'Forget a number',
   description:
-    'Cancels all messages that are planned or wait for it, and erases it on all lanes, or on one: from lists, messages, reports, schedules, and suppression lists. A number that is suppressed stays so, by a keyed digest. Messages that were sent are erased when their status is final. While a request for the number is not done, a repeated one changes nothing and returns its state.',
+    'Cancels all messages that are planned or wait for it, and erases it on all lanes, or on one: from lists, messages, reports, schedules, and suppression lists. A suppressed number stays suppressed, by a keyed digest. Messages that were sent are erased when their status is final. While a request for the number is in progress, repeating it changes nothing and returns its state.',
   httpNote: 'This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'operate',
@@ -148,7 +148,7 @@ export const forgetNumber = call({
       ),
   }),
   output: forgotten,
-  returns: 'What was done, and what is open',
+  returns: 'What was erased, and how many messages are still open',
   run: (volley, { number, ...options }) => volley.forget(number, options),
 });
 
@@ -238,7 +238,7 @@ export const listSuppressions = rows({
 export const getSuppression = call({
   name: 'getSuppression',
   summary: 'Show why a number is suppressed',
-  description: 'And since when, on which lists.',
+  description: 'Returns the suppression lists with the number, and since when and why it is on each.',
   httpNote: 'The number is in the address, which logs of proxies may keep: `POST /v1/find` avoids that.',
   tag: 'Numbers',
   scope: 'read',
@@ -265,7 +265,7 @@ export const getSuppression = call({
 export const listSuppressionOperations = page({
   name: 'listSuppressionOperations',
   summary: 'List the changes of the suppression lists',
-  description: 'Newest first: who, when, why, and how many numbers.',
+  description: 'Returns who changed which list, when, why, and by how many numbers, newest first.',
   httpNote: 'A key that is limited to lanes sees those of its lanes.',
   tag: 'Numbers',
   scope: 'read',
@@ -294,7 +294,7 @@ export const undoSuppressionOperation = call({
   name: 'undoSuppressionOperation',
   summary: 'Undo a change of a suppression list',
   description:
-    'An addition takes its numbers off the list, except those that another operation also added: they stay until they are removed. A removal, for 30 days, puts them back.',
+    'Undoing an addition takes its numbers off the list, except those that another operation also added. Undoing a removal puts its numbers back, within 30 days.',
   tag: 'Numbers',
   scope: 'operate',
   bucket: 'control',

@@ -38,8 +38,8 @@ export const getUsage = call({
   name: 'getUsage',
   summary: 'Count what was sent on each day',
   description:
-    'Messages, segments, cost, and outcomes per UTC day, by tag, without numbers. Each counts once, on the day on which Volley learned it. Days are kept for 400 days, also when their campaigns are gone.',
-  httpNote: 'A key that is limited to lanes sees those.',
+    'Returns messages, segments, cost, and outcomes per UTC day, in total and by tag, without phone numbers. Each message and outcome counts once, on the day on which Volley learned of it. Volley keeps each day for 400 days, even after its campaigns are removed.',
+  httpNote: 'A key that is limited to lanes sees only those.',
   tag: 'Operation',
   scope: 'read',
   cost: { tokens: 10 },

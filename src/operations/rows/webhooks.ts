@@ -108,7 +108,7 @@ export const setWebhook = call({
   name: 'setWebhook',
   summary: 'Change the address of a webhook, and which events it gets',
   description:
-    'Filters that you omit end. It keeps its lanes and its secret, and what it has not accepted yet goes to the new address.',
+    'A filter that you leave out no longer applies. The webhook keeps its lanes and its secret, and events that it has not accepted yet go to the new address.',
   httpNote: 'The key needs the scope `read` as well.',
   audit: 'webhook.set',
   http: 'PUT /webhooks/{id}',
@@ -132,8 +132,8 @@ export const assignWebhook = call({
   name: 'assignWebhook',
   summary: 'Give a webhook to another API key',
   description:
-    'A webhook ends with its key. If its former key was revoked or has expired, this enables it again: it gets what happened meanwhile, as far as RETENTION has kept it.',
-  httpNote: 'It becomes a webhook of the key that asks, which needs the scope `read` as well.',
+    'A webhook ends with its key. If its former key was revoked or has expired, Volley enables the webhook again and sends it what it has missed, as far as RETENTION has kept it.',
+  httpNote: 'The webhook then belongs to the calling key, which also needs the scope `read`.',
   audit: 'webhook.assign',
   http: 'POST /webhooks/{id}/assign',
   cli: {
@@ -147,7 +147,7 @@ export const assignWebhook = call({
       .min(1)
       .max(64)
       .optional()
-      .describe('The id of the key. Over HTTP, only that of the key that asks. Default: that one'),
+      .describe('The id of the key. Over HTTP, only the calling key, which is the default'),
   }),
   output: webhook,
   returns: 'The webhook belongs to the key',
@@ -208,7 +208,7 @@ export const rotateWebhook = call({
   ...COMMAND,
   name: 'rotateWebhook',
   summary: 'Give a webhook another secret',
-  description: 'For a while, its events are signed with the former secret as well.',
+  description: 'For a while, Volley signs its events with both secrets.',
   httpNote: '`secret` is shown only in this response. The key needs the scope `read` as well.',
   audit: 'webhook.rotate',
   http: 'POST /webhooks/{id}/rotate',
@@ -217,7 +217,7 @@ export const rotateWebhook = call({
     flags: {
       overlap: {
         value: 'duration',
-        about: 'how long events are also signed with the former secret (default: 24h; 0s: not at all)',
+        about: 'how long Volley also signs events with the former secret (default: 24h; 0s: not at all)',
         as: 'durationOrZero',
       },
     },
@@ -229,7 +229,7 @@ export const rotateWebhook = call({
       .string()
       .optional()
       .describe(
-        'How long events are also signed with the former secret, such as `2h`; `0s`: not at all. Default: `1d`',
+        'How long Volley also signs events with the former secret, such as `2h`; `0s`: not at all. Default: `1d`',
       ),
   }),
   output: webhookWithSecret,
@@ -244,7 +244,7 @@ export const enableWebhook = call({
   ...COMMAND,
   name: 'enableWebhook',
   summary: 'Enable a webhook',
-  description: 'It gets everything that happened while it was disabled, as far as RETENTION has kept it.',
+  description: 'Volley sends it what it has missed while it was disabled, as far as RETENTION has kept it.',
   httpNote: 'The key needs the scope `read` as well.',
   audit: 'webhook.enable',
   http: 'POST /webhooks/{id}/enable',
@@ -261,7 +261,7 @@ export const disableWebhook = call({
   ...COMMAND,
   name: 'disableWebhook',
   summary: 'Disable a webhook',
-  description: 'It gets nothing until you enable it.',
+  description: 'Volley sends it nothing until you enable it.',
   audit: 'webhook.disable',
   http: 'POST /webhooks/{id}/disable',
   cli: commandOf('disable'),
@@ -275,7 +275,7 @@ export const listFailedDeliveries = page({
   name: 'listFailedDeliveries',
   summary: 'List the events that a webhook refused',
   description:
-    'Volley gave up on them, because the endpoint refused each three times while it accepted others. They are in the order of their ids.',
+    'Volley gave up on these events, because the endpoint refused each of them three times while it accepted others. They are sorted by id.',
   scope: 'read',
   cost: { itemsPerToken: 50 },
   http: 'GET /webhooks/{id}/failed',
@@ -295,7 +295,7 @@ export const replayWebhook = call({
   ...COMMAND,
   name: 'replayWebhook',
   summary: 'Send refused events of a webhook again',
-  description: 'They have the same `webhook-id`, and the current state of their recipients.',
+  description: 'The requests have the same `webhook-id`, and the current states of the recipients.',
   audit: 'webhook.replay',
   http: 'POST /webhooks/{id}/replay',
   cli: {
@@ -317,7 +317,7 @@ export const removeWebhook = call({
   ...COMMAND,
   name: 'removeWebhook',
   summary: 'Remove a webhook',
-  description: 'What it has not accepted yet is not sent any more.',
+  description: 'Volley discards the events that it has not accepted yet.',
   audit: 'webhook.remove',
   http: 'DELETE /webhooks/{id}',
   cli: commandOf('remove'),

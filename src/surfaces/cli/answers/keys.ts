@@ -115,7 +115,7 @@ function keyLines(key: ApiKey & Partial<ApiKeyDetails>, now: number): string[] {
     ...(today === null
       ? []
       : [
-          `  today: ${counted(today.recipientCount, 'message')}${today.cost === null ? '' : `, ${today.cost}`}${leftText(today)}; starts anew ${at(today.resetsAt)}`,
+          `  today: ${counted(today.recipientCount, 'message')}${today.cost === null ? '' : `, ${today.cost}`}${leftText(today)}; resets ${at(today.resetsAt)}`,
         ]),
   ];
 }

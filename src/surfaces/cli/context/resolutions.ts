@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 
-/** How to settle what has an unknown outcome, as options: at most one is given. */
+/** The options that settle unknown outcomes. They exclude each other. */
 const RESOLUTIONS = {
   resend: 'send them again, at the risk of a second message',
   abandon: 'give them up',
@@ -9,10 +9,10 @@ const RESOLUTIONS = {
 type ResolutionName = keyof typeof RESOLUTIONS;
 const NAMES = ['resend', 'abandon', 'accepted'] as const satisfies readonly ResolutionName[];
 
-/** Options that say how to settle what has an unknown outcome. */
+/** The values of these options. */
 export type ResolutionFlags = { readonly [Name in ResolutionName]?: boolean | undefined };
 
-/** Adds the options. */
+/** Adds the options to a command. */
 export function withResolutions(command: Command): Command {
   for (const name of NAMES) {
     const others = NAMES.filter((each) => each !== name);
@@ -21,10 +21,10 @@ export function withResolutions(command: Command): Command {
   return command;
 }
 
-/** The one that is given; undefined: none. */
+/** The resolution that is given; undefined without one. */
 export const resolutionOf = (flags: ResolutionFlags): ResolutionName | undefined =>
   NAMES.find((name) => flags[name]);
 
-/** What is said if none is given, and nothing can be asked. */
+/** The error when no resolution is given and there is no terminal on which to ask for one. */
 export const CHOOSE_RESOLUTION =
   'Choose how to resolve them: --resend (at the risk of a second message), --abandon, or --accepted.';

@@ -23,7 +23,7 @@ export function windowText(
 /** Zones that are listed. */
 const MAX_ZONES = 10;
 
-/** When the recipients of each zone who wait can start, one line each; what is left out in a line of its own. */
+/** One line per zone that says when its waiting recipients can start. A last line counts the zones that are not listed. */
 export function zoneLines(zones: readonly ZoneStatus[] | null): string[] {
   const lines = (zones ?? []).flatMap((each) => {
     const { zone, country, waiting, opensAt } = each;

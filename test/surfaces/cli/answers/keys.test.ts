@@ -53,7 +53,7 @@ test('A key shows its kind, rights, and limits, but not its secret', async () =>
   expect(stdout).toMatch(
     /\n {2}senders: \["ACME"\]\n {2}recipientsPerDay: 100\n {2}addresses: \["10.0.0.0\/8"\]\n/,
   );
-  expect(stdout).toMatch(/\n {2}today: 0 messages; 100 messages left; starts anew .*\n$/);
+  expect(stdout).toMatch(/\n {2}today: 0 messages; 100 messages left; resets .*\n$/);
   expect((await volley('keys', 'list')).stdout).toMatch(new RegExp(`${id} +test +shop`));
   const shown = (await json('keys', 'show', id)).output;
   expect(shown).toMatchObject({ id, test: true, today: { recipientCount: 0, cost: null } });

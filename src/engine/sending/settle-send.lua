@@ -215,10 +215,10 @@ end
 -- Whether the service has accepted no request with the content that the campaign has now.
 local function none_accepted(c) return (c.requests.accepted or 0) == (c.acceptedBefore or 0) end
 
--- What an operator or the lane's policy sends again may be halved, but a recipient that is refused then may have the first message. The
--- policy does not send it once more.
+-- What an operator or the lane's policy sends again may be halved, as long as the halves are sent: a recipient that is refused then may have
+-- the first message. The policy does not send that one once more.
 function RECIPIENTS.refuse(id, c, claim, settlement, statuses, records)
-  if claim.again == 'underCorrelator' or (claim.again and claim.count == 1) then
+  if claim.again and (claim.again == 'underCorrelator' or claim.count == 1 or c.remainder ~= 'planned') then
     local notAgain = claim.again == 'byOperator' and 'refused when it was sent again' or nil
     return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records, notAgain)
   end

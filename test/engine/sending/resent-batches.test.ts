@@ -145,6 +145,24 @@ test('The halves of a refused batch that an operator resends may have been accep
   expect((await lane.state('c')).counts).toMatchObject({ cancelled: 0, unknown: 4 });
 });
 
+test.each(['cancelled', 'lapsed'] as const)(
+  'A batch that an operator resends stays unknown if it is refused after its campaign was %s, because it may have been accepted',
+  async (state) => {
+    const lane = await resentBatch(`resent-${state}`, 4);
+    if (state === 'cancelled') await lane.commands.campaign('cancel', 'c');
+    else {
+      await lane.stored.changeState('c', { lapseAt: START + 120_001 });
+      await lane.stored.lapse('c', START + 120_001);
+      await lane.sweep(START + 120_002);
+    }
+    expect(await lane.state('c')).toMatchObject({ remainder: state, counts: { sending: 4 } });
+    await lane.settle('refused');
+    expect((await lane.state('c')).counts).toMatchObject({ [state]: 0, sending: 0, unknown: 4 });
+    const reason = 'an earlier request may have been accepted, and its repeat was not: 400';
+    expect(await lane.commands.unknown()).toMatchObject([{ first: 0, count: 4, reason }]);
+  },
+);
+
 test('A recipient that is refused when an operator resends it is not rejected, because it may have the first message', async () => {
   const lane = await resentBatch('resent-refused', 1);
   await lane.settle('refused');

@@ -23,7 +23,7 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/sending/settle-send.lua',
-        from: "if claim.again == 'underCorrelator' or (claim.again and claim.count == 1) then",
+        from: "if claim.again and (claim.again == 'underCorrelator' or claim.count == 1 or c.remainder ~= 'planned') then",
         to: "if claim.again == 'underCorrelator' then claim.again = nil end if false then",
       },
     ],

@@ -148,6 +148,9 @@ function OUTBOX.next_number(c, lane)
   return c.ordinals
 end
 
+-- From when on a message that is put or moved now may be due, ms: Redis can no longer forget that, and then claim or store it once more.
+function OUTBOX.keeps_from(lane, now) return lane.mayLoseMs > 0 and now + lane.mayLoseMs or 0 end
+
 -- Has a message wait, and be due no sooner than `from`, ms. Returns when.
 function OUTBOX.wait(c, m, from)
   m.state = OUTBOX.WAITING

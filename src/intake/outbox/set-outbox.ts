@@ -138,7 +138,7 @@ export function settingsReplacer(
             edition: editionOf(settings),
             earlier: editionField(stored.revision),
             changes: JSON.stringify(stateOf(settings)),
-            leaseUntil: settings.since === stored.since ? '' : clock() + REWRITE_LEASE_MS,
+            leaseUntil: clock() + REWRITE_LEASE_MS,
             bytes: OUTBOX_BYTES + Buffer.byteLength(text),
             limit: config.keyBytes,
             time: now?.(),

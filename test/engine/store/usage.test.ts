@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { readUsage } from '../../../src/engine/lane/usage.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { outboxFixture } from '../../intake/outbox/outbox-fixture.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { usageOf, usageSums } from '../lane/usage-sums.js';
 
@@ -95,4 +96,14 @@ test('All lanes together have 200 tags a day, in whatever order Redis returns th
   // 50 tags are on both lanes, and 50 are too many.
   expect([...counts.values()].filter((count) => count === 2)).toHaveLength(50);
   expect(counts.get('other')).toBe(51);
+});
+
+test('A message that is cancelled before it is put counts as cancelled until it is put', async () => {
+  const own = await outboxFixture(redis, `${prefix}-outbox`);
+  const cancelled = async () => (await usageSums(redis, `${prefix}-outbox`, own.laneId))[8];
+  await own.cancel('a', 1);
+  expect(await cancelled()).toBe(1);
+  await own.put('a', 1_000, { version: 2 });
+  expect(await cancelled()).toBe(0);
+  expect(await own.counts()).toMatchObject({ total: 1, sum: 1, cancelled: 0 });
 });

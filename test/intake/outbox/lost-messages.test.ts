@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { REWRITE_LEASE_MS } from '../../../src/intake/outbox/messages/rewrite-messages.js';
 import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../../engine/lane/lane-fixture.js';
@@ -100,6 +101,24 @@ describe('A message that a lost worker has claimed', () => {
     expect(await own.recover()).toEqual([]);
     expect(await own.statesOf('a')).toEqual(['sending']);
   });
+});
+
+test('A message that a change makes due at once is claimed only when Redis can no longer lose the change', async () => {
+  const own = await twoWorkers('moved');
+  await own.set({ sendRule: 'visit - 1h', zone: 'UTC' });
+  await own.put('a', 3_600_000);
+  await expect(own.set({ sendRule: 'now' }, { over: own.dyingAfterChange() })).rejects.toThrow('dead');
+  await own.backUp();
+  own.advance(REWRITE_LEASE_MS + 1_000);
+  await own.tend();
+  const claimed = await own.idsOf(await own.claim('a'));
+  await own.lose();
+  claimed.push(...(await own.idsOf(await own.recover())));
+  await own.tend();
+  claimed.push(...(await own.idsOf(await own.claim('b'))));
+  own.advance(LOSS);
+  claimed.push(...(await own.idsOf(await own.claim('b'))));
+  expect(claimed).toEqual(['a']);
 });
 
 test('Messages that became due leave enough placeholder claims to a campaign that was sent from before', async () => {

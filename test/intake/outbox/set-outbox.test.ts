@@ -96,6 +96,26 @@ describe('A new text', () => {
     expect(await Promise.all(again.map(own.textOf))).toEqual(['Ada, see Who']);
   });
 
+  test.each([
+    ['uses only values that it has', { message: 'Hello {{name}}' }, {}, 'a: Hello Ada'],
+    ['comes with the value that it lacks', { message: '{{doctor}}!' }, { doctor: 'Who' }, 'a: Who!'],
+  ])(
+    'that %s is that of a message for which the text before it lacked a value',
+    async (_, change, values, text) => {
+      const own = await outboxFixture(redis, prefix);
+      await own.put('a');
+      const claims = await own.claim();
+      await own.set({ message: '{{name}}, see {{doctor}}' });
+      await own.settle(claims, 'released');
+      expect(await own.claim()).toEqual([]);
+      await own.tend();
+      own.advance(1_000);
+      expect(await own.claim()).toEqual([]);
+      await own.set(change, { values });
+      expect(await claimed(own)).toEqual([text]);
+    },
+  );
+
   test('refuses a put that was checked by the settings before it', async () => {
     const own = await outboxFixture(redis, prefix);
     const before = (await own.read()).edition;

@@ -248,7 +248,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       why: 'the message is stored and sent again when it is put again',
       lua: [
         {
-          file: 'intake/outbox/messages/put-messages.lua',
+          file: 'engine/recipients/outbox.lua',
           from: 'lane.mayLoseMs > 0 and now + lane.mayLoseMs or 0',
           to: '0',
         },

@@ -39,6 +39,7 @@ local function bury(message)
   m.payer, m.paid = account.number(key), key ~= '' and bytes or 0
   account.save()
   c.total, c.counts.cancelled = c.total + 1, (c.counts.cancelled or 0) + 1
+  USAGE.enter(c, 'cancelled', 1)
   OUTBOX.change(c, m)
   return 'cancelled'
 end

@@ -15,7 +15,7 @@
         edition   of these settings
         earlier   the field for the settings that the caller knows
         changes   JSON: members of the state that follow from the settings: weight, window, lateMs, revision, since
-        leaseUntil  until when the caller rewrites messages of earlier revisions, ms by the clock of the processes; '' if none is to be
+        leaseUntil  until when the caller rewrites messages that are to be checked again, ms by the clock of the processes
         bytes     number: how many bytes the outbox takes now
         limit     number: how many the key may store that pays for the outbox
         time      ms, or '' for the server's
@@ -37,8 +37,8 @@ local function change()
   local payer = outbox[3] or ''
   if not key_bytes.add(keyBytesKey, payer, bytes - tonumber(outbox[4] or 0), limit) then return 'full' end
   if payer ~= '' then redis.call('HSET', outboxKey, 'paid', bytes) end
-  redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition, earlier, string.format('%.0f ', now) .. outbox[1])
-  if leaseUntil ~= '' then redis.call('HSET', outboxKey, 'outdated', leaseUntil) end
+  local replaced = string.format('%.0f ', now) .. outbox[1]
+  redis.call('HSET', outboxKey, 'settings', settings, 'edition', edition, earlier, replaced, 'outdated', leaseUntil)
   c.window = nil
   for name, value in pairs(changes) do c[name] = value end
   -- What the service has accepted says nothing about another text.

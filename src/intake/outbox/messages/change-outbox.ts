@@ -15,7 +15,7 @@ import { usedColumns } from '../definition/used-columns.js';
  *                       change to revision 4: a claim that is not confirmed yet is released
  *                            └──► checked again, and rewritten, by revision 4 ──► claimed with revision 4
  *
- * Messages need no second check if the new text uses only values that the earlier one used, and the times stay.
+ * Messages that were checked by the earlier text need no second check if the new one uses only values that it used, and the times stay.
  */
 
 /** The settings after a change, with what differs; null if nothing does. `fill`: values of messages that lack them. */
@@ -29,7 +29,8 @@ export function changedSettings(
   const revision = stored.revision + 1;
   const isTimed = changed.includes('sendRule') || changed.includes('zone');
   const known = placeholderNames(stored.message);
-  const isRead = isTimed || placeholderNames(wanted.message).some((name) => !known.includes(name));
+  const isNew = placeholderNames(wanted.message).some((name) => !known.includes(name));
+  const isRead = isTimed || isNew || Object.keys(fill).length > 0;
   return {
     changed,
     settings: {

@@ -47,8 +47,7 @@ local function store(done, m, before, key, bytes, counted)
   if limits then daily.count(keyBytesKey, limits, day, messages, counted.micros) end
   m.payer, m.paid = account.number(key), key ~= '' and bytes or 0
   m.number = done == 'updated' and before.number or OUTBOX.next_number(c, lane)
-  -- Until then, Redis may forget this put.
-  local at = OUTBOX.wait(c, m, lane.mayLoseMs > 0 and now + lane.mayLoseMs or 0)
+  local at = OUTBOX.wait(c, m, OUTBOX.keeps_from(lane, now))
   isEarlier = OUTBOX.arrive(c, m, at, now) or isEarlier
   return done
 end

@@ -2,7 +2,8 @@
   rewrite-messages: replaces waiting messages that were checked by earlier settings of their outbox. One that was changed since the caller
   has read it stays as it is.
 
-  KEYS  states    hash: campaign -> its state, JSON
+  KEYS  lane      hash: the lane's record
+        states    hash: campaign -> its state, JSON
         outbox    hash: settings of the outbox
   ARGV  id        of the state of the outbox
         edition   of the settings by which the messages were checked
@@ -14,22 +15,20 @@
 ]]
 -- @include ../../../engine/claim/workers.lua
 -- @include ../../../base/redis/when-full.lua
-run_when_full(outboxKey)
-stop_while_slot_moves(outboxKey)
-local campaigns, now = campaigns_load(statesKey, { id }), clock(time)
+run_when_full(laneKey)
+local lane, now = lane_load(laneKey, time)
+local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 if not c or redis.call('HGET', outboxKey, 'edition') ~= edition then return 0 end
 
 for at = 1, entry_args(), 4 do
   local m = OUTBOX.find(c, entry_arg(at), tonumber(entry_arg(at + 1)))
   if m and m.state == OUTBOX.WAITING and m.edition == tonumber(entry_arg(at + 2)) and not OUTBOX.may_be_sent(m) then
-    local score = tonumber(redis.call('ZSCORE', OUTBOX.key(c, ':due'), m.id) or 0)
     -- What cannot be sent waits apart from what is due, until it is put again or lapses.
     local from = OUTBOX.lapses_at(c, m)
     if entry_arg(at + 3) ~= '' then
       local after = OUTBOX.read(entry_arg(at + 3))
-      -- One that was put a moment ago is still due no sooner than it can be lost.
-      from = score > OUTBOX.due_at(m) and score or 0
+      from = OUTBOX.keeps_from(lane, now)
       m.due, m.values, m.edition = after.due, after.values, after.edition
     end
     OUTBOX.arrive(c, m, OUTBOX.wait(c, m, from), now)

@@ -1,6 +1,6 @@
 --[[
   claim: the skeleton of claim-send and claim-poll. A claim call loads the lane, enters its turn, notices lost data, and expires
-  the ledger; each script then decides what it takes, and ends with a reply.
+  the ledger; each script then decides what it takes, and ends with a reply. Who is claimed to be sent becomes `sending` in ORDER.take.
   A lane's turns are fenced, and a repeated call is harmless. A turn begins with call 1 and takes over the lane; later calls of
   the turn before it are refused. The same call of the same turn returns the claims it returned before, as far as they are not
   settled; an older call of the same turn is refused.

@@ -3,10 +3,11 @@ import type { Permit } from '../../service/client/messaging-client.js';
 import type { ScriptRules } from '../scripts/script-rules.js';
 
 /*
- *   permits_now (permits.lua) ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte
+ *   permits.lua ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte
  *
- * A process or its machine may be suspended anywhere on this path until its claim is overdue, so each step checks the age again,
- * on all clocks of the machine (clock.ts).
+ * A process or its machine may be suspended anywhere on this path, so each step checks the age again, on all clocks of the machine (clock.ts).
+ * A request that starts just before its permit expires may end after its claim is overdue. Until then, `safeAt` keeps its batch from being
+ * sent again, and the ledger counts it for one more timeout.
  */
 
 /** The permit that the gate grants to all claims of one reply. */
@@ -39,7 +40,7 @@ export const CONFIRM_AFTER_MS = 2_000;
 
 /**
  * Returns the permit if its claim still holds, otherwise undefined. A claim is overdue a timeout and a margin after it was made.
- * One that is older than 2 s, or than the margin, is confirmed, so that its request ends before the claim is overdue. The
+ * One that is older than 2 s, or than the margin, is confirmed, so that the request of a process that is not suspended ends before that. The
  * process may be suspended during the confirmation too, so this repeats until a confirmation is recent enough. A claim that
  * cannot be confirmed does not hold. `isAlwaysConfirmed`: it is confirmed once in any case.
  */

@@ -1,6 +1,6 @@
 --[[
-  permits: how many requests of a kind a lane may put on the wire now. Redis stores no permits: a claim counts as used until it is settled, and
-  then the ledger counts its request.
+  permits: how many requests of a kind a lane may put on the wire now. A claim holds a permit: it counts as used until it is
+  settled, and then the ledger counts its request.
 
   Polls count like sends. Of the limit, a share is kept for the polls that fall due within the window: a fifth by default, and up to half if
   they would otherwise miss their deadline. The rest is kept for sends that wait. With `smooth` pacing, one send may start per
@@ -39,8 +39,9 @@ function PERMITS.late_polls(rules, now, unpolledKey)
   return redis.call('ZCARD', unpolledKey) * rules.window / left, oldest
 end
 
--- The polls' share of the limit, as a whole number: a fraction rounded up on both sides could be used by neither. A single
--- permit goes to sends and polls in turn, and waits half a window for the kind whose turn it is, which may have no process.
+-- The polls' share of the limit, as a whole number: with a fraction, each kind would keep one permit for the other that neither may use. A
+-- single permit goes to sends and polls in turn. The kind whose turn it is may have no process: half a window after the permit has come back,
+-- the other may use it.
 function PERMITS.for_polls(lane, rules, now, limit, late)
   local share = math.max(rules.pollShare * limit, math.min(late, limit / 2))
   if limit > 1 or share == 0 then return math.min(limit - 1, math.ceil(share)) end

@@ -5,14 +5,15 @@
 
     outbox:NAME            hash: its settings, by edition; see intake/outbox/definition/settings.ts
     outbox:NAME:messages   hash: id -> message, a JSON array of MEMBERS; trailing members that are not set are left out
-    outbox:NAME:due        sorted set: id of a waiting message -> when it may be claimed, ms; of any other, and of a list of results, as a
-                           negative number: since when it is as it is, ms
+    outbox:NAME:due        sorted set: id of a waiting message -> when it may be claimed, ms; as a negative number, since when an ended message
+                           is as it is, or a day (LIST and its number) has been over, ms: tend-outbox forgets it when that is long ago
     outbox:NAME:results:D  list: `number id` of messages that got a result on the day D, for the log of results (results.lua)
     outbox:NAME:accepted:D string: a filter of the request ids that were accepted on the day D (request-index.lua)
 
   A message that is due is claimed from the head of `due`. Redis may forget a put that it has accepted last (workers.lua), so one is due no
   sooner than it can no longer be lost: otherwise a repeated put would be sent again. The keys of an outbox have the hash tag of its lane.
   Once a message is final, its values are gone but for a digest.
+  due-messages.lua is the other half of OUTBOX: how due messages are claimed, and lapse.
 ]]
 local OUTBOX = {
   -- What a message has, in this order: what most waiting ones lack comes last. `due`: s, negative if the time is its own and not that of the rule; `edition`: the
@@ -29,7 +30,7 @@ local OUTBOX = {
   },
   -- The state of a message that has no letter: it waits, or is in flight.
   WAITING = 'W', SENDING = 'Q',
-  -- A member of `due` that is a list of results begins with this byte, with which no id begins.
+  -- A member of `due` that is a day begins with this byte, with which no id begins.
   LIST = '\255',
   DAY_MS = 86400000,
   -- How soon an outbox is tended when a message has ended, ms.
@@ -171,8 +172,8 @@ function OUTBOX.earlier(c, at)
   return redis.call('ZADD', OUTBOX.lane_key('outboxes'), 'LT', 'CH', string.format('%.0f', at), c.outbox) == 1
 end
 
--- The outbox has a message that is due at this time, ms. One that is in the order already has to look only when the message lapses. Returns
--- whether the lane has something to do earlier than before.
+-- The outbox has a message that is due at this time, ms. If the outbox is in the lane's order already, a script has to look at it again
+-- only when the message lapses. Returns whether the lane has something to do earlier than before.
 function OUTBOX.arrive(c, m, at, now)
   local isServed = at <= now and redis.call('ZSCORE', OUTBOX.lane_key('running'), 'outbox:' .. c.outbox)
   return OUTBOX.earlier(c, isServed and OUTBOX.due_at(m) + c.lateMs or at) and not isServed

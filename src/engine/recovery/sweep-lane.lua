@@ -95,7 +95,8 @@ local function claims_due(key, settleAt)
   local all = redis.call('HGETALL', key)
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    -- Leave out a batch that is matched to a request being polled: it might be sent twice.
+    -- A batch with an unknown outcome that a notification has matched to a request was probably accepted. It is left out until the answer to
+    -- the poll of that request settles it, or clears the match.
     if not (rules.notify and claim.matched) then
       if settleAt(claim) > now then
         due_at(settleAt(claim))
@@ -109,6 +110,7 @@ local function claims_due(key, settleAt)
 end
 
 local function overdue_at(claim) return claim_overdue_at(claim, rules) end
+-- Not `safeAt`: resolve-unknown refuses to send a batch again before that, and the next sweep repeats this.
 local function resolvable_at(batch) return batch.at + rules.resolveAfter end
 local swept = {
   overdueSends = claims_due(claimsKey, overdue_at),

@@ -1,7 +1,7 @@
 --[[
   claim-send: takes the next batches of a lane that may go on the wire now, each with a permit. One script decides whether the
   lane is open, what the window still holds, which campaign is next, and which of its batches. The claim is stored before
-  the first byte leaves, and a recipient that it holds is `sending`.
+  the first byte leaves. ORDER.take moves the recipients that it holds to `sending`.
 
   KEYS  lane       hash: the lane's record
         window     string: ring of the ledger

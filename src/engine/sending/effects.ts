@@ -23,7 +23,7 @@ type RecipientEffect =
   /** They will be sent again: their worker did not try. */
   | 'putBack'
   /** They will be sent again, unless this was a repeat under a correlator: it says nothing about the first request, so they become `unknown`. */
-  | 'release'
+  | 'notAccepted'
   /** The batch is halved until the bad recipient is alone, which becomes `rejected`. Those of a repeat become `unknown`, too. */
   | 'refuse'
   /** They become `unknown`, unless a repeat under the same correlator is safe. */
@@ -52,14 +52,14 @@ interface SendEffect {
  */
 export const SEND_EFFECTS = {
   accepted: { ledger: 'spend', gate: 'accepted', recipients: 'accept', event: null },
-  throttled: { ledger: 'spend', gate: 'throttled', recipients: 'release', event: 'throttled' },
-  unauthorised: { ledger: 'spend', gate: 'answered', recipients: 'release', event: 'unauthorised' },
-  stopped: { ledger: 'spend', gate: 'stopped', recipients: 'release', event: 'requestStopped' },
+  throttled: { ledger: 'spend', gate: 'throttled', recipients: 'notAccepted', event: 'throttled' },
+  unauthorised: { ledger: 'spend', gate: 'answered', recipients: 'notAccepted', event: 'unauthorised' },
+  stopped: { ledger: 'spend', gate: 'stopped', recipients: 'notAccepted', event: 'requestStopped' },
   accused: { ledger: 'spend', gate: 'accused', recipients: 'accuse', event: null },
   refused: { ledger: 'spend', gate: 'proven', recipients: 'refuse', event: 'refused' },
   unknown: { ledger: 'spendLonger', gate: 'failed', recipients: 'unknown', event: 'unknown' },
   unclear: { ledger: 'spend', gate: 'answered', recipients: 'unknown', event: 'unknown' },
-  notSent: { ledger: 'none', gate: 'failed', recipients: 'release', event: 'notSent' },
+  notSent: { ledger: 'none', gate: 'failed', recipients: 'notAccepted', event: 'notSent' },
   released: { ledger: 'none', gate: 'unused', recipients: 'putBack', event: null },
   suppressed: { ledger: 'none', gate: 'unused', recipients: 'suppress', event: null },
   partlySuppressed: { ledger: 'none', gate: 'unused', recipients: 'divide', event: null },

@@ -177,7 +177,8 @@ function RECIPIENTS.putBack(id, c, claim, _, statuses, records)
   remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statuses, records)
 end
 
-function RECIPIENTS.release(id, c, claim, settlement, statuses, records)
+-- The service has not accepted the request. If it is a repeat under a correlator, this says nothing about the first request.
+function RECIPIENTS.notAccepted(id, c, claim, settlement, statuses, records)
   if claim.again == 'underCorrelator' then
     return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records)
   end
@@ -257,7 +258,7 @@ end
 -- is in this batch.
 function RECIPIENTS.accuse(id, c, claim, settlement, statuses, records)
   if claim.again or claim.isLate or GATE.is_accused(lane, claim) then
-    return RECIPIENTS.release(id, c, claim, settlement, statuses, records)
+    return RECIPIENTS.notAccepted(id, c, claim, settlement, statuses, records)
   end
   if claim.accused then return RECIPIENTS.refuse(id, c, claim, settlement, statuses, records) end
   release_range(c, claim, statuses, { first = claim.first, count = claim.count, accused = true })
@@ -266,9 +267,9 @@ function RECIPIENTS.accuse(id, c, claim, settlement, statuses, records)
   }
 end
 
--- A correlator names a whole batch, so the batch is sent again unchanged. This is not possible if suppressed recipients were left
--- out, if the service may have forgotten the correlator or never got it, or if it would repeat the response. How a lost worker divided what
--- a placeholder claim holds is not known. What is too late would be set aside, and come here again.
+-- Under its correlator, which names a whole batch, a batch is sent again unchanged. It is not if suppressed recipients were left out; if the
+-- service may have forgotten the correlator, never got it, or would repeat its response; if it is a placeholder, because nothing tells how a
+-- lost worker had divided it; or if it is too late: the next claim would set it aside, and it would be settled here once more.
 function RECIPIENTS.unknown(id, c, claim, settlement, statuses, records)
   if settlement.result == 'unclear' and claim.again == 'underCorrelator' and not settlement.isKnown then
     return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records)

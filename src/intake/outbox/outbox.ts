@@ -44,7 +44,7 @@ import { pageOfMessages } from './views/list-messages.js';
 import { pageOfWaiting } from './views/list-waiting.js';
 import { readMessage, reportMessages } from './views/message-views.js';
 
-/** Each time, another writer has changed the message between two steps of a put. */
+/** Each time, the settings of the outbox have changed since the messages were checked. */
 const PUT_TRIES = 20;
 
 const MESSAGES_AT_ONCE = 1_000;
@@ -157,7 +157,7 @@ export function operatedOutbox(
     return invalid(checked.id, errors, line);
   };
 
-  /** The same for a list whose outbox may be changed while it is read. */
+  /** Stores messages of a list, and checks them again if the settings of the outbox have changed since. */
   const flushed = async (
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],

@@ -7,15 +7,15 @@
         keyBytes  hash: what the API keys have stored (key-bytes.lua), and today (daily.lua)
   ARGV  rules     JSON: the lane's rules
         id        of the state of the outbox
-        edition   of its settings, by which the caller has checked the messages
+        edition   of its settings, by which the caller has checked the messages; their own `edition` is the revision of these
         limit     number: how many bytes an API key may store
         days      JSON: lists of daily limits
         time      ms, or '' for the server's
   ARGV+ entries   per message: its id; the message, with the time 0 if it is due now; the API key that pays for it or ''; how many bytes
                   it pays; which of the lists of daily limits count it, or 0; what it costs, in micros
   Returns  open, missing, closed, or changed (the outbox has other settings by now, and nothing was stored); 1 if the lane has something to do
-           earlier than before; events; per message created, updated, unchanged, stale, cancelled, lapsed, sent (it was claimed, or may have
-           been), recovering (Redis may have lost its claim), full (its key may not store so much), or limited (a daily limit does not allow
+           earlier than before; events; per message created, updated, unchanged, stale, cancelled, lapsed, sent (it was claimed, may
+           have been, or has another result than cancelled and lapsed), recovering (Redis may have lost its claim), full (its key may not store so much), or limited (a daily limit does not allow
            it); when it is due, s, or when the day of the limit ends; why a limit does not allow it, else ''
 ]]
 -- @include ../../../engine/claim/workers.lua
@@ -66,7 +66,7 @@ local function put_waiting(m, before, isNow, key, bytes, counted)
   if m.version >= 0 and m.version < before.version then return 'stale' end
   -- A change without a version keeps the last one, so that an older one stays stale.
   if m.version < 0 then m.version = before.version end
-  -- Neither who has paid nor the revision makes a difference to what is stored.
+  -- Who pays makes no difference, nor does the revision, unless the stored message is still to be checked again.
   if m.version == before.version and is_same(m, before) and before.edition >= (c.since or 0) then return 'unchanged' end
   return store('updated', m, before, key, bytes, counted)
 end

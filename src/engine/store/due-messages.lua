@@ -13,16 +13,17 @@ OUTBOX.AGAIN_MS = 1000
 
 function OUTBOX.id(c) return 'outbox:' .. c.outbox end
 
--- Until when the lost server may have claimed what was due: a worker may have stayed with it for as long. What was put since is due later.
+-- From when on the lost server can have claimed nothing: a worker may have stayed with it until then. What was put since the loss was noticed,
+-- or by the script that notices it, is due then at the earliest.
 local function lost_until(lane) return lane.lostAt + lane.lostMs end
 
 -- Whether a waiting message may have been claimed, and the claim lost. `score`: when it was due.
-function OUTBOX.is_doubtful(lane, score) return lane_is_recovering(lane) and score <= lost_until(lane) end
+function OUTBOX.is_doubtful(lane, score) return lane_is_recovering(lane) and score < lost_until(lane) end
 
 -- How many such messages an outbox has; with `after`, ms: only those that were due later.
 function OUTBOX.count_doubtful(c, lane, after)
   local from = after and string.format('(%.0f', after) or 0
-  return redis.call('ZCOUNT', OUTBOX.key(c, ':due'), from, string.format('%.0f', lost_until(lane)))
+  return redis.call('ZCOUNT', OUTBOX.key(c, ':due'), from, string.format('(%.0f', lost_until(lane)))
 end
 
 -- Whether settings have changed since that may have moved the message, or ask for other values.
@@ -54,7 +55,7 @@ end
 -- Takes the message that is due first, as a range to be claimed; nil if there is none. `now`: nil for placeholder claims, which take what
 -- may have been claimed.
 function OUTBOX.take(c, lane, now)
-  local due, upTo = OUTBOX.key(c, ':due'), string.format('%.0f', now or lost_until(lane))
+  local due, upTo = OUTBOX.key(c, ':due'), now and string.format('%.0f', now) or string.format('(%.0f', lost_until(lane))
   while true do
     local id = redis.call('ZRANGEBYSCORE', due, 0, upTo, 'LIMIT', 0, 1)[1]
     if not id then return nil end

@@ -103,6 +103,14 @@ describe('A message that a lost worker has claimed', () => {
   });
 });
 
+test('A message whose put notices the loss cannot have been claimed before, and is sent', async () => {
+  const own = await twoWorkers('notices');
+  await own.backUp();
+  await own.lose();
+  await own.put('a');
+  expect(await own.idsOf(await own.recover())).toEqual(['a']);
+});
+
 test('A message that a change makes due at once is claimed only when Redis can no longer lose the change', async () => {
   const own = await twoWorkers('moved');
   await own.set({ sendRule: 'visit - 1h', zone: 'UTC' });

@@ -277,7 +277,7 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/store/due-messages.lua',
-          from: 'return lane_is_recovering(lane) and score <= lost_until(lane)',
+          from: 'return lane_is_recovering(lane) and score < lost_until(lane)',
           to: 'return false',
         },
       ],

@@ -35,8 +35,14 @@ if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number
 
 -- A released range is missing only if Redis has lost data since. Then the claim numbers have skipped to a higher multiple of 1e9
 -- (lane_skip_numbers), or will when this server is noticed.
-local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9)
-  or SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
+local isOtherServer = SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
+local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or isOtherServer
+
+-- Recipients that are neither planned nor in a claim of their own any more, but to whom a lost worker may have sent: they count when the
+-- barrier ends (WORKERS.count_sends). One that is over has counted them.
+local function note_uncounted(recipients)
+  if isOtherServer or lane.barrierUntil > 0 then lane.heldBack = math.max(0, lane.heldBack + recipients) end
+end
 
 -- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder does not count as in flight.
 local function put(claimNumber, claim)
@@ -49,7 +55,7 @@ local function put_placeholder(from, length, rest, kind)
   if length <= 0 then return end
   lane.sendInherited = lane.sendInherited + 1
   put(lane_next_number(lane), {
-    first = from, count = length, turn = 'placeholder', placeholder = kind or true, loss = kind and rest.loss,
+    first = from, count = length, turn = 'placeholder', placeholder = kind or true, loss = not rest and lane.losses or rest.loss,
     again = rest and rest.again and 'byOperator' or nil, firstAt = rest and rest.firstAt,
     edition = rest and rest.edition or edition > 0 and edition or nil,
   })
@@ -95,6 +101,8 @@ local function take_claimed()
     local isOlder = hasLost and tonumber(all[i]) < tonumber(number)
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
+      if claim.placeholder and claim.loss == lane.losses then note_uncounted(-count) end
+      if not claim.placeholder and claim.epoch ~= -1 then note_uncounted(claim.count) end
       put_placeholder(claim.first, first - claim.first, claim)
       put_placeholder(first + count, claim.first + claim.count - first - count, claim, claim.placeholder)
       return true
@@ -131,6 +139,7 @@ if c.outbox then
 elseif first >= campaign_cursor(c, first) and c.remainder == 'planned' then
   local cursor = campaign_cursor(c, first)
   put_placeholder(cursor, first - cursor)
+  note_uncounted(first - cursor)
   campaign_move(c, 'planned', 'sending', first + count - cursor)
   campaign_pass(c, first, first + count)
   put_replayed()

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { takeSinglePermit } from '../../../src/engine/lane/single-permit.js';
+import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
+import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane, START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';
@@ -19,13 +21,23 @@ async function laneWithQuota(name: string, recipients: number, change: Partial<S
     ...it,
     /** When the recovery barrier ends, unless all workers replay before. */
     end,
-    /** Worker `a` sends so many requests. */
-    async send(requests: number): Promise<void> {
-      for (let left = requests; left > 0; ) {
-        const { claims } = await it.claim('a', Math.min(32, left), SENDS);
+    /** A worker sends so many requests. Returns their claims. */
+    async send(requests: number, process = 'a'): Promise<SendClaim[]> {
+      const sent: SendClaim[] = [];
+      while (sent.length < requests) {
+        const { claims } = await it.claim(process, Math.min(32, requests - sent.length), SENDS);
         await it.accept(claims, SENDS);
-        left -= claims.length;
+        sent.push(...claims);
       }
+      return sent;
+    },
+    /** A worker replays these claims with their settlements. */
+    async replay(process: string, claims: readonly SendClaim[]): Promise<void> {
+      const self = { process, seen: claims.at(-1)?.number ?? 0, loss: LOSS_MS, replicaLoss: LOSS_MS };
+      const { loss } = await reportToBarrier(it.store, 'replaying', self, { now: SENDS });
+      for (const claim of claims) await replayClaim(it.store, claim, SENDS);
+      await it.accept(claims, SENDS);
+      await reportToBarrier(it.store, 'replayed', self, { after: loss, restored: claims.length, now: SENDS });
     },
     /** The server fails over, and worker `b` replays. */
     async fail(): Promise<void> {
@@ -34,7 +46,7 @@ async function laneWithQuota(name: string, recipients: number, change: Partial<S
     },
     /** Requests of a campaign that begins after the loss, until the window is used up. */
     async sendOther(from = end): Promise<number> {
-      await it.campaign('other', 500, { launchAt: from });
+      await it.campaign('other', 1_000, { launchAt: from });
       let requests = 0;
       for (let now = from; now < from + 100; now += 1) {
         const { claims, why } = await it.claim('b', 32, now);
@@ -59,6 +71,47 @@ test.each(['pause', 'cancel'] as const)(
     expect(await it.sendOther()).toBeLessThanOrEqual(QUOTA - 50);
   },
 );
+
+test('They count although a replayed claim that follows them leaves nothing to send', async () => {
+  const it = await laneWithQuota('gap', 99);
+  await it.backUp();
+  await it.send(40);
+  const replayed = await it.send(59, 'b');
+  await it.failOver();
+  await it.replay('b', replayed);
+  expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 40 });
+  expect(await it.sendOther()).toBeLessThanOrEqual(QUOTA - 99);
+});
+
+test('They count although the claim of a lost worker is divided by a replayed one', async () => {
+  const it = await laneWithQuota('divided', 8, { maxRecipients: 8 });
+  await it.claim('a', 1, START);
+  await it.claim('b', 1, START);
+  const [whole] = (await it.claim('a', 1, SENDS)).claims;
+  if (whole === undefined) throw new Error('no claim');
+  await it.backUp();
+  let requests = 1;
+  await it.settle([whole], 'refused', SENDS);
+  const halves = (await it.claim('b', 2, SENDS)).claims;
+  requests += halves.length;
+  await it.accept(halves, SENDS);
+  await it.failOver();
+  await it.replay('b', halves);
+  expect(requests).toBe(3);
+  expect(await it.sendOther()).toBeLessThanOrEqual(QUOTA - requests);
+});
+
+test('What was claimed before a replayed claim costs no permits if its worker replays it', async () => {
+  const it = await laneWithQuota('live-gap', 50);
+  await it.join('c', START);
+  await it.backUp();
+  const earlier = await it.send(20, 'c');
+  const later = await it.send(30, 'b');
+  await it.failOver();
+  await it.replay('b', later);
+  await it.replay('c', earlier);
+  expect(await it.sendOther()).toBe(QUOTA - 50);
+});
 
 test('They count although another loss comes before the recovery barrier ends', async () => {
   const it = await laneWithQuota('twice', 1_000);

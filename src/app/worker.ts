@@ -99,7 +99,7 @@ export function work(options: WorkOptions): Workers {
     const kept = (): number => options.highest?.of(id) ?? 0;
     const made = recentClaims(monotonic, { ...self, kept }, async (recent) => {
       const lane = perLane.get(id)?.lane;
-      if (lane !== undefined) await replayClaims(lane, recent);
+      return lane === undefined ? 0 : replayClaims(lane, recent);
     });
     recents.set(id, made);
     return made;

@@ -7,11 +7,12 @@ import type { SendClaim, SendSettlement } from './send-claim.js';
 /** A recent claim of this process. Without a `settlement`, it is still in flight. */
 export interface RecentClaim {
   readonly claim: SendClaim;
-  readonly at: number;
+  /** When Redis last stored something of it: the claim, its settlement, or both again. */
+  at: number;
   settlement?: SendSettlement;
 }
 
-/** Longer than the time of which Redis may lose the writes. */
+/** Longer than the time of which Redis may lose the writes. It ends with the last claims that Redis gave: an outage does not count. */
 const KEEP_MS = MAX_LOSS_MS + 30_000;
 /** Some 20 MB. */
 const MAX_CLAIMS = 50_000;
@@ -56,19 +57,20 @@ export interface RecentClaims {
   all(): RecentClaim[];
 }
 
-/** Starts without claims. `replay` replays them to Redis. */
+/** Starts without claims. `replay` replays them to Redis, and returns how many it has restored. */
 export function recentClaims(
   monotonic: Clock,
   self: Self = NO_PROCESS,
-  replay: (recent: RecentClaims) => Promise<unknown> = async () => {},
+  replay: (recent: RecentClaims) => Promise<number> = async () => 0,
 ): RecentClaims {
   const claims = new Map<string, RecentClaim>();
   const keyOf = ({ number, turn }: SendClaim): string => `${number} ${turn}`;
-  let seen = 0;
+  let [seen, claimedAt] = [0, 0];
   let polls: number[] = [];
-  const pollsMs = (): number => {
+  const countedPolls = (): number[] => {
     const { ms, withReplicaMs } = self.mayLose();
-    return Math.max(POLLS_MS, ...[ms, withReplicaMs].filter(Number.isFinite));
+    const from = (polls.at(-1) ?? 0) - Math.max(POLLS_MS, ...[ms, withReplicaMs].filter(Number.isFinite));
+    return polls.filter((at) => at >= from);
   };
   let replayed: Promise<unknown> = Promise.resolve();
   /** Another replay may begin during one. */
@@ -81,11 +83,15 @@ export function recentClaims(
   };
   const losses = new Set<string>();
   const expire = (): void => {
-    const before = monotonic() - KEEP_MS;
+    const before = claimedAt - KEEP_MS;
     for (const [key, { at, settlement }] of claims) {
       if (claims.size <= MAX_CLAIMS && (at >= before || settlement === undefined)) return;
       claims.delete(key);
     }
+  };
+  /** Redis may lose again what a replay has just restored. */
+  const renew = (): void => {
+    for (const claim of claims.values()) claim.at = monotonic();
   };
   const recent: RecentClaims = {
     get self() {
@@ -100,12 +106,14 @@ export function recentClaims(
       };
     },
     claimed(list) {
-      const at = monotonic();
+      if (list.length === 0) return;
+      // These may be the first after an outage, and what was claimed right before it may be lost. The next ones follow the replay.
+      expire();
+      claimedAt = monotonic();
       for (const claim of list) {
         seen = Math.max(seen, claim.number);
-        claims.set(keyOf(claim), { claim, at });
+        claims.set(keyOf(claim), { claim, at: claimedAt });
       }
-      expire();
     },
     polled(list) {
       if (list.length === 0) return;
@@ -117,18 +125,21 @@ export function recentClaims(
       }
     },
     get polls() {
-      const last = polls.at(-1) ?? 0;
-      return polls.filter((at) => at >= last - pollsMs()).length;
+      return countedPolls().length;
     },
     settled(settlement) {
       const claim = claims.get(keyOf(settlement.claim));
-      if (claim !== undefined) claim.settlement = settlement;
+      if (claim !== undefined) Object.assign(claim, { settlement, at: monotonic() });
     },
     get replayed() {
       return untilReplayed();
     },
     replay() {
-      replayed = replayed.then(() => replay(recent)).catch(() => {});
+      replayed = replayed
+        .then(async () => {
+          if ((await replay(recent)) > 0) renew();
+        })
+        .catch(() => {});
     },
     replayAfterLoss(events) {
       for (const event of events) if (event.type === 'dataLoss') recent.replayOnce(event.loss);
@@ -137,6 +148,11 @@ export function recentClaims(
       if (losses.has(loss)) return;
       losses.add(loss);
       recent.replay();
+      // How many were restored is not known if a reply was lost.
+      replayed = replayed.then(() => {
+        renew();
+        polls = countedPolls().map(() => monotonic());
+      });
     },
     all: () => [...claims.values()],
   };

@@ -3,11 +3,11 @@ import { nearest } from '../../campaign/errors/nearest.js';
 import type { SomeLimits } from '../../campaign/states/limit-values.js';
 import { type Config, loadConfig } from './config.js';
 import { ConfigError, type ConfigOptions } from './environment.js';
-import { SETTING_NAMES, type SettingName } from './settings.js';
+import { type GivenSettings, SETTING_NAMES, type SettingName } from './settings.js';
 
 /*
  * The configuration in code. Each setting has the name of its variable in camel case, and takes what the variable takes as a text; numbers,
- * flags, and lists may be written as such. So there is one table of settings, one check, and one sentence for each mistake.
+ * lists, and limits may be written as such. So there is one table of settings, one check, and one sentence for each mistake.
  */
 
 /** Settings with a name of their own in code. */
@@ -44,12 +44,12 @@ export interface LaneInput {
   readonly limits?: SomeLimits | undefined;
 }
 
-/** What a setting may be in code. */
-export type SettingValue = string | number | boolean | readonly string[] | object | undefined;
-
-/** The settings of `.env.example`, such as `retention` for `RETENTION`. */
+/**
+ * The settings of `.env.example`, such as `retention` for `RETENTION`: each as the text of its variable, or as the number, list, or object that the
+ * table of settings allows.
+ */
 export type VolleySettings = {
-  readonly [Name in Exclude<SettingName, keyof typeof OWN_NAMES> as Camel<Name>]?: SettingValue;
+  readonly [Name in Exclude<SettingName, keyof typeof OWN_NAMES> as Camel<Name>]?: GivenSettings[Name];
 } & {
   /** The address of Redis. */
   readonly redis: string;

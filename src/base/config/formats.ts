@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { laneLimits } from '../../campaign/limits/limits.js';
 import { parsePrice } from '../../campaign/limits/price.js';
 import { planOfCountry } from '../../campaign/numbers/numbering-plan.js';
+import type { SomeLimits } from '../../campaign/states/limit-values.js';
 import { checkSender } from '../../campaign/text/sender.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
@@ -12,12 +13,13 @@ export const SECRET = { secret: true };
 
 /**
  * A format of setting texts. `expected` completes "must be …", in errors and in `.env.example`. `parse` returns the
- * value of a text. If the text is invalid, it returns undefined, or calls `reject` with a more precise message.
+ * value of a text. If the text is invalid, it returns undefined, or calls `reject` with a more precise message. `Code`: as what else the
+ * value may be written in code (code-settings.ts), which makes the text.
  */
-function format<Value>(
+function format<Value, Code = never>(
   expected: string,
   parse: (text: string, reject: (message: string) => undefined) => Value | undefined,
-) {
+): z.ZodType<Value, string | Code> {
   return z
     .string()
     .transform((text, context): Value => {
@@ -30,7 +32,7 @@ function format<Value>(
       context.addIssue(message);
       return z.NEVER;
     })
-    .meta({ expected });
+    .meta({ expected }) as z.ZodType<Value, string | Code>;
 }
 
 const matching = (pattern: RegExp, expected: string) =>
@@ -62,17 +64,20 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(...va
 
 /** Some of a few names, separated by commas. */
 export function someOf<const Value extends string>(values: readonly Value[]) {
-  return format(`some of ${values.join(', ')}, separated by commas`, (text): readonly Value[] | undefined => {
-    const parts = text.split(',').map((part) => part.trim());
-    const known = values.filter((value) => parts.includes(value));
-    return parts.every((part) => known.some((value) => value === part)) ? known : undefined;
-  });
+  return format<readonly Value[], readonly Value[]>(
+    `some of ${values.join(', ')}, separated by commas`,
+    (text) => {
+      const parts = text.split(',').map((part) => part.trim());
+      const known = values.filter((value) => parts.includes(value));
+      return parts.every((part) => known.some((value) => value === part)) ? known : undefined;
+    },
+  );
 }
 
 /** A whole number of `unit`, written without the unit. */
 export function count(min: number, max: number, unit: string) {
   const expected = `a whole number of ${unit} from ${min} to ${max}`;
-  return format(expected, (text, reject) => {
+  return format<number, number>(expected, (text, reject) => {
     const ms = parseDuration(text);
     if (unit === 'milliseconds' && ms !== undefined)
       return reject(`must be ${expected}, without a unit: ${ms}`);
@@ -88,7 +93,7 @@ export function megabytes(min: number, max: number) {
 }
 
 /** Addresses and networks (CIDR), separated by commas. */
-export const networks = format(
+export const networks = format<string[], readonly string[]>(
   'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8',
   (text) => {
     const all = text.split(',').map((one) => one.trim());
@@ -104,7 +109,7 @@ export const networks = format(
 );
 
 /** Names of hosts, separated by commas. */
-export const hostNames = format('names of hosts separated by commas, such as metrics.example', (text) => {
+export const hostNames = format<string[], readonly string[]>('names of hosts separated by commas, such as metrics.example', (text) => {
   const all = text.split(',').map((one) => one.trim());
   return all.every((one) => /^[\w-]+(?:\.[\w-]+)*$/.test(one)) ? all : undefined;
 });
@@ -115,19 +120,19 @@ export const plainText = format('a text of 1 to 500 characters without {{placeho
 );
 
 /** Words or short phrases, separated by commas. */
-export const words = format('words separated by commas, such as stop,opt out', (text) => {
+export const words = format<string[], readonly string[]>('words separated by commas, such as stop,opt out', (text) => {
   const all = text.split(',').map((one) => one.trim());
   return all.every((one) => /^.*[\p{L}\p{N}].*$/u.test(one) && one.length <= 100) ? all : undefined;
 });
 
 /** Dates; whether they exist is checked with the window that they belong to. */
-export const dates = format('dates separated by commas, such as 2030-05-01,2030-12-25', (text) => {
+export const dates = format<string[], readonly string[]>('dates separated by commas, such as 2030-05-01,2030-12-25', (text) => {
   const all = text.split(',').map((one) => one.trim());
   return all.every((one) => /^\d{4}-\d{2}-\d{2}$/.test(one)) ? all : undefined;
 });
 
 /** What everyone may send on a lane, as a lanes file has it. */
-export const limits = format('a JSON object with limits, such as {"countries":["GB"]}', (text, reject) => {
+export const limits = format<z.output<typeof laneLimits>, SomeLimits>('a JSON object with limits, such as {"countries":["GB"]}', (text, reject) => {
   const value = jsonOf(text);
   if (value === undefined) return undefined;
   const { data, error } = laneLimits.safeParse(value);
@@ -153,16 +158,16 @@ export function duration(min: string, max: string) {
 }
 
 /** A whole number or duration that `schema` accepts, or this word. */
-const orWord = <const Word extends string>(schema: z.ZodType<number, string>, word: Word) => {
+const orWord = <const Word extends string, Given>(schema: z.ZodType<number, Given>, word: Word) => {
   const expected = `${schema.meta()?.['expected']}, or "${word}"`;
-  return format(expected, (text) => (text === word ? word : schema.safeParse(text).data));
+  return format<number | Word, Given>(expected, (text) => (text === word ? word : schema.safeParse(text).data));
 };
 
 /** A whole number or duration that `schema` accepts, or `auto`. */
-export const orAuto = (schema: z.ZodType<number, string>) => orWord(schema, 'auto');
+export const orAuto = <Given>(schema: z.ZodType<number, Given>) => orWord(schema, 'auto');
 
 /** A duration that `schema` accepts, or `never`. */
-export const orNever = (schema: z.ZodType<number, string>) => orWord(schema, 'never');
+export const orNever = <Given>(schema: z.ZodType<number, Given>) => orWord(schema, 'never');
 
 // URLs are secret because people put passwords into them.
 export const redisUrl = format(
@@ -284,7 +289,7 @@ export const price = format(
   },
 );
 
-export const port = format('a port from 0 to 65535; 0 picks any free port', (text) =>
+export const port = format<number, number>('a port from 0 to 65535; 0 picks any free port', (text) =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
 );
 

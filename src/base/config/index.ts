@@ -1,7 +1,7 @@
 /* The configuration: its settings, how it is loaded and checked, and its secrets. */
 
 export { cleartextProblems, type Insecure, isThisMachine, redisExposure } from './cleartext.js';
-export { defineConfig, type LaneInput, type SettingValue, type VolleySettings } from './code-settings.js';
+export { defineConfig, type LaneInput, type VolleySettings } from './code-settings.js';
 export {
   assertLoopback,
   type CallbackSettings,

@@ -286,6 +286,9 @@ export const SETTINGS = z.object({
 /** The value of each setting: durations in milliseconds, numbers as numbers, defaults filled in. */
 export type Settings = z.output<typeof SETTINGS>;
 
+/** What each setting may be in code: the text of its variable, or another form that its format allows. */
+export type GivenSettings = z.input<typeof SETTINGS>;
+
 /** The name of a setting, as in the environment. */
 export type SettingName = keyof Settings;
 
@@ -328,7 +331,7 @@ export function configMembers(settings: Settings): ConfigMembers {
   const members: Record<string, unknown> = {};
   for (const name of SETTING_NAMES) {
     const schema = SETTINGS.shape[name].unwrap();
-    if ('member' in schema) fill(members, schema.member.split('.'), settings[name]);
+    if ('member' in schema) fill(members, String(schema.member).split('.'), settings[name]);
   }
   return members as ConfigMembers;
 }

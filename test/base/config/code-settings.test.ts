@@ -72,3 +72,24 @@ test('What is wrong with a configuration in code has the names that the settings
     expect.stringMatching(/^apiKey and lanes are both set: unset one/),
   ]);
 });
+
+test('Each setting in code has its type', () => {
+  const settings = [
+    { retention: '30d', hourlyQuota: 500, httpPort: '8080', numberKinds: 'mobile', keyMemoryMb: 256 },
+    { hourlyQuota: 'auto', stopWords: ['STOP'], startWords: 'start', allowInsecure: ['redis'] },
+    { laneLimits: { countries: ['GB'], maxSegments: 3 }, defaultCountry: 'GB' },
+  ] satisfies Partial<VolleySettings>[];
+  expect(settings.flatMap((each) => problemsOf({ apiKey: 'k', ...each }))).toEqual([]);
+  // @ts-expect-error: a duration is a text with its unit.
+  ({ retention: 30 }) satisfies Partial<VolleySettings>;
+  // @ts-expect-error: a misspelled setting.
+  ({ retenton: '30d' }) satisfies Partial<VolleySettings>;
+  // @ts-expect-error: none of its words.
+  ({ logLevel: 'loud' }) satisfies Partial<VolleySettings>;
+  // @ts-expect-error: a number is no list of words.
+  ({ stopWords: 7 }) satisfies Partial<VolleySettings>;
+  // @ts-expect-error: only the limits of a lane are an object.
+  ({ senderAddress: { name: 'ACME' } }) satisfies Partial<VolleySettings>;
+  // @ts-expect-error: a lane has no such limit.
+  ({ laneLimits: { perDay: 5 } }) satisfies Partial<VolleySettings>;
+});

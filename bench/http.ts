@@ -19,7 +19,7 @@ import { loadLocalConfig } from '../src/base/config/index.js';
 import { createEvents } from '../src/base/events/events.js';
 import { connect, type Redis } from '../src/base/redis/connection.js';
 import { startPrivateRedis } from '../src/base/redis/private-server.js';
-import type { EnqueueOutcome } from '../src/intake/import/campaign-input.js';
+import type { CreatedCampaign } from '../src/intake/import/campaign-input.js';
 import { importedFromFile, NEVER, SETTINGS } from './import-from-file.js';
 import { TEXTS, writeList } from './list.js';
 import { type Server, startServer } from './server.js';
@@ -79,7 +79,7 @@ async function uploaded(path: string, message: string) {
     headers: { authorization: `Bearer ${key}` },
     body: form,
   });
-  const said = (await reply.json()) as Partial<Extract<EnqueueOutcome, { recipientCount: number }>>;
+  const said = (await reply.json()) as Partial<CreatedCampaign>;
   const seconds = (performance.now() - began) / 1_000;
   if (reply.status !== 201 || said.recipientCount !== rows)
     throw new Error(`answered ${JSON.stringify(said)}`);

@@ -85,12 +85,14 @@ export {
   type BulkResult,
   type CancelledMessage,
   type CancelResult,
+  type CreatedOutbox,
   type LateCode,
   MESSAGE_STATES,
   type MessageState,
   type OutboxChange,
   type OutboxMessageStatus,
   type OutboxStatus,
+  type PutOutbox,
   type PutOutcome,
   type PutResult,
 } from './campaign/views/outbox-views.js';
@@ -140,6 +142,8 @@ export { OtherRevisionError, OverBudgetError, UnpricedError } from './intake/cha
 export type { CampaignChanges, ChangeCampaignOptions } from './intake/changes/set-campaign.js';
 export type {
   CampaignInput,
+  CampaignRefusal,
+  CreatedCampaign,
   CsvStream,
   EnqueueOutcome,
   RefusedCampaign,
@@ -158,6 +162,7 @@ export type { OutboxCommands } from './intake/outbox/command-outbox.js';
 export type { OutboxMessage } from './intake/outbox/definition/check-message.js';
 export type { OutboxInput } from './intake/outbox/definition/define-outbox.js';
 export {
+  MessageLateError,
   MessagesUnfitError,
   OutboxClosedError,
   OutboxExistsError,
@@ -179,9 +184,11 @@ export type { MessagePageOptions } from './intake/outbox/views/list-messages.js'
 export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/outbox/views/list-waiting.js';
 export type { ScheduleSource } from './intake/schedules/schedule.js';
 export type {
+  AddedSchedule,
   Occurrence,
   ProvidedFor,
   ProvidedList,
+  PutSchedule,
   Schedule,
   ScheduleChange,
   ScheduleChoice,

@@ -28,7 +28,7 @@ const working = volley.work();
 await working.ready;
 
 // Adding the same schedule again changes nothing.
-const { kind, schedule } = await volley.schedules.add({
+const { outcome, next } = await volley.schedules.add({
   id: 'newsletter',
   recipients: { provided: 'subscribers' },
   cron: '0 9 * * 1',
@@ -36,7 +36,7 @@ const { kind, schedule } = await volley.schedules.add({
   sender: 'MARKET',
   message: 'Hi {{name}}, the market opens at ten.',
 });
-console.log(`${kind}, next on ${schedule.next}`);
+console.log(`${outcome}, next on ${next}`);
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop);
 

@@ -166,21 +166,14 @@ interface Row<
   readonly outcomes?: readonly ProblemCode[];
 }
 
-/** What an operation creates: the status is 201, or 200 if it existed already, and the response names its address. */
+/**
+ * What an operation creates: the status is 201, or 200 if the output has an `outcome` other than `created`. The response names its address.
+ */
 export interface Creates<Output> {
   /** Below `/v1`. */
   at(output: Output): string;
-  /** What the output is if it existed already, for the documentation. */
-  readonly existing: string;
-}
-
-/** What an operation should have created, and what existed already. */
-export class Existing<Output> {
-  readonly output: Output;
-
-  constructor(output: Output) {
-    this.output = output;
-  }
+  /** What the output is with another `outcome`, for the documentation; undefined if it has none. */
+  readonly existing?: string;
 }
 
 /** An operation that returns one object. */
@@ -202,11 +195,7 @@ export interface Call<
   readonly isLater?: true;
   /** The version of the output, for clients that have it already. */
   version?(output: z.output<Output>): string;
-  run(
-    volley: Volley,
-    input: z.output<Input>,
-    hooks: Hooks<Found>,
-  ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused>;
+  run(volley: Volley, input: z.output<Input>, hooks: Hooks<Found>): Promise<z.input<Output> | Refused>;
 }
 
 /** An operation that returns a part of a list. Its input also has `limit` and a cursor. */
@@ -257,11 +246,7 @@ export interface Upload<Output extends z.ZodType = z.ZodType> extends Row<z.ZodO
   readonly output: Output;
   readonly returns: string;
   readonly creates?: Creates<z.output<Output>>;
-  run(
-    volley: Volley,
-    input: CampaignInput,
-    hooks: Hooks,
-  ): Promise<z.input<Output> | Existing<z.input<Output>> | Refused>;
+  run(volley: Volley, input: CampaignInput, hooks: Hooks): Promise<z.input<Output> | Refused>;
 }
 
 /** A file that is being read. */

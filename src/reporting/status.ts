@@ -28,7 +28,7 @@ import type { CampaignMeta } from '../engine/store/campaign-meta.js';
 import type { StoredState } from '../engine/store/campaigns.js';
 
 const MAX_UNKNOWN_OUTCOMES = 100;
-const iso = (ms: number): string => new Date(ms).toISOString();
+export const iso = (ms: number): string => new Date(ms).toISOString();
 export const isoOrNull = (ms: number): string | null => (ms > 0 ? iso(ms) : null);
 
 /** What the status of a campaign is computed from. */

@@ -375,7 +375,7 @@ test('With `skipInvalid`, recipients in other countries are left out, with the r
   const outcome = await volley.enqueue({ ...campaign(1), recipients, skipInvalid: true });
   if (!('recipientCount' in outcome)) throw new Error(outcome.message);
   expect([outcome.recipientCount, outcome.invalid]).toEqual([1, 2]);
-  expect(outcome.preview.errors.map(({ code, message }) => [code, message])).toEqual([
+  expect(outcome.errors.map(({ code, message }) => [code, message])).toEqual([
     ['notAllowed', 'It is a number of France, and lane main may text only GB.'],
     ['notAllowed', 'It is a number of no country (+881), and lane main may text only GB.'],
   ]);

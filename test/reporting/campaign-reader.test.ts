@@ -28,7 +28,7 @@ test('Campaigns are listed by one tag or several, and an outbox has tags as well
   expect(await idsWith([])).toEqual([none, one, both]);
   expect((await volley.page({ tag: 'vip', limit: 1 })).campaigns.map(({ id }) => id)).toEqual([one]);
   const outbox = { name: 'codes', message: 'Your code is {{code}}', tags: ['codes', 'app'] };
-  expect((await volley.outboxes.create(outbox)).outbox.tags).toEqual(['app', 'codes']);
+  expect((await volley.outboxes.create(outbox)).tags).toEqual(['app', 'codes']);
   const again = await volley.outboxes.create({ ...outbox, tags: ['app', 'codes'] });
   expect(again.outcome).toBe('existing');
   await expect(volley.outboxes.create({ ...outbox, tags: ['other'] })).rejects.toThrow('a different `tags`');

@@ -179,7 +179,10 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       records: guarded(auditedRecords(records, by, (lane) => finder.idOf(lane))),
       async enqueue(input) {
         const [{ importCampaign }] = await importModules();
-        return importCampaign(enqueuing, await knowing(input));
+        const outcome = await importCampaign(enqueuing, await knowing(input));
+        if (outcome.outcome === 'refused') return outcome;
+        const { createdCampaign } = await import('../../intake/import/created-campaign.js');
+        return createdCampaign(redis, keys, await finder.of(outcome.id), outcome);
       },
       async *conformance(options = {}) {
         const { testConformance } = await import('../../tools/conformance/conformance.js');

@@ -70,6 +70,40 @@ export const outboxStatus = z
   })
   .readonly()
   .meta({ id: 'OutboxStatus' });
+/** A created outbox. */
+export interface CreatedOutbox extends OutboxStatus {
+  /** `existing`: the lane has one of this name with the same settings; nothing has changed. */
+  readonly outcome: 'created' | 'existing';
+}
+
+/** See {@link CreatedOutbox}. */
+export const createdOutbox = outboxStatus
+  .unwrap()
+  .extend({
+    outcome: z
+      .enum(['created', 'existing'])
+      .describe('`existing`: the lane has one of this name with the same settings; nothing has changed'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxCreated' });
+
+/** An outbox after a put. */
+export interface PutOutbox extends OutboxStatus {
+  /** `unchanged`: it had these settings already. */
+  readonly outcome: 'created' | 'changed' | 'unchanged';
+}
+
+/** See {@link PutOutbox}. */
+export const putOutbox = outboxStatus
+  .unwrap()
+  .extend({
+    outcome: z
+      .enum(['created', 'changed', 'unchanged'])
+      .describe('`unchanged`: it had these settings already'),
+  })
+  .readonly()
+  .meta({ id: 'OutboxSettingsPut' });
+
 /** What a change of the settings of an outbox does, or would do, to the messages that wait in it. */
 export interface OutboxChange {
   readonly name: string;
@@ -188,10 +222,12 @@ export const outboxMessage = z
   })
   .readonly()
   .meta({ id: 'OutboxMessage' });
-/** The outcome of a put. */
-export const PUT_OUTCOMES = ['created', 'updated', 'unchanged', 'refused'] as const;
-/** See {@link PUT_OUTCOMES}. */
-export type PutOutcome = (typeof PUT_OUTCOMES)[number];
+/** What a put did. */
+const PUT_OUTCOMES = ['created', 'updated', 'unchanged'] as const;
+/** What a put of one message of many did. */
+export const BULK_OUTCOMES = [...PUT_OUTCOMES, 'refused'] as const;
+/** See {@link BULK_OUTCOMES}. */
+export type PutOutcome = (typeof BULK_OUTCOMES)[number];
 
 /** Why a change of a message comes too late. */
 export const LATE_CODES = ['stale', 'sent', 'ended'] as const satisfies readonly ErrorCode[];
@@ -201,9 +237,7 @@ export type LateCode = (typeof LATE_CODES)[number];
 /** The result of a put. */
 export interface PutResult {
   readonly id: string;
-  readonly outcome: PutOutcome;
-  /** Why it was refused, else null. */
-  readonly code: LateCode | null;
+  readonly outcome: Exclude<PutOutcome, 'refused'>;
   /** When the stored message will be sent; null if it is not waiting. */
   readonly sendAt: string | null;
   /** What you may not have intended, such as a value that neither the text nor `sendRule` uses. */
@@ -215,12 +249,6 @@ export const putResult = z
   .object({
     id: z.string(),
     outcome: z.enum(PUT_OUTCOMES),
-    code: z
-      .enum(LATE_CODES)
-      .nullable()
-      .describe(
-        'Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late to change it. `ended`: it was cancelled or has lapsed, and its id needs a higher version',
-      ),
     sendAt: time.nullable().describe('When the stored message will be sent; null if it is not waiting'),
     warnings: z
       .array(z.string())
@@ -248,7 +276,7 @@ export interface BulkResult {
 export const bulkResult = z
   .object({
     id: z.string(),
-    outcome: z.enum(PUT_OUTCOMES),
+    outcome: z.enum(BULK_OUTCOMES),
     code: z
       .enum(['badInput', 'opensTooLate', ...LATE_CODES])
       .nullable()
@@ -267,28 +295,23 @@ export const bulkResult = z
 export interface CancelResult {
   readonly id: string;
   /** `lapsed`: it had lapsed before. */
-  readonly outcome: 'cancelled' | 'lapsed' | 'refused';
-  /** Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late. */
-  readonly code: 'stale' | 'sent' | null;
+  readonly outcome: 'cancelled' | 'lapsed';
 }
 
 /** See {@link CancelResult}. */
 export const cancelResult = z
   .object({
     id: z.string(),
-    outcome: z.enum(['cancelled', 'lapsed', 'refused']).describe('`lapsed`: it had lapsed before'),
-    code: z
-      .enum(['stale', 'sent'])
-      .nullable()
-      .describe(
-        'Why it was refused, else null. `stale`: the stored message has a higher version. `sent`: it is too late',
-      ),
+    outcome: z.enum(['cancelled', 'lapsed']).describe('`lapsed`: it had lapsed before'),
   })
   .readonly()
   .meta({ id: 'OutboxCancel' });
 
 /** The result of a cancel, for one message of many. */
-export interface CancelledMessage extends Pick<CancelResult, 'id' | 'outcome'> {
+export interface CancelledMessage {
+  readonly id: string;
+  /** `lapsed`: it had lapsed before. */
+  readonly outcome: 'cancelled' | 'lapsed' | 'refused';
   /** Why it was refused, else null. `unavailable`: the lane recovers from a loss of data; try again in some seconds. */
   readonly code: 'sent' | 'notFound' | 'unavailable' | null;
 }
@@ -297,6 +320,7 @@ export interface CancelledMessage extends Pick<CancelResult, 'id' | 'outcome'> {
 export const cancelledMessage = cancelResult
   .unwrap()
   .extend({
+    outcome: z.enum(['cancelled', 'lapsed', 'refused']).describe('`lapsed`: it had lapsed before'),
     code: z
       .enum(['sent', 'notFound', 'unavailable'])
       .nullable()

@@ -27,7 +27,7 @@ import { type Limits, limitsFor, refusedSender } from '../../campaign/limits/che
 import { parseLimit } from '../../campaign/limits/price.js';
 import { problemOfCountry } from '../../campaign/numbers/number.js';
 import type { Operator } from '../../campaign/states/audit.js';
-import { newCampaignId, usualCampaignName } from '../../campaign/states/campaign.js';
+import { type CampaignState, newCampaignId, usualCampaignName } from '../../campaign/states/campaign.js';
 import { readTime } from '../../campaign/time/moment.js';
 import { formatInZone, isZone } from '../../campaign/time/zone.js';
 import type { InvalidRow } from '../../campaign/views/list-views.js';
@@ -97,8 +97,45 @@ export interface CampaignInput extends CampaignFields {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The outcome of an enqueue: a closed set. */
-export type EnqueueOutcome =
+/** A created campaign, as every surface shows it. */
+export interface CreatedCampaign {
+  /** `existing`: an earlier request with the same idempotency key created it; nothing has changed. */
+  readonly outcome: 'created' | 'existing';
+  readonly id: string;
+  readonly lane: string;
+  readonly state: CampaignState;
+  readonly createdAt: string;
+  /** When sending begins or has begun; null for a paused campaign that has not started. */
+  readonly sendAt: string | null;
+  readonly endedAt: string | null;
+  /** Recipients who get a message. */
+  readonly recipientCount: number;
+  /** Rows that were left out because their number is that of an earlier row; `repeats` lists the first of them. */
+  readonly duplicates: number;
+  /** Rows with the number of an earlier row and a different text: recipients with `keep`, otherwise duplicates. */
+  readonly differentTexts: number;
+  readonly repeats: Preview['repeats'];
+  readonly invalid: number;
+  /** Recipients who get no message because their number is suppressed. */
+  readonly suppressed: number;
+  /** Who gets the text from an earlier campaign; null if that was not compared. */
+  readonly sentBefore: Preview['sentBefore'];
+  /** What the messages cost; null without prices. */
+  readonly cost: Preview['cost'];
+  /** The first 20 invalid rows that were left out. */
+  readonly errors: readonly ErrorItem[];
+  /** What you may not have intended, for people; also in the preview. */
+  readonly warnings: readonly string[];
+}
+
+/** The outcome of an enqueue: a campaign, or why none was created. */
+export type EnqueueOutcome = CreatedCampaign | CampaignRefusal;
+
+/** Why no campaign was created. */
+export type CampaignRefusal = Exclude<ImportOutcome, { readonly recipientCount: number }>;
+
+/** The outcome of an import: a closed set. */
+export type ImportOutcome =
   | {
       readonly outcome: 'created' | 'existing';
       readonly id: string;

@@ -18,7 +18,7 @@ import {
 } from '../../engine/recipients/reservation.js';
 import { asCreated, type CampaignMeta, readMeta } from '../../engine/store/campaign-meta.js';
 import { readState, type StoredState } from '../../engine/store/campaigns.js';
-import type { CampaignInput, EnqueueOutcome } from './campaign-input.js';
+import type { CampaignInput, ImportOutcome } from './campaign-input.js';
 import { type ImportSession, settledImport } from './import-session.js';
 import type { ListSummary } from './read-list.js';
 
@@ -133,7 +133,7 @@ export async function compareWithHolder(
   requested: CampaignMeta,
   { name }: Pick<LaneRules, 'name'>,
   list: Pick<ListSummary, 'fingerprint' | 'preview'> | null,
-): Promise<EnqueueOutcome> {
+): Promise<ImportOutcome> {
   const stored = await readMeta(redis, keys, lane, campaign);
   const meta = stored && asCreated(stored);
   const differences = meta === null ? [] : differencesOf(meta, requested, list);

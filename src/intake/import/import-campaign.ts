@@ -27,7 +27,7 @@ import {
   checkCampaign,
   type DraftDeps,
   draftOf,
-  type EnqueueOutcome,
+  type ImportOutcome,
 } from './campaign-input.js';
 import {
   beginWithKey,
@@ -159,7 +159,7 @@ export async function previewWithoutRedis(
  * Imports a campaign and launches it, now or at its time. Throws an InputError for invalid input, and a NotFoundError for an
  * unknown lane; then nothing is stored.
  */
-export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<EnqueueOutcome> {
+export async function importCampaign(deps: ImportDeps, input: CampaignInput): Promise<ImportOutcome> {
   const { redis, keys } = deps;
   const payingActor = deps.paidBy ?? deps.by.actor;
   const checked = checkCampaign(deps.config, input, deps.clock(), [
@@ -217,7 +217,7 @@ async function fillAndCommit(
   lane: Lane,
   draft: CampaignMeta,
   session: ImportSession,
-): Promise<EnqueueOutcome> {
+): Promise<ImportOutcome> {
   const { redis, keys } = deps;
   const isKept = leftOutLimit();
   const costs = new CostCollector();

@@ -4,7 +4,7 @@ import { InputError } from '../../campaign/errors/errors.js';
 import { parseAmount } from '../../campaign/limits/price.js';
 import { refusalOfList } from '../../campaign/limits/refusal.js';
 import type { Preview, Refusal } from '../../campaign/views/preview-views.js';
-import type { CampaignInput, CheckedCampaign, EnqueueOutcome } from './campaign-input.js';
+import type { CampaignInput, CheckedCampaign, ImportOutcome } from './campaign-input.js';
 import { listKind } from './open-list.js';
 import type { Duplicates } from './rows/check-rows.js';
 
@@ -44,7 +44,7 @@ export function refusedOutcome(
   code: RefusedCode,
   preview: Preview,
   campaign: Pick<CampaignInput, 'recipients'>,
-): EnqueueOutcome {
+): ImportOutcome {
   const message = refusalOfList(code, preview);
   if (code === 'noRows')
     throw new InputError(`${message}: add at least one recipient`, { field: 'recipients', itemCode: code });

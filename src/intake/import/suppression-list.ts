@@ -39,22 +39,21 @@ export interface ChangeOptions extends NumberOptions {
   readonly max?: number | undefined;
 }
 
-/** What a change did. `operation`: the id of its record; null if there were none, or if none of those to remove was on the list. */
+/** What a change of a suppression list did. */
 export interface SuppressionChange {
+  /** The id of its record, with which it can be undone; null if there were no numbers, or if none of those to remove was on the list. */
   readonly operation: string | null;
-  /** How many numbers are new on the list, or no longer on it. */
+  /** The lane whose list changed; null: the list for all lanes. */
+  readonly lane: string | null;
+  /** How many numbers the list got or lost. */
   readonly numberCount: number;
 }
 
 /** The result of importing a file. */
-export interface SuppressionImport {
-  /** The id of its record. */
-  readonly operation: string | null;
-  /** Numbers that were not on the list before. */
-  readonly added: number;
+export interface SuppressionImport extends SuppressionChange {
   /** Numbers that were on the list before. */
   readonly alreadyListed: number;
-  /** Rows of the file: the sum of `added`, `alreadyListed`, `duplicates`, and the invalid rows. */
+  /** Rows of the file: the sum of `numberCount`, `alreadyListed`, `duplicates`, and the invalid rows. */
   readonly rows: number;
   /** Rows with the number of an earlier row. */
   readonly duplicates: number;
@@ -137,7 +136,11 @@ const MAX_NUMBERS_READ = 100;
 /** What a number takes in Redis, with its part of the record of its operation. */
 const NUMBER_BYTES = 100;
 const NOT_A_TEXT = { ok: false, reason: 'is not a text' } as const;
-const NOTHING: SuppressionChange = { operation: null, numberCount: 0 };
+const nothing = ({ lane = null }: { readonly lane?: string | null | undefined }): SuppressionChange => ({
+  operation: null,
+  lane,
+  numberCount: 0,
+});
 const SOURCES = { key: 'HTTP API', cli: 'command line', library: 'library', schedule: 'schedule' } as const;
 /** Longer reasons and sources are cut off. */
 const MAX_TEXT = 200;
@@ -230,17 +233,17 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       { action: `suppression.${change}`, ...(list === null ? {} : { lane: list }), details },
       () => run(made),
     );
-    if (done.numbers === 0 && (await suppression.operation(done.id)) === null) return NOTHING;
+    if (done.numbers === 0 && (await suppression.operation(done.id)) === null) return nothing({ lane });
     const told = { lane: lane ?? null, operation: done.id, numberCount: done.numbers, reason: why, actor };
     if (change === 'add') events.emit({ type: 'suppression.added', ...told });
     else events.emit({ type: 'suppression.removed', ...told });
-    return { operation: done.id, numberCount: done.numbers };
+    return { operation: done.id, lane: lane ?? null, numberCount: done.numbers };
   };
 
   return {
     async add(spellings, options = {}) {
       const numbers = await readAll(spellings, options.country);
-      if (numbers.size === 0) return NOTHING;
+      if (numbers.size === 0) return nothing(options);
       const max = mostOf(options);
       return perform('add', options, { numberCount: numbers.size }, (made) =>
         suppression.add(numbers, { ...made, max }),
@@ -249,7 +252,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
     async remove(spellings, options = {}) {
       const numbers = await readAll(spellings, options.country);
       if (numbers.size === 0 || (await suppression.hasNone(await listOf(options.lane), numbers)))
-        return NOTHING;
+        return nothing(options);
       const max = mostOf(options);
       return perform('remove', options, { numberCount: numbers.size }, (made) =>
         suppression.remove(numbers, { ...made, max }),
@@ -304,7 +307,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
         if (!first.done) yield first.value;
         yield* rest;
       }
-      let done = NOTHING;
+      let done = nothing(options);
       try {
         if (!first.done)
           done = await perform('add', named, {}, (made) => suppression.addBatches(all(), made));
@@ -314,8 +317,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       }
       const { rows, duplicates, recipientCount } = list.counts();
       return {
-        operation: done.operation,
-        added: done.numberCount,
+        ...done,
         alreadyListed: recipientCount - done.numberCount,
         rows,
         duplicates,
@@ -359,7 +361,7 @@ export function openSuppressionList(deps: SuppressionListDeps): SuppressionList 
       );
       const told = { lane: await nameOf(list), operation: id, numberCount, actor };
       events.emit({ type: 'suppression.undone', ...told });
-      return { operation: id, numberCount };
+      return { operation: id, lane: told.lane, numberCount };
     },
     async entries(spelling, { country } = {}) {
       const { numberReader } = await import('../../campaign/numbers/number.js');

@@ -34,9 +34,9 @@ export interface ImportOptions extends CsvColumns {
 /** An outbox: messages that are sent over time, each under an id of yours. */
 export interface Outbox extends OutboxSetter, OutboxCommands, OutboxDeleter {
   /**
-   * Stores a message, or changes it while it is waiting. Rejects with an `InputError` that names the member if it is invalid, with
-   * `InputErrors` if several are, and if the outbox is closed; and with a `NotFoundError` if its lane is not configured, so that nothing
-   * would send the message. Repeating it changes nothing.
+   * Stores a message, or changes it while it is waiting. Rejects with a `MessageLateError` if it is too late for that, with an `InputError`
+   * that names the member if one is invalid, with `InputErrors` if several are, with an `OutboxClosedError` if the outbox is closed, and with a
+   * `NotFoundError` if its lane is not configured, so that nothing would send the message. Repeating it changes nothing.
    */
   put(message: OutboxMessage): Promise<PutResult>;
   /** Everything that is wrong with a message, as {@link Outbox.put} would report it; empty if nothing is. Stores nothing. */
@@ -58,8 +58,8 @@ export interface Outbox extends OutboxSetter, OutboxCommands, OutboxDeleter {
     options?: ImportOptions,
   ): AsyncIterable<BulkResult>;
   /**
-   * Cancels a message that was not claimed. Once it resolves with `cancelled`, the message is never sent. With a `version`, an id that
-   * is not known is cancelled, too. Rejects with a `NotFoundError` for an unknown id.
+   * Cancels a message that was not claimed. Once it resolves, the message is never sent. With a `version`, an id that is not known is
+   * cancelled, too. Rejects with a `MessageLateError` if it is too late, and with a `NotFoundError` for an unknown id.
    */
   cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
   /**

@@ -19,12 +19,12 @@ import {
   sentenceOf,
   VERSION_REASON,
 } from './definition/check-message.js';
-import { OpensTooLateError, RecoveringError } from './definition/errors.js';
+import { MessageLateError, OpensTooLateError, RecoveringError } from './definition/errors.js';
 import { messageText } from './definition/stored-message.js';
 import { outboxDeleter } from './delete-outbox.js';
 import { cancelAllWaiting } from './messages/cancel-all.js';
 import { cancelSome } from './messages/cancel-some.js';
-import { done, invalid, lateError, messageError, type PutDone } from './messages/put-results.js';
+import { done, invalid, lateError, messageError, type PutDone, resultOfOne } from './messages/put-results.js';
 import {
   type CsvColumns,
   type MessageLine,
@@ -277,9 +277,9 @@ export function operatedOutbox(
     const entry = entryOf(checked, limits);
     const warnings = unused(input).map(({ warning }) => warning);
     const [reply] = (await repliesWhenFull(lane, store, [entry], clock())) ?? [];
-    if (reply !== undefined) return { ...(await resultOf(entry, reply)), warnings };
+    if (reply !== undefined) return resultOfOne(await resultOf(entry, reply), warnings);
     await noteWriter(by.actor);
-    return { ...(await resultOf(entry, await storeOne(entry))), warnings };
+    return resultOfOne(await resultOf(entry, await storeOne(entry)), warnings);
   };
 
   /** The number of a filter, as in the country of the outbox, in E.164. */
@@ -341,10 +341,11 @@ export function operatedOutbox(
           throw new RecoveringError();
         case 'cancelled':
         case 'lapsed':
-          return { id, outcome, code: null };
+          return { id, outcome };
         case 'sent':
+          throw new MessageLateError(outcome, `message ${id} cannot be cancelled any more`);
         case 'stale':
-          return { id, outcome: 'refused', code: outcome };
+          throw new MessageLateError(outcome, `message ${id} has a higher version`);
         default:
           return outcome satisfies never;
       }

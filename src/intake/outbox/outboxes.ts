@@ -7,7 +7,12 @@ import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
 import type { Operator } from '../../campaign/states/audit.js';
 import { newCampaignId } from '../../campaign/states/campaign.js';
-import type { OutboxChange, OutboxStatus } from '../../campaign/views/outbox-views.js';
+import type {
+  CreatedOutbox,
+  OutboxChange,
+  OutboxStatus,
+  PutOutbox,
+} from '../../campaign/views/outbox-views.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
@@ -67,21 +72,13 @@ export interface OutboxPage {
 
 /** All outboxes. */
 export interface Outboxes {
-  /**
-   * Creates an outbox. If the lane has one of the same name and settings, it is `existing`. Rejects with an `InputError` if that has other
-   * settings.
-   */
-  create(
-    input: OutboxInput,
-  ): Promise<{ readonly outcome: 'created' | 'existing'; readonly outbox: OutboxStatus }>;
+  /** Creates an outbox. Rejects with an `OutboxExistsError` if the lane has one of this name with other settings. */
+  create(input: OutboxInput): Promise<CreatedOutbox>;
   /**
    * Creates an outbox, or gives the one of this name these settings, as {@link Outbox.set} does; those that are left out get their
    * defaults. Without a lane, it is the one that has an outbox of this name, if there is one.
    */
-  put(
-    input: OutboxInput,
-    options?: SetOptions,
-  ): Promise<{ readonly outcome: 'created' | 'changed' | 'unchanged'; readonly outbox: OutboxStatus }>;
+  put(input: OutboxInput, options?: SetOptions): Promise<PutOutbox>;
   /** What {@link Outboxes.put} would do to the messages of an outbox that exists. Changes nothing. */
   previewPut(input: OutboxInput, options?: SetOptions): Promise<OutboxChange>;
   /** By name; of all lanes, or of these. */
@@ -150,13 +147,13 @@ export function openOutboxes(
       const lane = requestedLane(config, input.lane).name;
       const existing = await readOutboxSettings(redis, keys, (await finder.named(lane)).id, input.name);
       if (existing === null) {
-        const { outcome, outbox } = await outboxes.create(input);
-        return { outcome: outcome === 'created' ? outcome : 'unchanged', outbox };
+        const { outcome, ...outbox } = await outboxes.create(input);
+        return { ...outbox, outcome: outcome === 'created' ? outcome : 'unchanged' };
       }
       const { changed } = await replace({ ...input, lane }, more);
       const outbox = await readOutboxStatus(await finder.named(lane), input.name);
       if (outbox === null) throw noSuchOutbox(input.name);
-      return { outcome: changed.length === 0 ? 'unchanged' : 'changed', outbox };
+      return { ...outbox, outcome: changed.length === 0 ? 'unchanged' : 'changed' };
     },
 
     async previewPut(given, more = {}) {
@@ -183,7 +180,7 @@ export function openOutboxes(
       if (existing !== null && differencesOf(existing, wanted).length === 0) {
         await indexOutbox(redis, keys, lane.id, input.name);
         const outbox = await readOutboxStatus(lane, input.name);
-        if (outbox !== null) return { outcome: 'existing', outbox };
+        if (outbox !== null) return { ...outbox, outcome: 'existing' };
       }
       // An outbox that exists needs no room.
       await mustHaveRoom(redis);
@@ -234,7 +231,7 @@ export function openOutboxes(
       );
       const outbox = await readOutboxStatus(lane, input.name);
       if (outbox === null) throw noSuchOutbox(input.name);
-      return { outcome: isNew ? 'created' : 'existing', outbox };
+      return { ...outbox, outcome: isNew ? 'created' : 'existing' };
     },
 
     async list(options = {}) {

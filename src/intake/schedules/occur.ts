@@ -6,7 +6,7 @@ import { isUnavailable } from '../../base/redis/unavailable.js';
 import { nextCommonOpening } from '../../campaign/estimate/window.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import { readState } from '../../engine/store/campaigns.js';
-import type { CampaignInput, EnqueueOutcome } from '../import/campaign-input.js';
+import type { CampaignInput, ImportOutcome } from '../import/campaign-input.js';
 import { campaignOfKey } from '../import/idempotency.js';
 import type { RecipientInput } from '../import/read-objects.js';
 import { FAILURES_BEFORE_PAUSE } from './schedule.js';
@@ -82,7 +82,7 @@ export interface OccurDeps {
     input: CampaignInput,
     by: ReturnType<typeof actorOf>,
     of: Pick<StoredSchedule, 'createdBy' | 'limits' | 'runBy'>,
-  ): Promise<EnqueueOutcome>;
+  ): Promise<ImportOutcome>;
 }
 
 /** A schedule that this process has taken. */
@@ -263,7 +263,7 @@ async function create(look: Look, due: Due): Promise<StoredOccurrence | 'overtak
 }
 
 /** Why a campaign was refused, and its first invalid row. What a limit refuses names no recipient. */
-function whyRefused({ code, message, errors }: Extract<EnqueueOutcome, { outcome: 'refused' }>): string {
+function whyRefused({ code, message, errors }: Extract<ImportOutcome, { outcome: 'refused' }>): string {
   const [first] = code === 'invalidRows' ? errors : [];
   if (first === undefined) return message;
   return `${message}, the first in line ${first.line}${first.code === 'notAllowed' ? `: ${first.message}` : ''}`;

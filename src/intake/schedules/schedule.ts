@@ -147,6 +147,40 @@ export const schedule = z
   })
   .readonly()
   .meta({ id: 'Schedule' });
+/** An added schedule. */
+export interface AddedSchedule extends Schedule {
+  /** `existing`: the same schedule was added before; nothing has changed. */
+  readonly outcome: 'created' | 'existing';
+}
+
+/** See {@link AddedSchedule}. */
+export const addedSchedule = schedule
+  .unwrap()
+  .extend({
+    outcome: z
+      .enum(['created', 'existing'])
+      .describe('`existing`: the same schedule was added before; nothing has changed'),
+  })
+  .readonly()
+  .meta({ id: 'ScheduleAdded' });
+
+/** A schedule after a put. */
+export interface PutSchedule extends Schedule {
+  /** `unchanged`: it had these settings already. */
+  readonly outcome: 'created' | 'changed' | 'unchanged';
+}
+
+/** See {@link PutSchedule}. */
+export const putSchedule = schedule
+  .unwrap()
+  .extend({
+    outcome: z
+      .enum(['created', 'changed', 'unchanged'])
+      .describe('`unchanged`: it had these settings already'),
+  })
+  .readonly()
+  .meta({ id: 'SchedulePut' });
+
 /** A schedule with its latest occurrences. */
 export interface ScheduleDetails extends Schedule {
   /** The latest occurrences, newest first. */

@@ -12,13 +12,13 @@ import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js
 import type { ScheduleChange, ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
 import { problemFinder } from './problem.js';
-import type { Schedule, ScheduleDetails } from './schedule.js';
+import type { AddedSchedule, PutSchedule, Schedule, ScheduleDetails } from './schedule.js';
 import type { ScheduleStore } from './store.js';
 import { idOfRef, laneOfRef, occurrenceOf, refOf, type StoredSchedule, viewOf } from './stored-schedule.js';
 
 export type { ScheduleChange, ScheduleInput } from './input.js';
 export type { ProvidedFor, ProvidedList } from './occur.js';
-export type { Occurrence, Schedule, ScheduleDetails } from './schedule.js';
+export type { AddedSchedule, Occurrence, PutSchedule, Schedule, ScheduleDetails } from './schedule.js';
 
 // What computes times loads when it is used: most commands need no schedules.
 const timetables = () => import('./timetable.js');
@@ -58,18 +58,16 @@ export interface ScheduleChoice {
 /** Recurring campaigns. Each occurrence of a schedule creates at most one campaign, whatever process dies. */
 export interface Schedules {
   /**
-   * Adds a schedule. `existing`: the same schedule was added before. Rejects with an InputError, and stores nothing, if the schedule is
+   * Adds a schedule. Rejects with an InputError, and stores nothing, if the schedule is
    * invalid, if the list cannot be read or would be refused, or if the id belongs to another schedule of the lane.
    */
-  add(input: ScheduleInput): Promise<{ readonly kind: 'added' | 'existing'; readonly schedule: Schedule }>;
+  add(input: ScheduleInput): Promise<AddedSchedule>;
   /**
    * Adds a schedule, or gives the one with its id these settings, from its next run on; those that are left out get their defaults, and the
    * list stays. Once it resolves, no campaign is created with the earlier ones. It keeps its history, and whether it is paused, and belongs to who
    * has changed it. If `cron` or `zone` changes, what is due already is left out.
    */
-  put(
-    input: ScheduleChange,
-  ): Promise<{ readonly kind: 'added' | 'changed' | 'existing'; readonly schedule: Schedule }>;
+  put(input: ScheduleChange): Promise<PutSchedule>;
   /** Lists the schedules by id. */
   list(options?: ScheduleFilter): Promise<Schedule[]>;
   /** A page of them, in the same order: by id, and those of one id by the id of their lane. */
@@ -196,7 +194,10 @@ export function openSchedules({
   };
 
   /** Stores a schedule. `mayReplace`: in place of another one with its id. */
-  const keep = async (input: ScheduleInput, mayReplace: boolean) => {
+  const keep = async (
+    input: ScheduleInput,
+    mayReplace: boolean,
+  ): Promise<{ readonly kept: 'created' | 'changed' | 'existing'; readonly schedule: Schedule }> => {
     const [{ checkInput }, { nextOccurrence }] = await Promise.all([import('./input.js'), timetables()]);
     const now = await store.now();
     const { definition, recipients } = await checkInput(input, { now, laneNamed, check, preview });
@@ -209,7 +210,7 @@ export function openSchedules({
       );
     const found = await store.compare(ref, definition, recipients);
     if (found === 'taken' && !mayReplace) throw taken();
-    if (found === 'existing') return { kind: found, schedule: await view(await read(ref)) };
+    if (found === 'existing') return { kept: found, schedule: await view(await read(ref)) };
     const before = found === 'taken' ? await read(ref) : undefined;
     await store.mustHaveRoom();
     const action = before === undefined ? 'schedule.add' : 'schedule.set';
@@ -235,7 +236,7 @@ export function openSchedules({
     const about = { lane: schedule.lane, schedule: id, next: stored.next, actor };
     if (result === 'added') events.emit({ type: 'schedule.added', ...about });
     if (result === 'changed') events.emit({ type: 'schedule.changed', ...about });
-    return { kind: result, schedule };
+    return { kept: result === 'added' ? 'created' : result, schedule };
   };
   /** The input of a schedule that may leave out its list: then it is that of the schedule that it replaces. */
   const withList = async ({ recipients, ...input }: ScheduleChange): Promise<ScheduleInput> => {
@@ -255,11 +256,12 @@ export function openSchedules({
 
   return {
     async add(input) {
-      const { kind, schedule } = await keep(input, false);
-      return { kind: kind === 'added' ? kind : 'existing', schedule };
+      const { kept, schedule } = await keep(input, false);
+      return { ...schedule, outcome: kept === 'created' ? kept : 'existing' };
     },
     async put(input) {
-      return keep(await withList(input), true);
+      const { kept, schedule } = await keep(await withList(input), true);
+      return { ...schedule, outcome: kept === 'existing' ? 'unchanged' : kept };
     },
     async list({ lanes } = {}) {
       const ids = lanes && (await Promise.all(lanes.map(finder.idOf)));

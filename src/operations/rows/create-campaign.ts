@@ -1,16 +1,23 @@
 import { z } from 'zod';
 import { errorItem } from '../../campaign/errors/error-item.js';
 import { differentTexts, repeats } from '../../campaign/views/list-views.js';
-import { plannedCost, preview } from '../../campaign/views/preview-views.js';
+import { plannedCost, preview, sentBefore } from '../../campaign/views/preview-views.js';
 import { campaignStatus } from '../../campaign/views/views.js';
 import { allowsCampaign, byLaneAndSource } from '../access.js';
-import { Existing, upload } from '../operation.js';
+import { upload } from '../operation.js';
 import { count, wholeNumber, yesOrNo } from '../schemas/schemas.js';
 import { refusedCampaign } from './refused-campaign.js';
 
-const createdCampaign = z
+/** See {@link CreatedCampaign}. */
+export const createdCampaign = z
   .object({
+    outcome: z
+      .enum(['created', 'existing'])
+      .describe(
+        '`existing`: an earlier request with the same idempotency key created it; this request changed nothing',
+      ),
     id: z.string(),
+    lane: z.string(),
     ...campaignStatus.unwrap().pick({ state: true, createdAt: true, sendAt: true, endedAt: true }).shape,
     recipientCount: count.describe('Recipients who get a message'),
     duplicates: count.describe('Rows that were left out because their number is that of an earlier row'),
@@ -18,9 +25,9 @@ const createdCampaign = z
     repeats,
     invalid: count,
     suppressed: count.describe('Recipients who get no message because their number is suppressed'),
-    existing: z
-      .boolean()
-      .describe('An earlier request with the same idempotency key created it; this request changed nothing'),
+    sentBefore: sentBefore
+      .nullable()
+      .describe('Who gets the text from an earlier campaign; null if that was not compared'),
     cost: plannedCost.nullable().describe('What the messages cost; null if no prices are configured'),
     errors: z.array(errorItem).readonly().describe('The first 20 invalid rows that were left out'),
     warnings: z
@@ -32,7 +39,9 @@ const createdCampaign = z
     id: 'CampaignCreated',
     examples: [
       {
+        outcome: 'created',
         id: 'mwrwtvlrlfo07',
+        lane: 'default',
         state: 'running',
         createdAt: '2030-05-01T09:00:00.000Z',
         sendAt: '2030-05-01T09:00:00.000Z',
@@ -43,7 +52,7 @@ const createdCampaign = z
         repeats: [],
         invalid: 0,
         suppressed: 0,
-        existing: false,
+        sentBefore: null,
         cost: {
           total: '0.042',
           currency: 'EUR',
@@ -109,19 +118,10 @@ export const createCampaign = upload({
   ],
   async run(volley, input, { key }) {
     const outcome = await volley.enqueue(input);
-    if (outcome.outcome === 'refused') {
-      const { campaign } = outcome;
-      const isSeen = key === undefined || campaign === null || (await allowsCampaign(volley, key, campaign));
-      return refusedCampaign(outcome, isSeen);
-    }
-    const { outcome: done, preview, ...created } = outcome;
-    const { state, createdAt, sendAt, endedAt } = await volley.status(created.id);
-    const { repeats, warnings, cost, errors } = preview;
-    const times = { state, createdAt, sendAt, endedAt };
-    const campaign = { ...created, ...times, repeats, cost, errors, warnings };
-    return done === 'existing'
-      ? new Existing({ ...campaign, existing: true })
-      : { ...campaign, existing: false };
+    if (outcome.outcome !== 'refused') return outcome;
+    const { campaign } = outcome;
+    const isSeen = key === undefined || campaign === null || (await allowsCampaign(volley, key, campaign));
+    return refusedCampaign(outcome, isSeen);
   },
 });
 

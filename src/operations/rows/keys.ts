@@ -157,7 +157,7 @@ export const createKey = call({
   }),
   output: shownKey,
   returns: 'The key, and its text. `Location` is its address.',
-  creates: { at: ({ id }) => `/keys/${id}`, existing: 'It never exists' },
+  creates: { at: ({ id }) => `/keys/${id}` },
   run: (volley, { scope: scopes, lane: _, expires: lifetime, ...others }, { lanes }) =>
     volley.keys.create({ ...others, scopes, lanes, lifetime }),
 });

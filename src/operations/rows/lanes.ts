@@ -261,10 +261,7 @@ export const addLane = call({
   output: storedLane,
   returns: 'The lane',
   outcomes: ['badInput', 'laneTaken'],
-  creates: {
-    at: ({ name }) => `/lanes/${encodeURIComponent(name)}/settings`,
-    existing: 'The lane',
-  },
+  creates: { at: ({ name }) => `/lanes/${encodeURIComponent(name)}/settings` },
   run: (volley, { name, ...given }) => volley.storedLanes.add(name, given),
 });
 

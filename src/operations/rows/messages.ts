@@ -13,7 +13,6 @@ import type { OutboxMessage } from '../../intake/outbox/definition/check-message
 import { type Cancelled, MAX_CANCELLED_IDS } from '../../intake/outbox/messages/cancel-some.js';
 import { formatMessages } from '../../reporting/messages-file.js';
 import { call, page, rows } from '../operation.js';
-import { Refused } from '../outcomes.js';
 import { messageMembers } from '../schemas/recipient-rows.js';
 import { ANY_VALUES, count, wholeNumber } from '../schemas/schemas.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
@@ -73,27 +72,7 @@ export const putMessage = call({
       throw new InputError(`\`id\` is ${JSON.stringify(given)}, but the address names message ${id}`, {
         field: 'id',
       });
-    const result = await outboxOf(volley, input, hooks).put({ ...message, id } as OutboxMessage);
-    switch (result.code) {
-      case null:
-        return result;
-      case 'stale':
-        return new Refused(result.code, `Message ${id} has a higher version.`, result);
-      case 'sent':
-        return new Refused(
-          result.code,
-          `Message ${id} cannot be changed any more. A second message needs another id.`,
-          result,
-        );
-      case 'ended':
-        return new Refused(
-          result.code,
-          `Message ${id} was cancelled, or has lapsed. Use another id, or a higher version.`,
-          result,
-        );
-      default:
-        return result.code satisfies never;
-    }
+    return outboxOf(volley, input, hooks).put({ ...message, id } as OutboxMessage);
   },
 });
 
@@ -176,20 +155,7 @@ export const cancelMessage = call({
   output: cancelResult,
   returns: 'The message is never sent',
   outcomes: ['ambiguous', 'notFound', 'sent', 'stale', 'keyFull'],
-  async run(volley, input, hooks) {
-    const { id, version } = input;
-    const result = await outboxOf(volley, input, hooks).cancel(id, { version });
-    switch (result.code) {
-      case null:
-        return result;
-      case 'sent':
-        return new Refused(result.code, `Message ${id} cannot be cancelled any more.`, result);
-      case 'stale':
-        return new Refused(result.code, `Message ${id} has a higher version.`, result);
-      default:
-        return result.code satisfies never;
-    }
-  },
+  run: (volley, { id, version, ...input }, hooks) => outboxOf(volley, input, hooks).cancel(id, { version }),
 });
 
 export const cancelSomeMessages = rows({

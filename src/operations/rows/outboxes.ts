@@ -1,9 +1,15 @@
 import { z } from 'zod';
 import type { Outbox } from '../../app/volley.js';
 import { DURATION_FORM, durationOf } from '../../base/duration.js';
-import { outboxChange, outboxMessage, outboxStatus } from '../../campaign/views/outbox-views.js';
+import {
+  createdOutbox,
+  outboxChange,
+  outboxMessage,
+  outboxStatus,
+  putOutbox as putOutput,
+} from '../../campaign/views/outbox-views.js';
 import { byLane, byLanesOfKey } from '../access.js';
-import { call, Existing, page } from '../operation.js';
+import { call, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
 import { count, dateOf, LANE_FLAG, moment, onlyOfLane } from '../schemas/schemas.js';
 import { resolveCampaign } from './campaigns.js';
@@ -93,14 +99,11 @@ export const createOutbox = call({
         .describe('How long after its time a message may still be sent; then it lapses. Default: `1h`'),
     })
     .meta({ id: 'Outbox' }),
-  output: outboxStatus,
+  output: createdOutbox,
   returns: 'The new outbox. `Location` is its address.',
   creates: { at, existing: 'The existing outbox' },
   outcomes: ['exists', 'notFound', 'keyFull', 'overLimit'],
-  async run(volley, input) {
-    const { outcome, outbox } = await volley.outboxes.create(settingsOf(input));
-    return outcome === 'created' ? outbox : new Existing(outbox);
-  },
+  run: (volley, input) => volley.outboxes.create(settingsOf(input)),
 });
 
 /** Values of messages that were put before the text, or the rule, used them. */
@@ -123,14 +126,11 @@ export const putOutbox = call({
   http: 'PUT /outboxes/{name}',
   cli: { because: '`volley outbox create` and `volley outbox set` do it' },
   input: allSettings,
-  output: outboxStatus,
+  output: putOutput,
   returns: createOutbox.returns,
   creates: { at, existing: 'The outbox with its new settings' },
   outcomes: ['ambiguous', 'notFound', 'keyFull', 'overLimit', 'messagesUnfit'],
-  async run(volley, { values, ...input }) {
-    const { outcome, outbox } = await volley.outboxes.put(settingsOf(input), { values });
-    return outcome === 'created' ? outbox : new Existing(outbox);
-  },
+  run: (volley, { values, ...input }) => volley.outboxes.put(settingsOf(input), { values }),
 });
 
 export const previewOutbox = call({

@@ -1,10 +1,7 @@
 import { asSentence } from '../../campaign/errors/errors.js';
 import { remedyOf } from '../../campaign/limits/refusal.js';
-import type { EnqueueOutcome } from '../../intake/import/campaign-input.js';
+import type { CampaignRefusal } from '../../intake/import/campaign-input.js';
 import { Refused } from '../outcomes.js';
-
-/** Why no campaign was created, as the library says it. */
-type CampaignRefusal = Extract<EnqueueOutcome, { outcome: 'refused' }>;
 
 /**
  * Why no campaign was created, what to do, and what programs may want to know: the same on every surface. `isSeen`: whether the caller may see the

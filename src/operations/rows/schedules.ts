@@ -2,14 +2,16 @@ import { z } from 'zod';
 import { DURATION_FORM, parseDuration } from '../../base/duration.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import {
+  addedSchedule,
   MAX_INLINE_RECIPIENTS,
   OVERLAPS,
+  putSchedule as putOutput,
   schedule,
   scheduleDetails,
 } from '../../intake/schedules/schedule.js';
 import type { ScheduleChange } from '../../intake/schedules/schedules.js';
 import { type Access, byLanesOfKey, bySchedule } from '../access.js';
-import { call, Existing, page } from '../operation.js';
+import { call, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
 import { listOfRows, recipient } from '../schemas/recipient-rows.js';
 import { LANE_FLAG, laneName, onlyOfLane, wholeNumber } from '../schemas/schemas.js';
@@ -174,7 +176,7 @@ export const addSchedule = call({
   },
   input: newSchedule,
   list: 'recipients',
-  output: schedule,
+  output: addedSchedule,
   returns: 'The new schedule. `Location` is its address.',
   creates: {
     at,
@@ -184,8 +186,7 @@ export const addSchedule = call({
   async run(volley, input) {
     if ((input.recipients === undefined) === (input.provided === undefined))
       throw new InputError('Send either `recipients` or `provided`', { field: 'recipients' });
-    const added = await volley.schedules.add({ recipients: [], ...(await settingsOf(input)) });
-    return added.kind === 'added' ? added.schedule : new Existing(added.schedule);
+    return volley.schedules.add({ recipients: [], ...(await settingsOf(input)) });
   },
 });
 
@@ -203,7 +204,7 @@ export const putSchedule = call({
   cli: { because: '`volley schedule add --replace` does it' },
   input: addSchedule.input,
   list: 'recipients',
-  output: schedule,
+  output: putOutput,
   returns: addSchedule.returns,
   creates: { at, existing: 'The schedule with its new settings' },
   outcomes: ['ambiguous', 'notFound', 'keyFull', 'overLimit'],
@@ -212,8 +213,7 @@ export const putSchedule = call({
       throw new InputError('Send either `recipients` or `provided`, or none to keep the list', {
         field: 'recipients',
       });
-    const { kind, schedule: kept } = await volley.schedules.put(await settingsOf(input));
-    return kind === 'added' ? kept : new Existing(kept);
+    return volley.schedules.put(await settingsOf(input));
   },
 });
 

@@ -22,21 +22,29 @@ const numberList = z.strictObject({
   lane,
   reason: z.string().max(200).optional().describe('Why, for the record of the operation'),
 });
-const operation = z
-  .string()
-  .nullable()
-  .describe('The id of the operation, with which it can be undone; null if it changed nothing');
-const changedLane = z
-  .string()
-  .nullable()
-  .describe('The lane whose list changed; null: the list for all lanes');
+const change = z
+  .object({
+    operation: z
+      .string()
+      .nullable()
+      .describe('The id of the operation, with which it can be undone; null if it changed nothing'),
+    lane: z.string().nullable().describe('The lane whose list changed; null: the list for all lanes'),
+    numberCount: count.describe('How many numbers the list got or lost'),
+  })
+  .meta({ id: 'SuppressionChange' });
 
 const LIST = {
   lane: { ...LANE_FLAG, about: 'the list of this lane (default: the list for all lanes)' },
 } as const;
 
 /** A change of a list. */
-const CHANGE = { tag: 'Numbers', access: byLane, input: numberList, list: 'numbers' } as const;
+const CHANGE = {
+  tag: 'Numbers',
+  access: byLane,
+  input: numberList,
+  list: 'numbers',
+  output: change,
+} as const;
 const CHANGE_COMMAND = {
   arguments: { numbers: 'in any format; - reads them from standard input, one per line' },
   flags: {
@@ -168,16 +176,9 @@ export const addSuppressions = call({
     note: 'If one of them is invalid, none is added.',
     examples: ['suppress add +447700900123 "07700 900124" --country GB'],
   },
-  output: z.object({
-    operation,
-    lane: changedLane,
-    added: count.describe('Numbers that were not on the list before'),
-  }),
   returns: 'The numbers are suppressed',
-  async run(volley, { numbers, ...options }, { key }) {
-    const done = await volley.suppression.add(numbers, { ...options, max: key?.maxSuppressions });
-    return { operation: done.operation, lane: options.lane ?? null, added: done.numberCount };
-  },
+  run: (volley, { numbers, ...options }, { key }) =>
+    volley.suppression.add(numbers, { ...options, max: key?.maxSuppressions }),
 });
 
 export const removeSuppressions = call({
@@ -195,16 +196,9 @@ export const removeSuppressions = call({
     usage: 'suppress remove <numbers...>',
     examples: ['suppress remove +447700900123'],
   },
-  output: z.object({
-    operation,
-    lane: changedLane,
-    removed: count.describe('Numbers that were on the list before'),
-  }),
   returns: 'The numbers are no longer on the list',
-  async run(volley, { numbers, ...options }, { key }) {
-    const done = await volley.suppression.remove(numbers, { ...options, max: key?.maxSuppressions });
-    return { operation: done.operation, lane: options.lane ?? null, removed: done.numberCount };
-  },
+  run: (volley, { numbers, ...options }, { key }) =>
+    volley.suppression.remove(numbers, { ...options, max: key?.maxSuppressions }),
 });
 
 export const listSuppressions = rows({
@@ -310,11 +304,8 @@ export const undoSuppressionOperation = call({
     examples: ['suppress undo last'],
   },
   input: z.strictObject({ id: z.string().regex(/^\d{1,15}$/, 'Use the `id` of an operation') }),
-  output: z.object({ operation, changed: count.describe('Numbers that the list got or lost') }),
+  output: change,
   returns: 'The change is undone',
   outcomes: ['notFound'],
-  async run(volley, { id }) {
-    const { numberCount } = await volley.suppression.undo(id);
-    return { operation: id, changed: numberCount };
-  },
+  run: (volley, { id }) => volley.suppression.undo(id),
 });

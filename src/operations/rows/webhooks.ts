@@ -96,7 +96,7 @@ export const addWebhook = call({
   }),
   output: webhookWithSecret,
   returns: 'The webhook, and its secret. `Location` is its address.',
-  creates: { at: ({ id }) => `/webhooks/${id}`, existing: 'It never exists' },
+  creates: { at: ({ id }) => `/webhooks/${id}` },
   async run(volley, { lane: _lane, ...settings }, { lanes, key }) {
     mustRead(key);
     return volley.webhooks.add({ ...settings, lanes });

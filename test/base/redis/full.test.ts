@@ -181,7 +181,7 @@ test('On a full Redis, a repeated campaign and schedule are answered as before, 
   await expect(volley.enqueue({ ...campaign, idempotencyKey: 'order-2' })).rejects.toThrow(
     /^Redis is (?:almost )?full/,
   );
-  expect((await volley.schedules.add(WEEKLY)).kind).toBe('existing');
+  expect((await volley.schedules.add(WEEKLY)).outcome).toBe('existing');
   await expect(volley.schedules.add({ ...WEEKLY, id: 'daily' })).rejects.toThrow(
     /^Redis is (?:almost )?full/,
   );

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { answerOf } from '../../intake/outbox/answer-of.js';
 import type { Attack } from './attack.js';
 import { followResults } from './results-platform.js';
 
@@ -45,13 +46,14 @@ export const outboxKills: Attack = {
     const move = async (): Promise<void> => {
       const id = recent();
       const revision = (revisions.get(id) ?? 0) + 1;
-      const { outcome } = await outbox.put(message(id, revision));
+      const outcome = await answerOf(outbox.put(message(id, revision)));
       if (outcome !== 'updated') return;
       revisions.set(id, revision);
       moved += 1;
     };
     const cancel = async (): Promise<void> => {
-      const { id, outcome } = await outbox.cancel(recent());
+      const id = recent();
+      const outcome = await answerOf(outbox.cancel(id));
       if (outcome !== 'cancelled') return;
       revisions.set(id, 0);
       cancelled += 1;

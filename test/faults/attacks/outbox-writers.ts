@@ -3,6 +3,7 @@ import { createVolley, type Volley } from '../../../src/app/runtime.js';
 import type { Random } from '../../../src/base/clock.js';
 import { loadConfig } from '../../../src/base/config/index.js';
 import { createEvents } from '../../../src/base/events/events.js';
+import { answerOf } from '../../intake/outbox/answer-of.js';
 import type { Attack } from './attack.js';
 
 /** The outbox of two writers, each with a Volley of its own. */
@@ -26,15 +27,14 @@ const AT_ONCE = 40;
 async function cancelledRace({ first, second }: Writers, id: string, random: Random): Promise<Race> {
   const message = (version: number) => ({ id, to: NUMBER, text: `${id} ${version}`, version });
   await first.put(message(1));
-  const before = await first.cancel(id);
-  if (before.outcome !== 'cancelled') return { answers: 'sent before', text: `${id} 1`, isTrue: true };
+  const before = await answerOf(first.cancel(id));
+  if (before !== 'cancelled') return { answers: 'sent before', text: `${id} 1`, isTrue: true };
   // On a busy machine, the writer with fewer calls wins each race; so every fourth cancel waits for the put.
   const isAfter = random() < 0.25;
   const putting = delay(4 * random()).then(() => first.put(message(2)));
   const start = isAfter ? putting : delay(4 * random());
   const cancelling = start.then(() => second.cancel(id, { version: 3 }));
-  const [put, cancel] = await Promise.all([putting, cancelling]);
-  const [putDone, cancelDone] = [put.code ?? put.outcome, cancel.code ?? cancel.outcome];
+  const [putDone, cancelDone] = await Promise.all([answerOf(putting), answerOf(cancelling)]);
   const isKnown = ['created', 'ended'].includes(putDone) && ['cancelled', 'sent'].includes(cancelDone);
   return {
     answers: `put ${putDone}, cancel ${cancelDone}`,
@@ -52,11 +52,10 @@ async function versionsRace({ first, second }: Writers, id: string, random: Rand
   await first.put(message(1));
   const around = dueAt - 150 + 500 * random();
   const at = async (): Promise<void> => delay(Math.max(0, around + 6 * random() - Date.now()));
-  const [second2, third] = await Promise.all([
-    at().then(() => first.put(message(2))),
-    at().then(() => second.put(message(3))),
+  const [secondDone, thirdDone] = await Promise.all([
+    answerOf(at().then(() => first.put(message(2)))),
+    answerOf(at().then(() => second.put(message(3)))),
   ]);
-  const [secondDone, thirdDone] = [second2.code ?? second2.outcome, third.code ?? third.outcome];
   const isThird = thirdDone === 'updated';
   const isKnown =
     ['updated', 'stale', 'sent'].includes(secondDone) && ['updated', 'sent'].includes(thirdDone);

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { findLane, listCampaigns, readState } from '../../../src/engine/store/campaigns.js';
-import type { CampaignInput, EnqueueOutcome } from '../../../src/intake/import/campaign-input.js';
+import type { CampaignInput, ImportOutcome } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { discardImport } from '../../../src/intake/import/import-session.js';
 import type { RecipientInput } from '../../../src/intake/import/read-objects.js';
@@ -16,11 +16,11 @@ function to(first: number, count: number): RecipientInput[] {
   return Array.from({ length: count }, (_, at) => ({ to: mobile(first + at) }));
 }
 
-function enqueue(change: Partial<CampaignInput>): Promise<EnqueueOutcome> {
+function enqueue(change: Partial<CampaignInput>): Promise<ImportOutcome> {
   return importCampaign(deps, { recipients: to(0, 3), message: 'Hello', ...change });
 }
 
-function idOf(outcome: EnqueueOutcome): string {
+function idOf(outcome: ImportOutcome): string {
   const id = outcome.outcome === 'refused' ? outcome.campaign : outcome.id;
   if (id === null) throw new Error('there is no id');
   return id;

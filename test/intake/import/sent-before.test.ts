@@ -5,7 +5,7 @@ import { RECIPIENT_STATE, RECIPIENT_STATES } from '../../../src/campaign/states/
 import type { Preview } from '../../../src/campaign/views/preview-views.js';
 import { laneNamed, openLane } from '../../../src/engine/lane/lane.js';
 import { deleteCampaign } from '../../../src/engine/recipients/delete-campaign.js';
-import type { CampaignInput, EnqueueOutcome } from '../../../src/intake/import/campaign-input.js';
+import type { CampaignInput, ImportOutcome } from '../../../src/intake/import/campaign-input.js';
 import { importCampaign, previewCampaign } from '../../../src/intake/import/import-campaign.js';
 import { earlierNumbers } from '../../../src/intake/import/sent-before.js';
 import { reportRows } from '../../../src/reporting/report.js';
@@ -40,7 +40,7 @@ function fixture(name: string) {
     const outcome = await importCampaign(deps, { message, recipients: list(numbers), ...more });
     // Ids of one millisecond are in no order.
     now += 1;
-    return outcome as Extract<EnqueueOutcome, { preview: Preview; id: string }>;
+    return outcome as Extract<ImportOutcome, { preview: Preview; id: string }>;
   };
   const preview = async (numbers: readonly number[], more: Partial<CampaignInput> = {}) =>
     previewCampaign(deps, { message, recipients: list(numbers), sentBefore: 'count', ...more });

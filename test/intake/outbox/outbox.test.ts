@@ -41,12 +41,9 @@ describe('An outbox', () => {
     );
     expect(texts().sort()).toEqual(['Hi Ada', 'Hi Moved']);
     expect(await outbox.message('now')).toMatchObject({ state: 'deliveredToTerminal', to: NUMBER });
-    expect(await outbox.cancel('now')).toEqual({ id: 'now', outcome: 'refused', code: 'sent' });
+    await expect(outbox.cancel('now')).rejects.toMatchObject({ code: 'sent', statusCode: 409 });
     expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Ada' })).toMatchObject({ outcome: 'unchanged' });
-    expect(await outbox.put({ id: 'now', to: NUMBER, name: 'Bea' })).toMatchObject({
-      outcome: 'refused',
-      code: 'sent',
-    });
+    await expect(outbox.put({ id: 'now', to: NUMBER, name: 'Bea' })).rejects.toMatchObject({ code: 'sent' });
     const report: string[] = [];
     for await (const { id, state } of outbox.report()) report.push(`${id} ${state}`);
     expect(report.sort()).toEqual([

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Outbox } from '../../../src/intake/outbox/outbox-methods.js';
+import { answerOf } from './answer-of.js';
 
 const NUMBER = '+447700900123';
 /** Races per second: more would keep a small machine from sending in time, and then every cancel would be early. */
@@ -37,10 +38,10 @@ export async function raceOutbox(outbox: Outbox, count: number): Promise<Races> 
       const offset = (SPREAD_MS * ((at * 7) % PER_SECOND)) / PER_SECOND;
       await delay(dueOf(at) - 500 + offset - Date.now());
       if (at % 2 === 0) {
-        const { outcome } = await outbox.cancel(id);
+        const outcome = await answerOf(outbox.cancel(id));
         if (outcome === 'cancelled') cancelled.add(id);
       } else {
-        const { outcome } = await outbox.put(messageOf(id, at, `${id} changed`));
+        const outcome = await answerOf(outbox.put(messageOf(id, at, `${id} changed`)));
         if (outcome === 'updated') changed.add(id);
       }
     }),

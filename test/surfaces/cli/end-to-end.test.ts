@@ -147,7 +147,7 @@ describe('with a worker', () => {
     await cli.volley('suppress', 'add', '+447700900197', '+447700900198');
     const printed = (await cli.volley('suppress', 'list')).stdout;
     const { output } = await cli.json('suppress', 'import', write('printed.csv', printed));
-    expect(output).toMatchObject({ added: 0, rows: printed.trimEnd().split('\n').length });
+    expect(output).toMatchObject({ numberCount: 0, rows: printed.trimEnd().split('\n').length });
   });
 
   test('--test-to sends one sample with the values of the first valid row', async () => {

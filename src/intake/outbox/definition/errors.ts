@@ -1,9 +1,22 @@
 import { InputError, InputErrors, VolleyError } from '../../../campaign/errors/errors.js';
+import type { LateCode } from '../../../campaign/views/outbox-views.js';
 
 /** The lane has an outbox of this name with other settings. */
 export class OutboxExistsError extends InputError {
   override readonly name = 'OutboxExistsError';
   override readonly code = 'exists';
+}
+
+/** It is too late to change or cancel a message; nothing has changed. */
+export class MessageLateError extends VolleyError {
+  override readonly name = 'MessageLateError';
+  /** `stale`: the stored message has a higher version; `sent`: it was claimed; `ended`: it was cancelled, or has lapsed. */
+  readonly code: LateCode;
+
+  constructor(code: LateCode, message: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** The outbox takes no more messages. */

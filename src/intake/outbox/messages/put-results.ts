@@ -2,13 +2,16 @@ import { ERROR_CODES, type ErrorCode, type ErrorItem } from '../../../campaign/e
 import { pointerStep, sentenceOfReason } from '../../../campaign/errors/error-item.js';
 import { asSentence } from '../../../campaign/errors/errors.js';
 import type { BulkResult, LateCode, PutResult } from '../../../campaign/views/outbox-views.js';
+import { MessageLateError } from '../definition/errors.js';
 import type { PutReply } from './store.js';
 
-/** What a put did. */
-export type PutDone = Omit<PutResult, 'warnings'>;
+/** What a put did, or why it came too late. */
+export type PutDone =
+  | (Omit<PutResult, 'warnings'> & { readonly code: null })
+  | (Pick<BulkResult, 'id' | 'sendAt'> & { readonly outcome: 'refused'; readonly code: LateCode });
 
 /** A put that came too late. `sendAt`: when the stored message is sent. */
-export const refused = (id: string, code: LateCode, sendAt: string | null = null): PutDone => ({
+const refused = (id: string, code: LateCode, sendAt: string | null = null): PutDone => ({
   id,
   outcome: 'refused',
   code,
@@ -35,6 +38,18 @@ export function done(
     default:
       return outcome satisfies never;
   }
+}
+
+/** The result of a put of one message. Throws a MessageLateError if it came too late. */
+export function resultOfOne(put: PutDone, warnings: readonly string[]): PutResult {
+  const { id, code, outcome, sendAt } = put;
+  if (outcome !== 'refused') return { id, outcome, sendAt, warnings };
+  const why: Readonly<Record<LateCode, string>> = {
+    stale: `message ${id} has a higher version`,
+    sent: `message ${id} cannot be changed any more; a second message needs another id`,
+    ended: `message ${id} was cancelled, or has lapsed: use another id, or a higher version`,
+  };
+  throw new MessageLateError(code, why[code]);
 }
 
 /** What is wrong with a message of a list. */

@@ -7,7 +7,7 @@ import type { ErrorItem } from '../../../campaign/errors/error-codes.js';
 import { rowProblem } from '../../../campaign/errors/error-item.js';
 import { listed } from '../../../campaign/errors/listed.js';
 import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
-import { type OutboxChange, PUT_OUTCOMES } from '../../../campaign/views/outbox-views.js';
+import { BULK_OUTCOMES, type OutboxChange } from '../../../campaign/views/outbox-views.js';
 import { requireTerminal } from '../answers/run-operation.js';
 import { mustConfirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';
@@ -117,7 +117,7 @@ export async function importList(
   const { csv } = await openListFile(context, file);
   const list = await listOfFile(csv);
   return withOutbox(context, name, { lane }, async (outbox, setting) => {
-    const counts = Object.fromEntries(PUT_OUTCOMES.map((outcome) => [outcome, 0]));
+    const counts = Object.fromEntries(BULK_OUTCOMES.map((outcome) => [outcome, 0]));
     /** The same, with the reasons of those that were refused. */
     const detailed: Record<string, number> = {};
     const errors: ErrorItem[] = [];

@@ -36,7 +36,7 @@ export function add(context: Context, file: string | undefined, options: AddOpti
   const path = file === undefined ? undefined : resolve(context.cwd, file);
   return withLocalVolley(context, async (volley, setting) => {
     const { add: adding, put } = volley.schedules;
-    const { kind, schedule } = await (options.replace === true ? put : adding)({
+    const schedule = await (options.replace === true ? put : adding)({
       ...fieldsFrom('schedule', options),
       cron,
       zone,
@@ -50,12 +50,13 @@ export function add(context: Context, file: string | undefined, options: AddOpti
     });
     await noteIfNoWorkers(context, volley);
     const destination = destinationOf(setting, schedule.lane);
+    const { outcome } = schedule;
     const what =
-      kind === 'existing'
+      outcome === 'existing' || outcome === 'unchanged'
         ? `Schedule ${schedule.id} exists already and sends${via(destination)}; nothing has changed.`
-        : `Schedule ${context.paint('bold', schedule.id)} is ${kind} on lane ${schedule.lane} and sends${via(destination)}.`;
+        : `Schedule ${context.paint('bold', schedule.id)} is ${outcome === 'created' ? 'added' : outcome} on lane ${schedule.lane} and sends${via(destination)}.`;
     return {
-      json: { ...schedule, destination, existing: kind === 'existing' },
+      json: { ...schedule, destination },
       lines: [
         what,
         ...(schedule.state === 'paused'

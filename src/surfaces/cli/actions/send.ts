@@ -7,7 +7,13 @@ import { asSentence } from '../../../campaign/errors/errors.js';
 import { numberReader } from '../../../campaign/numbers/number.js';
 import { compileTemplate } from '../../../campaign/text/template.js';
 import type { Preview } from '../../../campaign/views/preview-views.js';
-import { type CampaignInput, type EnqueueOutcome, localZone } from '../../../intake/import/campaign-input.js';
+import {
+  type CampaignInput,
+  type CampaignRefusal,
+  type CreatedCampaign,
+  type EnqueueOutcome,
+  localZone,
+} from '../../../intake/import/campaign-input.js';
 import { rowsOf } from '../../../intake/import/open-list.js';
 import type { RecipientInput } from '../../../intake/import/read-objects.js';
 import { checkRows } from '../../../intake/import/rows/check-rows.js';
@@ -100,7 +106,7 @@ export async function send(
     const answer = await created(
       context,
       volley,
-      destinationOf(setting, outcome.preview.lane),
+      { destination: destinationOf(setting, outcome.lane), zone },
       options.wait === true && !interrupt.signal.aborted,
       outcome,
       bad,
@@ -129,13 +135,13 @@ function ask(
 }
 
 /** ` for 47.04 EUR`; empty if no prices are configured. */
-function forCost({ cost }: Preview): string {
+function forCost({ cost }: Pick<Preview, 'cost'>): string {
   if (cost === null) return '';
   return ` for ${cost.unpriced > 0 ? 'at least ' : ''}${money(cost.total, cost.currency)}`;
 }
 
 /** `, starting Tue 24 Nov 09:00 CET (in 11h)`; empty for a campaign that starts at once. */
-function starting({ sendAt, zone }: Preview, now: number): string {
+function starting({ sendAt, zone }: Pick<Preview, 'sendAt' | 'zone'>, now: number): string {
   return sendAt === null ? '' : `, starting ${until(sendAt, now, zone)}`;
 }
 
@@ -197,7 +203,7 @@ async function sampleInput(
 }
 
 /** Why no campaign was created, and what to do. */
-function refusalOf(outcome: Extract<EnqueueOutcome, { outcome: 'refused' }>): CliError {
+function refusalOf(outcome: CampaignRefusal): CliError {
   const { code, message, campaign, preview } = outcome;
   if (code === 'declined') return new CliError(code, 'Nothing was sent.');
   const see = campaign === null ? '' : ` See \`volley status ${campaign}\`.`;
@@ -210,34 +216,20 @@ function refusalOf(outcome: Extract<EnqueueOutcome, { outcome: 'refused' }>): Cl
 async function created(
   context: Context,
   volley: Volley,
-  destination: string | null,
+  { destination, zone }: { readonly destination: string | null; readonly zone: string | null },
   wait: boolean,
-  outcome: Extract<EnqueueOutcome, { recipientCount: number }>,
+  campaign: CreatedCampaign,
   bad: InvalidFile | undefined,
 ): Promise<Answer> {
-  const { id, recipientCount, duplicates, differentTexts, invalid, suppressed } = outcome;
-  const { repeats, warnings, cost, sentBefore, sendAt } = outcome.preview;
-  const existing = outcome.outcome === 'existing';
+  const { id, outcome, state, recipientCount, duplicates, sentBefore } = campaign;
   const file = bad?.end();
-  const counts = { recipientCount, duplicates, invalid, suppressed };
-  const json = {
-    id,
-    destination,
-    sendAt,
-    ...counts,
-    differentTexts,
-    repeats,
-    sentBefore,
-    cost,
-    warnings,
-    existing,
-    ...(file && { invalidFile: file.path }),
-  };
-  const left = leftOut({ ...outcome, sentBefore: outcome.preview.sentBefore });
+  const json = { ...campaign, destination, ...(file && { invalidFile: file.path }) };
+  const left = leftOut(campaign);
+  const start = { sendAt: state === 'scheduled' ? campaign.sendAt : null, zone };
   const lines = [
-    existing
+    outcome === 'existing'
       ? `Campaign ${id}${via(destination)} was already created with this idempotency key; nothing was added.`
-      : `Campaign ${context.paint('bold', id)}: ${counted(recipientCount, 'recipient')}${forCost(outcome.preview)}${via(destination)}${starting(outcome.preview, context.clock())}${left === '' ? '' : `; left out: ${left}`}.`,
+      : `Campaign ${context.paint('bold', id)}: ${counted(recipientCount, 'recipient')}${forCost(campaign)}${via(destination)}${starting(start, context.clock())}${left === '' ? '' : `; left out: ${left}`}.`,
     ...(file === undefined ? [] : [`The invalid rows are in ${file.path}.`]),
     ...(duplicates === 0
       ? []

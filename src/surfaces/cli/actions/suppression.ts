@@ -28,14 +28,14 @@ export function importFile(context: Context, file: string, options: ImportOption
         source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
       },
     );
-    const { added, alreadyListed, rows, duplicates, invalid, operation } = outcome;
+    const { alreadyListed, rows, duplicates, invalid, operation } = outcome;
     const { invalidGroups, countryColumn, countries, warnings } = outcome;
     const from = ` from ${counted(rows, 'row')}`;
     const stored =
       operation === null
         ? [`No number was added${from}.`]
         : [
-            addedText(added, alreadyListed, from, operation),
+            addedText(outcome.numberCount, alreadyListed, from, operation),
             ...(duplicates === 0 ? [] : [`${counted(duplicates, 'row')} with the number of an earlier row.`]),
             `Numbers by country: ${countriesText(outcome)}${countryColumnText(outcome)}.`,
             ...renderWarnings(
@@ -44,9 +44,10 @@ export function importFile(context: Context, file: string, options: ImportOption
             ),
           ];
     const json = {
-      added,
-      alreadyListed,
       operation,
+      lane: outcome.lane,
+      numberCount: outcome.numberCount,
+      alreadyListed,
       rows,
       duplicates,
       countryColumn,

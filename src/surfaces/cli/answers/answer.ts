@@ -14,8 +14,6 @@ export interface Scene<Input> {
   readonly input: Input;
   /** The lanes on which it runs; undefined: all. */
   readonly lanes: readonly string[] | undefined;
-  /** Whether what a call should have created existed already; known when it has run. */
-  existed: boolean;
 }
 
 /**

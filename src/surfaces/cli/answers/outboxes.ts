@@ -44,13 +44,13 @@ const typed: Typed = {
 const answers: Answers<'Outboxes', typeof operations> = {
   async createOutbox(run, scene) {
     const outbox = await run();
-    const { name, lane, state } = outbox;
+    const { name, lane, state, outcome } = outbox;
     const destination = destinationOf(scene.setting, lane);
-    const first = scene.existed
-      ? `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${state === 'closed' ? ' It is closed and accepts no new messages.' : ''}`
-      : `Outbox ${name} is ready and sends${via(destination)}. To send a message, see: volley outbox put --help`;
-    const outcome = scene.existed ? 'existing' : 'created';
-    return { json: { outcome, ...outbox, destination }, lines: [first] };
+    const first =
+      outcome === 'existing'
+        ? `Outbox ${name} exists with the same settings and sends${via(destination)}; nothing was changed.${state === 'closed' ? ' It is closed and accepts no new messages.' : ''}`
+        : `Outbox ${name} is ready and sends${via(destination)}. To send a message, see: volley outbox put --help`;
+    return { json: { ...outbox, destination }, lines: [first] };
   },
 
   async putMessage(run, { volley, setting, context, input: { name }, lanes = [] }) {
@@ -182,7 +182,7 @@ function putLine(
 ): string {
   const at =
     sendAt === null ? '' : ` It is due at ${moment(Date.parse(sendAt), now, zone)}${via(destination)}.`;
-  return `Message ${oneLine(id)} ${outcome === 'refused' ? 'is not changed.' : DONE[outcome]}${at}`;
+  return `Message ${oneLine(id)} ${DONE[outcome]}${at}`;
 }
 
 const questions: Questions = {

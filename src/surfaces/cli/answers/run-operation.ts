@@ -7,7 +7,6 @@ import { jsonText } from '../../../campaign/text/visible-text.js';
 import { admit } from '../../../operations/access.js';
 import type { OperationCommand } from '../../../operations/command-table.js';
 import {
-  Existing,
   type Feed,
   flagName,
   type Hooks,
@@ -170,7 +169,7 @@ function perform<Result>(
     const given = await inputOf(operation, volley, meant, isRead);
     const { input, lanes, found } = await admit<never>(operation.access, null, volley, given as never);
     try {
-      const scene = { context, volley, setting, input, lanes, existed: false };
+      const scene = { context, volley, setting, input, lanes };
       return await use(scene, { lanes, found, signal });
     } catch (error) {
       if (!(error instanceof NotDone)) throw error;
@@ -198,8 +197,7 @@ async function resultOf(
 ): Promise<unknown> {
   const result = await operation.run(scene.volley, scene.input, hooks);
   if (result instanceof Refused) throw new NotDone(result);
-  scene.existed = result instanceof Existing;
-  return result instanceof Existing ? result.output : result;
+  return result;
 }
 
 /** The items of as many pages as people see, all without a limit, and where the next one begins. */

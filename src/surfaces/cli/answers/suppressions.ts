@@ -67,8 +67,8 @@ const answers: Answers<'Numbers', typeof operations> = {
 
   async addSuppressions(run, { input: { numbers } }) {
     const done = await run();
-    const known = [...numbers].length - done.added;
-    return { json: done, lines: [addedText(done.added, known, '', done.operation)] };
+    const known = [...numbers].length - done.numberCount;
+    return { json: done, lines: [addedText(done.numberCount, known, '', done.operation)] };
   },
 
   async removeSuppressions(run, { input: { numbers } }) {
@@ -79,7 +79,7 @@ const answers: Answers<'Numbers', typeof operations> = {
     const line =
       done.operation === null
         ? `${none} on ${where}, so nothing has changed.`
-        : `${counted(done.removed, 'number')} removed. To undo it: volley suppress undo ${done.operation}`;
+        : `${counted(done.numberCount, 'number')} removed. To undo it: volley suppress undo ${done.operation}`;
     return { json: done, lines: [line] };
   },
 
@@ -106,7 +106,10 @@ const answers: Answers<'Numbers', typeof operations> = {
     const { change } = await volley.suppression.operation(id);
     const done = await run();
     const what = change === 'add' ? 'taken off the list' : 'put back on the list';
-    return { json: done, lines: [`Operation ${id} is undone: ${counted(done.changed, 'number')} ${what}.`] };
+    return {
+      json: done,
+      lines: [`Operation ${id} is undone: ${counted(done.numberCount, 'number')} ${what}.`],
+    };
   },
 };
 

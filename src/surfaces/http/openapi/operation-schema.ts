@@ -146,7 +146,10 @@ function responsesOf(operation: Operation): object {
       if (operation.kind === 'call' && operation.isLater) return { 202: jsonResponse(returns, output) };
       return creates === undefined
         ? { 200: jsonResponse(returns, output) }
-        : { 200: jsonResponse(creates.existing, output), 201: jsonResponse(returns, output) };
+        : {
+            ...(creates.existing !== undefined && { 200: jsonResponse(creates.existing, output) }),
+            201: jsonResponse(returns, output),
+          };
     }
     case 'page': {
       const { member, item, returns } = operation;

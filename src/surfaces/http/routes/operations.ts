@@ -6,7 +6,6 @@ import { OPERATIONS } from '../../../operations/index.js';
 import {
   type Call,
   type Creates,
-  Existing,
   type Hooks,
   isThere,
   type Operation,
@@ -199,16 +198,16 @@ function isShownWithoutRead({ scope }: Operation): boolean {
 const refusedProblem = ({ code, message, members }: Refused): Problem =>
   new Problem(code, message, { members });
 
-/** Answers with what was created, or existed already. */
+/** Answers with what was created, or with what its outcome is instead. */
 function created<Output>(
   reply: FastifyReply,
   { at }: Creates<Output>,
-  result: Output | Existing<Output>,
+  output: Output,
   { mountedAt = '' }: HttpOptions,
 ) {
-  const [status, output] = result instanceof Existing ? [200, result.output] : [201, result];
+  const { outcome = 'created' } = Object(output);
   return reply
-    .code(status)
+    .code(outcome === 'created' ? 201 : 200)
     .header('location', `${mountedAt}/v1${at(output)}`)
     .send(output);
 }

@@ -77,7 +77,7 @@ test('suppress import shows what it stored, what was there already, and which ro
   expect(again).toMatchObject({
     exit: 0,
     output: {
-      added: 0,
+      numberCount: 0,
       alreadyListed: 4,
       rows: 5,
       duplicates: 1,

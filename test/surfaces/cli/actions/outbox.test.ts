@@ -101,13 +101,13 @@ test('A list can be NDJSON, and a message has a version', async () => {
   const put = ['outbox', 'put', 'orders', 'a', '+447700900123', '--set', 'order=a'];
   expect(await json(...put, '--version', '2')).toMatchObject({
     exit: 1,
-    output: { outcome: 'refused', code: 'stale' },
+    output: { error: { code: 'stale' } },
   });
   expect(await json(...put, '--version', '4')).toMatchObject({ exit: 0, output: { outcome: 'updated' } });
   const cancel = ['outbox', 'cancel', 'orders', 'b'];
   expect(await json(...cancel, '--version', '0')).toMatchObject({
     exit: 1,
-    output: { outcome: 'refused', code: 'stale' },
+    output: { error: { code: 'stale' } },
   });
 });
 

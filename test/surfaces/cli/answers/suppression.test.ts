@@ -17,7 +17,7 @@ test('A change that changes nothing offers no undo, and a removal of nothing is 
     'The number is not on the list of lane other, so nothing has changed.\n',
   ]);
   expect((await json('suppress', 'remove', to, '+447700900151', ...lane)).output).toEqual({
-    removed: 0,
+    numberCount: 0,
     operation: null,
     lane: 'other',
   });

@@ -46,6 +46,6 @@ test('send reads the sheet that --sheet names, and names the campaign after the 
 
 test('suppress import reads a workbook, too', async () => {
   expect(await json('suppress', 'import', 'stop.xlsx')).toMatchObject({
-    output: { added: 1, rows: 1, invalid: [] },
+    output: { numberCount: 1, rows: 1, invalid: [] },
   });
 });

@@ -215,6 +215,6 @@ test('Two pages that have shown the same list send it once, and the later one le
   expect(refused?.json).toMatchObject({ code: 'repeated', campaign: id });
   const key = answers[0] === created ? 'page-1' : 'page-2';
   const retried = await send(key);
-  expect([retried.status, retried.json]).toMatchObject([200, { id, existing: true }]);
+  expect([retried.status, retried.json]).toMatchObject([200, { id, outcome: 'existing' }]);
   expect((await send('page-3', { again: true })).status).toBe(201);
 });

@@ -49,7 +49,7 @@ test('A number that a long list repeats counts once against the limit of its key
       body: { numbers: Array.from({ length: ROWS }, (_, at) => number(at % count)) },
     });
   expect((await suppress(2_001)).status).toBe(403);
-  expect(await suppress(2_000)).toMatchObject({ status: 200, json: { added: 2_000 } });
+  expect(await suppress(2_000)).toMatchObject({ status: 200, json: { numberCount: 2_000 } });
 });
 
 test('The numbers of a key also count in bytes', async () => {

@@ -31,11 +31,11 @@ const campaignKeys = async () =>
 test('A CSV creates a campaign, and a retry with the same key returns it', async () => {
   const csv = rows(3_000);
   const first = await upload(campaign({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
-  expect([first.status, first.json]).toMatchObject([201, { recipientCount: 3_000, existing: false }]);
+  expect([first.status, first.json]).toMatchObject([201, { recipientCount: 3_000, outcome: 'created' }]);
   const { id } = first.json as { id: string };
   expect(await volley.status(id)).toMatchObject({ name: 'Spring', counts: { total: 3_000 } });
   const again = await upload(campaign({ name: 'Spring' }), csv, { 'idempotency-key': 'file-1' });
-  expect([again.status, again.json]).toMatchObject([200, { id, existing: true }]);
+  expect([again.status, again.json]).toMatchObject([200, { id, outcome: 'existing' }]);
 });
 
 test('The part `campaign` may begin with a byte order mark', async () => {

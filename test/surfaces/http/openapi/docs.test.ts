@@ -250,7 +250,7 @@ describe('docs/http.md', () => {
       cwd: fileURLToPath(new URL('../../../../', import.meta.url)),
       env: { ...process.env, TEST_KEY: await key(['read', 'send']) },
     });
-    expect(stdout.match(/"existing":false/g)).toHaveLength(3);
+    expect(stdout.match(/"outcome":"created"/g)).toHaveLength(3);
     expect(stdout).toContain('"hasMore":false');
     expect(stdout).toMatch(/"recipientCount":\d{3},/);
     expect(stdout).toContain('event: campaign.status');

@@ -40,7 +40,7 @@ test('A campaign created from JSON has the status that the library returns', asy
     repeats: [{ line: 3, firstLine: 1, to: '+447700900123', text: 'same' }],
     invalid: 0,
     suppressed: 0,
-    existing: false,
+    outcome: 'created',
     cost: null,
     errors: [],
     warnings: [expect.stringMatching(/^The sender is a name/)],
@@ -55,11 +55,11 @@ test('An idempotency key returns the existing campaign, and rejects other conten
   const first = await create(body, headers);
   const again = await create(body, headers);
   expect([first.status, again.status]).toEqual([201, 200]);
-  expect(again.json).toEqual({ ...(first.json as object), existing: true });
+  expect(again.json).toEqual({ ...(first.json as object), outcome: 'existing' });
   const other = await create({ ...body, message: 'Something else' }, headers);
   expect([other.status, other.json]).toMatchObject([422, { code: 'conflict', campaign: idOf(first) }]);
   const renamed = await create({ ...body, name: 'Another' }, headers);
-  expect(renamed.json).toMatchObject({ existing: true });
+  expect(renamed.json).toMatchObject({ outcome: 'existing' });
 });
 
 test('A row without its number or a value is invalid, whether the member is missing, null, or wrong', async () => {
@@ -201,6 +201,6 @@ test('`country` allows national spelling', async () => {
   );
   expect(await post('/v1/find', { number })).toMatchObject({ found: [{ campaign: id }] });
   const numbers = ['+447700900156', number];
-  expect(await post('/v1/suppressions', { numbers })).toMatchObject({ added: 2 });
-  expect(await post('/v1/suppressions/remove', { numbers })).toMatchObject({ removed: 2 });
+  expect(await post('/v1/suppressions', { numbers })).toMatchObject({ numberCount: 2 });
+  expect(await post('/v1/suppressions/remove', { numbers })).toMatchObject({ numberCount: 2 });
 });

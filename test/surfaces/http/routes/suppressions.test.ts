@@ -29,7 +29,7 @@ test('A key that is limited to a lane suppresses numbers for this lane only', as
   const own = await key(['read', 'send', 'operate'], ['main']);
   const mine = number();
   const added = await post('/v1/suppressions', own, { numbers: [mine], reason: 'STOP' });
-  expect(added).toMatchObject({ status: 200, json: { lane: 'main', added: 1 } });
+  expect(added).toMatchObject({ status: 200, json: { lane: 'main', numberCount: 1 } });
   expect([await suppressedOn('main', mine), await suppressedOn('other', mine)]).toEqual([1, 0]);
   expect([await list(own), await list(own, '?lane=main')]).toEqual([[mine], [mine]]);
   expect(await list()).not.toContain(mine);
@@ -39,7 +39,7 @@ test('A key that is limited to a lane suppresses numbers for this lane only', as
   }
   expect((await call('GET', '/v1/suppressions?lane=other', { key: own })).status).toBe(404);
   const removed = await post('/v1/suppressions/remove', own, { numbers: [mine] });
-  expect(removed).toMatchObject({ status: 200, json: { lane: 'main', removed: 1 } });
+  expect(removed).toMatchObject({ status: 200, json: { lane: 'main', numberCount: 1 } });
   expect(await suppressedOn('main', mine)).toBe(0);
 });
 
@@ -48,9 +48,9 @@ test('A key that is limited to a lane cannot release a number that is suppressed
   const mine = number();
   const all = await key();
   const added = await post('/v1/suppressions', all, { numbers: [mine] });
-  expect(added.json).toMatchObject({ lane: null, added: 1 });
+  expect(added.json).toMatchObject({ lane: null, numberCount: 1 });
   expect((await post('/v1/suppressions/remove', own, { numbers: [mine] })).json).toMatchObject({
-    removed: 0,
+    numberCount: 0,
   });
   const { operation } = added.json as { operation: string };
   const undo = await post(`/v1/suppressions/operations/${operation}/undo`, own);
@@ -79,7 +79,7 @@ test('Each change says who made it, when, and why, and can be undone', async () 
     { change: 'add', numberCount: 1 },
   ]);
   const undo = () => post(`/v1/suppressions/operations/${id}/undo`, own);
-  expect((await undo()).json).toEqual({ operation: id, changed: 1 });
+  expect((await undo()).json).toEqual({ operation: id, lane: 'main', numberCount: 1 });
   expect(await list(own)).toEqual([kept]);
   expect((await operations(own))[0]).toMatchObject({ id, undone: { actor, numberCount: 1 } });
   expect(await undo()).toMatchObject({

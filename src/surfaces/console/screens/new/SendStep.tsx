@@ -35,7 +35,7 @@ export function SendStep(page: Page) {
   if (created !== null)
     return (
       <p class="note good row" role="status">
-        <strong>{texts[created.existing ? 'existing' : 'created'](created.recipientCount)}</strong>
+        <strong>{texts[created.outcome](created.recipientCount)}</strong>
         <OpenIt id={created.id} isFocused />
       </p>
     );

@@ -109,10 +109,13 @@ export const networks = format<string[], readonly string[]>(
 );
 
 /** Names of hosts, separated by commas. */
-export const hostNames = format<string[], readonly string[]>('names of hosts separated by commas, such as metrics.example', (text) => {
-  const all = text.split(',').map((one) => one.trim());
-  return all.every((one) => /^[\w-]+(?:\.[\w-]+)*$/.test(one)) ? all : undefined;
-});
+export const hostNames = format<string[], readonly string[]>(
+  'names of hosts separated by commas, such as metrics.example',
+  (text) => {
+    const all = text.split(',').map((one) => one.trim());
+    return all.every((one) => /^[\w-]+(?:\.[\w-]+)*$/.test(one)) ? all : undefined;
+  },
+);
 
 /** A text that is sent as it is. */
 export const plainText = format('a text of 1 to 500 characters without {{placeholders}}', (text) =>
@@ -120,25 +123,34 @@ export const plainText = format('a text of 1 to 500 characters without {{placeho
 );
 
 /** Words or short phrases, separated by commas. */
-export const words = format<string[], readonly string[]>('words separated by commas, such as stop,opt out', (text) => {
-  const all = text.split(',').map((one) => one.trim());
-  return all.every((one) => /^.*[\p{L}\p{N}].*$/u.test(one) && one.length <= 100) ? all : undefined;
-});
+export const words = format<string[], readonly string[]>(
+  'words separated by commas, such as stop,opt out',
+  (text) => {
+    const all = text.split(',').map((one) => one.trim());
+    return all.every((one) => /^.*[\p{L}\p{N}].*$/u.test(one) && one.length <= 100) ? all : undefined;
+  },
+);
 
 /** Dates; whether they exist is checked with the window that they belong to. */
-export const dates = format<string[], readonly string[]>('dates separated by commas, such as 2030-05-01,2030-12-25', (text) => {
-  const all = text.split(',').map((one) => one.trim());
-  return all.every((one) => /^\d{4}-\d{2}-\d{2}$/.test(one)) ? all : undefined;
-});
+export const dates = format<string[], readonly string[]>(
+  'dates separated by commas, such as 2030-05-01,2030-12-25',
+  (text) => {
+    const all = text.split(',').map((one) => one.trim());
+    return all.every((one) => /^\d{4}-\d{2}-\d{2}$/.test(one)) ? all : undefined;
+  },
+);
 
 /** What everyone may send on a lane, as a lanes file has it. */
-export const limits = format<z.output<typeof laneLimits>, SomeLimits>('a JSON object with limits, such as {"countries":["GB"]}', (text, reject) => {
-  const value = jsonOf(text);
-  if (value === undefined) return undefined;
-  const { data, error } = laneLimits.safeParse(value);
-  const [issue] = error?.issues ?? [];
-  return issue === undefined ? data : reject([...issue.path, issue.message].join(' '));
-});
+export const limits = format<z.output<typeof laneLimits>, SomeLimits>(
+  'a JSON object with limits, such as {"countries":["GB"]}',
+  (text, reject) => {
+    const value = jsonOf(text);
+    if (value === undefined) return undefined;
+    const { data, error } = laneLimits.safeParse(value);
+    const [issue] = error?.issues ?? [];
+    return issue === undefined ? data : reject([...issue.path, issue.message].join(' '));
+  },
+);
 
 function jsonOf(text: string): unknown {
   try {
@@ -160,7 +172,9 @@ export function duration(min: string, max: string) {
 /** A whole number or duration that `schema` accepts, or this word. */
 const orWord = <const Word extends string, Given>(schema: z.ZodType<number, Given>, word: Word) => {
   const expected = `${schema.meta()?.['expected']}, or "${word}"`;
-  return format<number | Word, Given>(expected, (text) => (text === word ? word : schema.safeParse(text).data));
+  return format<number | Word, Given>(expected, (text) =>
+    text === word ? word : schema.safeParse(text).data,
+  );
 };
 
 /** A whole number or duration that `schema` accepts, or `auto`. */

@@ -6,11 +6,11 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8560,
-  base: 6720,
+  campaign: 8580,
+  base: 6730,
   service: 4400,
   engine: 19_650,
-  intake: 13_400,
+  intake: 13_490,
   'call-records': 2600,
   reporting: 7190,
   tools: 6800,

@@ -52,7 +52,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     notifications: ['recipients', 'store', 'scripts', 'claim', 'jobs', 'lane', 'sending'],
     inbound: ['recipients', 'suppression', 'jobs', 'lane', 'notifications'],
     'follow-up': ['recipients', 'scripts', 'claim', 'jobs', 'sending', 'notifications'],
-    recovery: ['recipients', 'store', 'scripts', 'claim', 'jobs', 'lane', 'sending', 'follow-up'],
+    recovery: ['recipients', 'store', 'quota', 'scripts', 'claim', 'jobs', 'lane', 'sending', 'follow-up'],
   },
   reporting: {},
   'call-records': {},

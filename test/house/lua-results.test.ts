@@ -71,7 +71,7 @@ test('Only one file writes the states of campaigns, one their statuses, and one 
   expect(writing(/'(APPEND|SET|DEL)', latestResultsKey/)).toEqual(['src/engine/store/results.lua']);
   // The beginning of an import has no recipients yet, and a new outbox no messages.
   expect(writing(/'HSET', statesKey/)).toEqual([
-    'src/engine/store/campaign.lua',
+    'src/engine/store/campaigns.lua',
     'src/intake/import/begin-import.lua',
     'src/intake/outbox/create-outbox.lua',
   ]);

@@ -16,7 +16,7 @@
   Returns  1; 0 if the campaign must be looked at again, because it is being imported, or its lane recovers; events
 ]]
 -- @include ../../engine/store/statuses.lua
--- @include ../../engine/claim/workers.lua
+-- @include ../../engine/claim/losses.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
@@ -25,7 +25,7 @@ local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 if not c then return { 1, '[]' } end
 if c.state == 'importing' then return { 0, '[]' } end
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 
 -- Takes an ordinal out of the ranges that are to be sent again. One that may have been accepted stays.
 local function take_released(ordinal)

@@ -16,7 +16,7 @@ export type LaneName = string & { readonly lane?: 'name' };
  * - `window`, string: the ring of the ledger, 428 buckets of 8 bytes
  * - `claims`, `polls`, hash: claim number → send, or poll, in flight
  * - `unknown`, hash: claim number → batch with an unknown outcome
- * - `states`, hash: campaign → its state, cursor, released ranges, and counts, JSON (engine/store/campaign.lua)
+ * - `states`, hash: campaign → its state, cursor, released ranges, and counts, JSON (engine/store/campaigns.lua)
  * - `running`, sorted set: campaign → virtual start; the lowest is served next
  * - `scheduled`, `lapsing`, `ended`, `importing`, sorted sets: campaign → when it starts or its window opens, lapses, has ended, or
  *   its import's lease expires

@@ -31,6 +31,6 @@ export const BLOCKS = {
 export type BlockCode = keyof typeof BLOCKS;
 export const BLOCK_CODES = Object.keys(BLOCKS) as BlockCode[];
 
-/** The reason of a lane that Volley holds because of {@link BLOCKS}.olderData. engine/claim/workers.lua stores the same text. */
+/** The reason of a lane that Volley holds because of {@link BLOCKS}.olderData. engine/claim/rollback.lua stores the same text. */
 export const OLDER_DATA =
   'Redis has older data than before; run `volley doctor --restored` before you resume the lane';

@@ -6,7 +6,7 @@ import type { GrantedPermit } from './permit.js';
  * Why a claim call returned no more claims.
  * - `more`: it returned as many as wanted. `nothing`: nothing is left, or nothing is due.
  * - `inFlight`: the maximum number of requests is in flight. `quota`: the window is used up.
- * - `joining`: the process or the campaign is too new. If Redis lost data now, nothing would show its claims (workers.lua).
+ * - `joining`: the process or the campaign is too new. If Redis lost data now, nothing would show its claims (losses.lua).
  * - `window`: the lane's window is closed.
  * - `unbounded`: nothing bounds how much Redis may lose in a failover, so nothing may be sent.
  * - `fenced`: another turn serves the lane, or this process has earlier settings of it. `again`: this call was made before; the reply repeats its unsettled claims.

@@ -12,7 +12,9 @@
   turn identify a claim together: a settlement, a release, a replay, or a resolution with another turn changes nothing.
 ]]
 -- @include ../quota/permits.lua
--- @include ./workers.lua
+-- @include ./losses.lua
+-- @include ./rollback.lua
+-- @include ../store/stored-claim.lua
 
 -- Returns 'fenced', 'again', or nil for a new call. A new turn notes how many requests the turn before it left in flight.
 local function turn_enter(lane, rules, kind, turn, call, inFlight)
@@ -62,7 +64,8 @@ local function claim_begin(call)
   end
   -- A turn claims only with a token.
   lane.closed.noToken = nil
-  WORKERS.recognise(lane, call.rules, call.seen, now, events, call.kept)
+  lane_hold_if_rolled_back(lane, call.kept, events)
+  LOSSES.recognise(lane, call.rules, call.seen, now, events)
   if lane.unsureUntil then
     lane_save(call.laneKey, lane)
     return nil, turn_reply('joining', lane.unsureUntil, now, events, {})

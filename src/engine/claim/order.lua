@@ -9,8 +9,11 @@
     held                      those that have placeholder claims for the last loss
     readyAt, opensAt          when the first of those that were passed over is ready, and the first closed window opens; or nil
 ]]
--- @include ./ready.lua
--- @include ./workers.lua
+-- @include ./placeholders.lua
+-- @include ../store/queue.lua
+-- @include ../store/ranges.lua
+-- @include ../store/released.lua
+-- @include ../store/unsent.lua
 local ORDER = {
   -- How many campaigns one call looks at to find some that it may take from.
   LOOK_AT = 1000,
@@ -23,10 +26,21 @@ function ORDER.begin(keys, lane, now, events)
   return campaignAt and outboxAt and math.min(campaignAt, outboxAt) or campaignAt or outboxAt
 end
 
--- Placeholder claims for a campaign that takes no part in their order (WORKERS.may_have_waited): once, and none if nothing of it can be lost.
+-- Why nothing of a running campaign may be claimed now, and from when on it may, ms; nil if it may. Placeholder claims are made for what
+-- may have been claimed before: they only pass over a campaign that was resumed just now.
+local function order_ready(order, c)
+  local from = c.notBefore or 0
+  if not order.isForPlaceholders then
+    local _, opensAt = WINDOW.of(order.keys.windows, c, order.now, true)
+    if opensAt then return 'window', opensAt end
+  end
+  if from > order.now then return 'joining', from end
+end
+
+-- Placeholder claims for a campaign that takes no part in their order (PLACEHOLDERS.may_have_waited): once, and none if nothing of it can be lost.
 local function order_hold(order, id, c)
-  if order.held[id] or WORKERS.is_newcomer(order.lane, c) then return end
-  WORKERS.hold(order.keys.claims, order.lane, id, c, order.now)
+  if order.held[id] or LOST.is_newcomer(order.lane, c) then return end
+  PLACEHOLDERS.hold(order.keys.claims, order.lane, id, c, order.now)
   order.touched[id] = c
   if not campaign_is_sendable(c) then order.exhausted[#order.exhausted + 1] = id end
 end
@@ -40,7 +54,7 @@ end
 
 -- Adds a running campaign to the candidates if it is ready.
 local function order_consider(order, id, virtual, c)
-  local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
+  local why, from = order_ready(order, c)
   if why == 'window' and c.outbox then
     OUTBOX.earlier(c, from)
     order.opensAt, order.exhausted[#order.exhausted + 1] = math.min(order.opensAt or from, from), id
@@ -48,7 +62,7 @@ local function order_consider(order, id, virtual, c)
     order_close(order, id, c, from)
   elseif why then
     order.readyAt = math.min(order.readyAt or from, from)
-  elseif order.isForPlaceholders and WORKERS.may_have_waited(order.lane, c) then
+  elseif order.isForPlaceholders and PLACEHOLDERS.may_have_waited(order.lane, c) then
     order_hold(order, id, c)
   else
     order.ids[#order.ids + 1], order.virtual[id], order.campaigns[id] = id, virtual, c
@@ -59,7 +73,7 @@ end
 function ORDER.open(keys, lane, rules, want, now, events, isForPlaceholders)
   local order = {
     keys = keys, lane = lane, rules = rules, now = now, events = events, isForPlaceholders = isForPlaceholders, ids = {}, virtual = {},
-    campaigns = {}, touched = {}, exhausted = {}, held = isForPlaceholders and WORKERS.held(keys.claims, lane) or {},
+    campaigns = {}, touched = {}, exhausted = {}, held = isForPlaceholders and PLACEHOLDERS.held(keys.claims, lane) or {},
   }
   local from, lookAt = 0, isForPlaceholders and ORDER.LOOK_AT_FOR_PLACEHOLDERS or ORDER.LOOK_AT
   repeat
@@ -75,35 +89,6 @@ function ORDER.open(keys, lane, rules, want, now, events, isForPlaceholders)
   return order
 end
 
--- Pauses a campaign, which leaves the order. The caller has checked that its state allows that, and saves it.
-local function campaign_hold(keys, lane, rules, id, c, reason, now)
-  WORKERS.hold(keys.claims, lane, id, c, now)
-  campaign_pause(lane, c, reason, now)
-  redis.call('ZREM', keys.running, id)
-  redis.call('ZREM', keys.scheduled, id)
-end
-
--- Resumes a campaign, which joins the order again. Does nothing if it is not paused.
-local function campaign_resume(keys, lane, id, c, now)
-  if c.state ~= 'paused' then return end
-  c.pauseReason, c.pausedAt, c.requests.refused = '', 0, nil
-  -- Not before the server can no longer lose this command: it must not forget that the campaign was resumed after sending from it.
-  c.notBefore = lane.mayLoseMs > 0 and now + lane.mayLoseMs or nil
-  if c.launchAt > now and not c.outbox then
-    campaign_enter(c, 'scheduled')
-    redis.call('ZADD', keys.scheduled, c.launchAt, id)
-    return
-  end
-  campaign_enter(c, 'running')
-  campaign_continues(lane, c, now)
-  CLOSED.await_worker(lane)
-  if c.outbox then
-    OUTBOX.earlier(c, math.max(now, c.notBefore or 0))
-  else
-    WINDOW.queue(keys.running, keys.scheduled, keys.windows, lane.virtualTime, id, c, now)
-  end
-end
-
 local function order_next(order)
   local id
   for _, candidate in ipairs(order.ids) do
@@ -116,7 +101,7 @@ end
 local function order_range(order, id, c)
   local lane, rules, now = order.lane, order.rules, order.now
   while campaign_is_sendable(c) do
-    local most = order.isForPlaceholders and WORKERS.lost_batch(lane, c) or campaign_batch_size(rules, c)
+    local most = order.isForPlaceholders and PLACEHOLDERS.batch_size(lane, c) or campaign_batch_size(rules, c)
     local range = campaign_next(c, most, lane, not order.isForPlaceholders and now or nil)
     if not range then return nil end
     local isRepeat = range.again == 'underCorrelator' and not order.isForPlaceholders
@@ -128,7 +113,7 @@ end
 
 -- A campaign of which nothing can be taken is no candidate any more. It stays in the order if it is only too soon.
 local function order_leave(order, id, c)
-  local why, from = READY.campaign(order.keys, order.lane, c, order.now, order.isForPlaceholders)
+  local why, from = order_ready(order, c)
   order.virtual[id] = nil
   if why == 'window' and c.part then return order_close(order, id, c, from) end
   if why then
@@ -148,7 +133,7 @@ local function order_take(order)
   if not id then return nil end
   local c, lane, now = order.campaigns[id], order.lane, order.now
   if c.lapseAt > 0 and c.lapseAt <= now and c.remainder == 'planned' then
-    WORKERS.hold(order.keys.claims, lane, id, c, now)
+    PLACEHOLDERS.hold(order.keys.claims, lane, id, c, now)
     campaign_give_up(order.keys.claims, lane, id, c, 'lapsed', now)
     order.touched[id] = c
     campaign_end(order.keys.ended, order.keys.lapsing, id, c, now, order.events)

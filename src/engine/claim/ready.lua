@@ -1,9 +1,9 @@
 --[[
-  ready: whether a lane may start a request now, and whether a campaign may be claimed from; if not, why, and from when on. Permits are
-  counted elsewhere (permits.lua): a lane that is ready may have none left.
+  ready: whether a lane may start a request now; if not, why, and from when on. Permits are counted elsewhere (permits.lua): a lane that is
+  ready may have none left.
 ]]
 -- @include ../quota/gate.lua
--- @include ../store/zones.lua
+-- @include ../store/window.lua
 local READY = {}
 
 -- When the closed window of a lane opens, nil if it is open or there is none. The lane notes it.
@@ -29,17 +29,3 @@ function READY.lane(keys, lane, rules, now, kind, pollDue, own, isNoted)
   if opensAt then return 'window', opensAt end
   if lane.barrierUntil > now and lane.mayHaveLost == 1 then return 'recovering', lane.barrierUntil end
 end
-
--- Why nothing of a running campaign may be claimed now, and from when on it may, ms; nil if it may. Placeholder claims are made for what
--- may have been claimed before: they only pass over a campaign that was resumed just now.
-function READY.campaign(keys, lane, c, now, isForPlaceholders)
-  local from = c.notBefore or 0
-  if not isForPlaceholders then
-    local _, opensAt = WINDOW.of(keys.windows, c, now, true)
-    if opensAt then return 'window', opensAt end
-  end
-  if from > now then return 'joining', from end
-end
-
--- When the request for a range of a campaign must not leave any more, ms; nil if it may leave at any time.
-function READY.closes_at(keys, c, rules, now, range) return WINDOW.closes_at(keys.windows, c, rules, now, range) end

@@ -5,6 +5,7 @@
 ]]
 -- @include ../store/statuses.lua
 -- @include ../quota/gate.lua
+-- @include ../store/stored-claim.lua
 -- @include ../recipients/request-records.lua
 
 -- How a claim ended, as its worker says. See settle-send and settle-poll.
@@ -30,12 +31,7 @@
 ---@field hashes? string
 ---@field isText? boolean the service refuses the text
 ---@field isKnown? boolean the service knows the correlator, so it has received an earlier request
----@field notAgain? string see Batch (record.lua)
-
--- Whether notifications have arrived recently. Then requests are polled later and less often, only in case some are lost.
-local function notifications_are_heard(callbackKey, rules, now)
-  return now - tonumber(redis.call('HGET', callbackKey, 'heardAt') or 0) < rules.heard
-end
+---@field notAgain? string see Batch (stored-claim.lua)
 
 -- Whether a settlement is of this claim, and not of another with its number: after a loss of data, Redis may assign one twice, even
 -- for the same batch.

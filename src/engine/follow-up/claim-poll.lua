@@ -25,6 +25,7 @@
 ]]
 -- @include ../claim/claim.lua
 -- @include ../claim/ready.lua
+-- @include ../claim/barrier.lua
 -- @include ../recipients/outbox.lua
 local context, refused = claim_begin({
   kind = 'poll', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
@@ -47,12 +48,12 @@ if not at or at > now then return claim_end(context, 'nothing', at, {}) end
 local own = PERMITS.own(lane, 'poll', inFlight)
 local why, from = READY.lane(keys, lane, rules, now, 'poll', true, own, true)
 if why then return claim_end(context, why, from, {}) end
-local barrierUntil = WORKERS.barrier(keys, lane, rules, now, context.events)
+local barrierUntil = BARRIER.holds_until(keys, lane, rules, now, context.events)
 if barrierUntil then return claim_end(context, 'recovering', barrierUntil, {}) end
 
 -- A process that was considered dead joins again: a recovery barrier must wait for its recent polls.
 if process ~= '' then WORKERS.join(lane, process, 0, 0) end
-WORKERS.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+BARRIER.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
 local late = PERMITS.late_polls(rules, now, unpolledKey)
 -- While the lane's window stays closed for longer than a permit is used, no send waits for one.
 local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now, true)

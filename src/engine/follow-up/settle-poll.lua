@@ -23,6 +23,7 @@
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
 ]]
+-- @include ../claim/heard.lua
 -- @include ../claim/settle.lua
 -- @include ./effects.lua
 -- @include ../../base/redis/when-full.lua
@@ -113,7 +114,7 @@ end
 local function poll_of(claim, c, place)
   local poll = {
     claim = claim, c = c, member = request_member(claim.campaign, claim.first, claim.message),
-    statuses = OUTBOX.place(c, claim, entry_key(place + 1)), records = OUTBOX.place(c, claim, entry_key(place + 2)),
+    statuses = statuses_place(c, claim, entry_key(place + 1)), records = statuses_place(c, claim, entry_key(place + 2)),
     indexKey = rules.notify and entry_key(place + 3),
   }
   if poll.records then poll.count, poll.sentAt, poll.reason, poll.requestId, poll.edition = record_read(poll.records, claim.first) end

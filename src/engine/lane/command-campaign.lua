@@ -20,7 +20,9 @@
   Returns  done, missing, sent (everything was sent, so there is nothing to cancel), or the state that forbids the command; sends in
            flight; recipients cancelled; events; 1 if the state changed
 ]]
--- @include ../claim/order.lua
+-- @include ../claim/losses.lua
+-- @include ../claim/pause.lua
+-- @include ../store/unsent.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
@@ -33,14 +35,14 @@ if command == 'cancel' and c.state ~= 'cancelled' and campaign_is_sent(c) then r
 local before = c.state
 local inFlight = campaign_in_flight(claimsKey, id)
 
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 if command == 'pause' then
   campaign_hold(keys, lane, rules, id, c, reason, now)
 elseif command == 'resume' then
   campaign_resume(keys, lane, id, c, now)
 elseif command == 'cancel' then
   if c.state ~= 'cancelled' then
-    WORKERS.hold(claimsKey, lane, id, c, now)
+    PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
     local cancelledBefore = c.counts.cancelled or 0
     campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
     campaign_enter(c, 'cancelled')

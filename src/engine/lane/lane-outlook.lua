@@ -16,7 +16,8 @@
   Returns  JSON, times in ms; then the running campaigns with their virtual starts, in turn, and their states; the same of those that
            are scheduled, with their times
 ]]
--- @include ../claim/settle.lua
+-- @include ../claim/heard.lua
+-- @include ../recipients/outbox.lua
 -- @include ../quota/permits.lua
 -- The campaigns to read at most: those that are served first, and those that are launched first.
 local RUNNING_AT_MOST, SCHEDULED_AT_MOST = 300, 50

@@ -44,7 +44,7 @@ const record = z.object({
 /**
  * The record that lane-status.lua returns. Times in ms. `sendAt`, `pollAt`: when a turn can next do something; -1: not before the
  * lane is woken. `closed`: why it may start no request, the first cause first. `pollDueAt`: when the earliest poll is due; 0: no poll is due. `closedMs`: for how long the lane could not
- * send for another cause than its quota (record.lua), in total. `failures`: the stages whose turns fail, since when, and the
+ * send for another cause than its quota (closed.lua), in total. `failures`: the stages whose turns fail, since when, and the
  * last error. `nextPermits`: how many a send finds at `nextPermitAt`; `keptForPolls`: of the limit, what no send may take. Of the ledger:
  * `width` of a bucket; `ahead`: how far ahead of now a request without an answer counts; `buckets`: when each begins, its sends, and its polls,
  * in turn, empty unless they are asked for; `perMinute`: sends in each of the last five minutes, the newest first.

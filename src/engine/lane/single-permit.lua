@@ -21,7 +21,9 @@
         time      ms, or '' for the server's
   Returns  why there is no permit, or '' if there is one; when to ask again (ms; 0: when an operator acts); the time; events
 ]]
--- @include ../claim/workers.lua
+-- @include ../claim/losses.lua
+-- @include ../claim/barrier.lua
+-- @include ../quota/permits.lua
 local lane, now = lane_load(laneKey, time)
 local events = {}
 
@@ -44,7 +46,7 @@ if action == 'refused' then
   return reply('', now)
 end
 
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 -- A lane that the service has stopped may be tested: that shows why. What an operator holds, and what backs off after a 429, stays closed.
 local why, from = CLOSED.first(lane, now, { held = true, recovering = true, throttled = true, unreachable = true })
 if why == 'held' then return reply(why, from) end
@@ -52,7 +54,7 @@ if why == 'held' then return reply(why, from) end
 if counted == 0 and rules.quota == 0 then return reply('', now) end
 if why == 'recovering' then return reply(why, from) end
 LEDGER.expire(windowKey, lane, rules, now)
-local barrierUntil = WORKERS.barrier(keys, lane, rules, now, events)
+local barrierUntil = BARRIER.holds_until(keys, lane, rules, now, events)
 if barrierUntil then return reply('recovering', barrierUntil) end
 if why then return reply(why, from) end
 

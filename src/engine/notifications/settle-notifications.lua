@@ -63,7 +63,7 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     if entry.digest then redis.call('HDEL', indexKey, entry.digest) end
     return
   end
-  local statuses, records = OUTBOX.place(campaign, entry, statusesKey), OUTBOX.place(campaign, entry, recordsKey)
+  local statuses, records = statuses_place(campaign, entry, statusesKey), statuses_place(campaign, entry, recordsKey)
   local count, sentAt, reason, requestId, edition
   if records then count, sentAt, reason, requestId, edition = record_read(records, first) end
   -- The index holds digests; only the record holds the whole id. A batch without one was found by our own correlator.

@@ -1,6 +1,6 @@
 --[[
   outbox: how Redis stores the messages of an outbox. An outbox is a source of due messages, as the list of a campaign is a source of
-  recipients in order. Its state is that of a campaign (campaign.lua), under the id outbox:NAME, and its recipients are messages, each with a
+  recipients in order. Its state is that of a campaign (campaigns.lua), under the id outbox:NAME, and its recipients are messages, each with a
   number of its own in place of an ordinal. Beside the state it has
 
     outbox:NAME            hash: its settings, by edition; see intake/outbox/definition/settings.ts
@@ -10,7 +10,7 @@
     outbox:NAME:results:D  list: `number id` of messages that got a result on the day D, for the log of results (results.lua)
     outbox:NAME:accepted:D string: a filter of the request ids that were accepted on the day D (request-index.lua)
 
-  A message that is due is claimed from the head of `due`. Redis may forget a put that it has accepted last (workers.lua), so one is due no
+  A message that is due is claimed from the head of `due`. Redis may forget a put that it has accepted last (losses.lua), so one is due no
   sooner than it can no longer be lost: otherwise a repeated put would be sent again. The keys of an outbox have the hash tag of its lane.
   Once a message is final, its values are gone but for a digest.
   due-messages.lua is the other half of OUTBOX: how due messages are claimed, and lapse.
@@ -19,7 +19,7 @@ local OUTBOX = {
   -- What a message has, in this order: what most waiting ones lack comes last. `due`: s, negative if the time is its own and not that of the rule; `edition`: the
   -- revision of the settings by which it was checked, or with which it was claimed; `payer`, `paid`: the number of the API key that pays for
   -- it, and how many bytes (key-bytes.lua); `at`, `took`: when it was claimed or ended, ms, and how long after that it last changed; `again`,
-  -- `firstAt`, `accused`: see Range (campaign.lua).
+  -- `firstAt`, `accused`: see Range (campaigns.lua).
   MEMBERS = {
     'number', 'due', 'to', 'values', 'reference', 'state', 'version', 'edition', 'payer', 'paid', 'at', 'took', 'requestId', 'reason', 'word',
     'again', 'firstAt', 'accused', 'tag',
@@ -33,6 +33,9 @@ local OUTBOX = {
   -- A member of `due` that is a day begins with this byte, with which no id begins.
   LIST = '\255',
   DAY_MS = 86400000,
+  -- When what cannot be claimed yet is looked at again, ms: its settings are not applied yet, the service blamed the account for it, or it
+  -- may have been sent.
+  AGAIN_MS = 1000,
   -- How soon an outbox is tended when a message has ended, ms.
   TEND_MS = 3600000,
   -- After a loss, numbers continue at the next multiple.
@@ -43,6 +46,9 @@ local OUTBOX = {
 
 -- The name of the outbox that a campaign id names; nil for a campaign.
 function OUTBOX.name(id) return string.match(id, '^outbox:(.+)$') end
+
+-- The id of its state.
+function OUTBOX.id(c) return 'outbox:' .. c.outbox end
 
 -- A key of the lane, and one of an outbox: a claim knows only by then which outboxes it needs. In a cluster, all are on one node.
 function OUTBOX.lane_key(name) return OUTBOX.base .. name end
@@ -100,21 +106,6 @@ function OUTBOX.find(c, id, number)
   return m and (not number or m.number == number) and m or nil
 end
 
--- Where a script finds the statuses and the record of a batch: for a campaign, the key; for an outbox, the message, or nil if it is gone.
-function OUTBOX.place(c, batch, key)
-  if not c.outbox then return key end
-  return OUTBOX.find(c, batch.message, batch.first)
-end
-
--- The letter of a message, as statuses.lua has them.
-function OUTBOX.letter(m) return (m.state == OUTBOX.WAITING or m.state == OUTBOX.SENDING) and '\0' or m.state end
-
--- Gives a message the state of a letter; without one, its release decides.
-function OUTBOX.set_letter(m, letter)
-  if letter ~= '\0' then m.state = letter end
-  OUTBOX.change(m.source, m)
-end
-
 -- Names a batch of a campaign, or a message, in the sorted sets of due polls, and in the index of request ids.
 function OUTBOX.member(id, first, message)
   return message and string.format('%s:%.0f:%s', id, first, message) or string.format('%s:%.0f', id, first)
@@ -136,6 +127,9 @@ end
 
 -- When a message is due by its own time, or by the rule, ms.
 function OUTBOX.due_at(m) return math.abs(m.due) * 1000 end
+
+-- When it lapses, ms.
+function OUTBOX.lapses_at(c, m) return OUTBOX.due_at(m) + c.lateMs end
 
 -- Whether a message may be sent again although it may have been accepted.
 function OUTBOX.may_be_sent(m) return m.again ~= '' end
@@ -179,6 +173,15 @@ function OUTBOX.arrive(c, m, at, now)
   return OUTBOX.earlier(c, isServed and OUTBOX.due_at(m) + c.lateMs or at) and not isServed
 end
 
+-- A message as the range of a claim. `lane.sequence` and the like stay: the caller claims it.
+function OUTBOX.range(c, m)
+  local again = OUTBOX.may_be_sent(m) and m.again or nil
+  return {
+    first = m.number, count = 1, message = m.id, edition = m.edition, again = again, firstAt = again and m.firstAt or nil,
+    accused = m.accused == 1 or nil, notAfter = OUTBOX.lapses_at(c, m),
+  }
+end
+
 -- Stores the messages that have changed. One that has ended keeps neither its values nor what a repeat would need.
 function OUTBOX.store(c)
   local fields, since = {}, {}
@@ -202,30 +205,6 @@ function OUTBOX.store(c)
 end
 -- A report or an operator may still change these.
 OUTBOX.OPEN = { U = true, N = true }
-
--- The list of the day for what the log notes of messages, as results.lua appends it, and its name there. `c.results`: [list, number, 1].
-function OUTBOX.listed(c)
-  local list, ids, day, length = { results = {} }, {}, nil, 0
-  for at, range in ipairs(c.results) do
-    local m = c.numbered[range[2]]
-    day = day or string.format('%.0f', math.floor((m.at + m.took) / OUTBOX.DAY_MS))
-    ids[at] = string.format('%.0f %s', m.number, m.id)
-  end
-  for from = 1, #ids, 1000 do
-    length = redis.call('RPUSH', OUTBOX.key(c, ':results:' .. day), unpack(ids, from, math.min(#ids, from + 999)))
-  end
-  for at, range in ipairs(c.results) do
-    local last = list.results[#list.results]
-    if last and last[1] == range[1] then
-      last[3] = last[3] + 1
-    else
-      list.results[#list.results + 1] = { range[1], length - #ids + at - 1, 1 }
-    end
-  end
-  list.number = tonumber(redis.call('HGET', OUTBOX.key(c, ''), 'log:' .. day) or nil)
-  list.day = day
-  return list, 'outbox:' .. c.outbox .. ':' .. day
-end
 
 -- Notes what is kept of a day: its list of results, with its number in the log, or the filter of its request ids, with the number of ids
 -- for which it is made.

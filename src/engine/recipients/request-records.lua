@@ -2,7 +2,7 @@
   request-records: one line per request: recipients, and after a colon the revision of their text, if that is not 0; when it was sent, how
   long after that it last changed, a reason, the service's id.
   Beside it are the service's own words for the delivery status of its recipients, in fields w<ordinal>: `code,word`, only where they say more than the letter (client/status-word.ts). `hasWords`: the campaign has had some.
-  A message of an outbox has its record itself: then `records`, otherwise a key, is the message (OUTBOX.place).
+  A message of an outbox has its record itself: then `records`, otherwise a key, is the message (statuses_place).
 ]]
 -- @include ./outbox.lua
 local function record_write(records, first, count, sentAt, now, reason, requestId, edition)

@@ -20,7 +20,9 @@
   Returns  recipients lapsed; recipients now unconfirmed; 1 if its follow-up has ended as well; events
 ]]
 -- @include ../store/statuses.lua
--- @include ../claim/workers.lua
+-- @include ../store/unsent.lua
+-- @include ../claim/losses.lua
+-- @include ../claim/placeholders.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
@@ -28,7 +30,7 @@ local events, lapsed, unconfirmed = {}, 0, 0
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 local isOld = c and c.endedAt == 0 and c.state ~= 'importing' and now >= c.launchAt + maxAge
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 -- After a loss of data, the lane cannot tell yet what was sent.
 if not isOld or lane.unsureUntil then
   lane_save(laneKey, lane)
@@ -37,7 +39,7 @@ end
 
 if c.remainder == 'planned' then
   lapsed = c.counts.planned or 0
-  WORKERS.hold(claimsKey, lane, id, c, now)
+  PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
   campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)

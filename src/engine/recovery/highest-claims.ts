@@ -16,7 +16,7 @@ import { readStateFile, storedState, writeStateFile } from './state-file.js';
  *   each claim call and each start passes the highest kept number ── the lane does not know it ──► rolled back: all lanes are held
  *
  * A crash or a failover loses only claims that are not kept yet, so it never holds a lane: the recovery barrier deals with it
- * (claim/workers.lua). A lane knows a number that it has assigned, or had before numbers were last skipped. The file also has the ids of the
+ * (claim/losses.lua). A lane knows a number that it has assigned, or had before numbers were last skipped. The file also has the ids of the
  * data that Redis had before, because their claims have numbers of their own. Nothing here is on the path of a claim.
  */
 
@@ -180,7 +180,7 @@ export async function openHighestClaims(options: HighestClaimsOptions): Promise<
 /** How far claim numbers are skipped after a loss (store/record.lua). */
 const SKIP = 1e9;
 
-/** Whether a lane has assigned this claim number; as in store/record.lua. */
+/** Whether a lane has assigned this claim number; as in claim/rollback.lua. */
 function knows(
   { sequence, skippedFrom }: { sequence: number; skippedFrom: number },
   number: number,

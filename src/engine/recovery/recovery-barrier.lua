@@ -1,7 +1,7 @@
 --[[
   recovery-barrier: a process joins a lane's workers (`attend`: only to poll), leaves them, begins to replay its recent claims, or reports
   that it has replayed them all. When every worker that sends has done so, the barrier ends, and the placeholder claims made for this loss
-  are returned: none of those batches had been sent. When those that only poll have done so as well, the grace ends (workers.lua).
+  are returned: none of those batches had been sent. When those that only poll have done so as well, the grace ends (losses.lua).
   A server may lose data while claims are replayed to it, and only the report that follows shows this loss. So a replay counts only for the
   loss that was the last one when it began.
 
@@ -27,8 +27,13 @@
         time      ms, or '' for the server's
   Returns  the lane's last loss, or ''; events
 ]]
--- @include ../store/campaign.lua
+-- @include ../claim/losses.lua
+-- @include ../claim/rollback.lua
 -- @include ../claim/workers.lua
+-- @include ../claim/lost-time.lua
+-- @include ../quota/ledger.lua
+-- @include ../store/queue.lua
+-- @include ../store/released.lua
 local lane, now = lane_load(laneKey, time)
 local events = {}
 
@@ -38,7 +43,7 @@ local function return_placeholders()
   local all, owners, placeholders = redis.call('HGETALL', claimsKey), {}, {}
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    if placeholder_was_not_sent(lane, claim) then
+    if LOST.was_not_sent(lane, claim) then
       claim.number = all[i]
       placeholders[#placeholders + 1], owners[#owners + 1] = claim, claim.campaign
     end
@@ -62,13 +67,14 @@ local function return_placeholders()
   campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey)
 end
 
-WORKERS.recognise(lane, rules, seen, now, events, kept)
+lane_hold_if_rolled_back(lane, kept, events)
+LOSSES.recognise(lane, rules, seen, now, events)
 if action == 'join' or action == 'attend' then
   WORKERS.note_loss(lane, loss, replicaLoss, now, events)
   WORKERS.join(lane, process, action == 'join' and rules.maxRecipients or 0, action == 'join' and now or 0)
 elseif action == 'leave' then
   WORKERS.leave(lane, process)
-elseif action == 'replayed' and after == WORKERS.last_loss(lane) then
+elseif action == 'replayed' and after == LOSSES.last(lane) then
   local awaited = WORKERS.read(lane.awaited)
   if awaited[process] then
     awaited[process] = nil
@@ -88,4 +94,4 @@ elseif action == 'replayed' and after == WORKERS.last_loss(lane) then
   end
 end
 lane_save(laneKey, lane)
-return { WORKERS.last_loss(lane), #events > 0 and cjson.encode(events) or '[]' }
+return { LOSSES.last(lane), #events > 0 and cjson.encode(events) or '[]' }

@@ -15,12 +15,14 @@
         count          number: its recipients
         message        the id of the message of an outbox, or ''
         edition        number: the revision of the content with which it is sent
-        again          how it goes again, if an earlier request may have been accepted (campaign.lua), or ''
+        again          how it goes again, if an earlier request may have been accepted (campaigns.lua), or ''
         firstAt        number: time of the first request that may have been accepted, ms
         time           ms, or '' for the server's
   Returns  known, restored, settled, or missing
 ]]
--- @include ../claim/workers.lua
+-- @include ../../base/redis/server.lua
+-- @include ../store/campaign.lua
+-- @include ../store/stored-claim.lua
 local isTaken = false
 for _, key in ipairs({ claimsKey, unknownKey }) do
   local raw = redis.call('HGET', key, number)
@@ -39,7 +41,7 @@ local isOtherServer = SERVER.is_other(SERVER.now(), lane.runId, lane.replication
 local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or isOtherServer
 
 -- Recipients that are neither planned nor in a claim of their own any more, but to whom a lost worker may have sent: they count when the
--- barrier ends (WORKERS.count_sends). One that is over has counted them.
+-- barrier ends (barrier.lua). One that is over has counted them.
 local function note_uncounted(recipients)
   if isOtherServer or lane.barrierUntil > 0 then lane.heldBack = math.max(0, lane.heldBack + recipients) end
 end
@@ -151,6 +153,6 @@ elseif take_claimed() then
 else
   answer = 'settled'
 end
-campaigns_save(statesKey, campaigns)
+campaigns_store(statesKey, campaigns)
 lane_save(laneKey, lane)
 return answer

@@ -19,7 +19,7 @@ const barrierScript = laneScript(
 );
 
 /**
- * What a process reports to a lane's recovery barrier (claim/workers.lua), so that Redis knows who may have made claims that it
+ * What a process reports to a lane's recovery barrier (claim/losses.lua), so that Redis knows who may have made claims that it
  * has lost.
  * - `join`: before its first claim of a send. `attend`: before its first poll, if it never sends.
  * - `leave`: it has settled all its claims and makes no more.

@@ -30,8 +30,13 @@
            messages of people are not logged yet, or too old; now: the time, ms;
            dueAt: when the lane is due for the next sweep, apart from its turns }, events
 ]]
--- @include ../store/campaign.lua
+-- @include ../claim/losses.lua
 -- @include ../claim/workers.lua
+-- @include ../claim/barrier.lua
+-- @include ../claim/placeholders.lua
+-- @include ../store/stored-claim.lua
+-- @include ../store/queue.lua
+-- @include ../store/unsent.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 
@@ -45,8 +50,8 @@ local WINDOW_AGAIN_MS, WINDOW_UNUSED_MS = 86400000, 30 * 86400000
 local lane, now = lane_load(laneKey, time)
 local events = {}
 
-WORKERS.recognise(lane, rules, 0, now, events)
-WORKERS.announce_again(lane, events)
+LOSSES.recognise(lane, rules, 0, now, events)
+LOSSES.announce_again(lane, events)
 WORKERS.see_replica(lane, now)
 -- It cannot tell yet what is overdue.
 if lane.unsureUntil then
@@ -61,7 +66,7 @@ end
 lane.closed.unattended = nil
 campaigns_launch(keys, lane, now, events)
 local outboxAt = OUTBOX.look(keys, lane, now)
-if redis.call('ZCARD', runningKey) == 0 and not (outboxAt and outboxAt <= now) then WORKERS.end_idle_barrier(keys, lane, rules, now) end
+if redis.call('ZCARD', runningKey) == 0 and not (outboxAt and outboxAt <= now) then BARRIER.end_idle(keys, lane, rules, now) end
 WORKERS.prune(lane, alive)
 if longest > 0 then lane.windowMs = longest end
 
@@ -69,7 +74,7 @@ local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0,
 local campaigns = campaigns_load(statesKey, lapsing)
 for id, c in pairs(campaigns) do
   if c.remainder == 'planned' then
-    WORKERS.hold(claimsKey, lane, id, c, now)
+    PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
     campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
     redis.call('ZREM', runningKey, id)
     redis.call('ZREM', scheduledKey, id)

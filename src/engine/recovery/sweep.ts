@@ -130,7 +130,7 @@ export function startSweep(options: SweepOptions): Sweep {
     const processes = await options.alive();
     compareWindows(processes);
     const alive = processes.map(({ id }) => id);
-    // Redis must forget a dead worker before it loses data again; see claim/workers.lua.
+    // Redis must forget a dead worker before it loses data again; see WORKERS.prune (claim/workers.lua).
     if (workers.some((worker) => !alive.includes(worker))) isCheckDue = true;
     workers = alive;
     if (isCheckDue) {

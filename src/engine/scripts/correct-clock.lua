@@ -18,7 +18,9 @@
         time      ms, or '' for the server's
   Returns  the server's time; by how many ms the clock was changed, 0 if it was not
 ]]
--- @include ../store/campaign.lua
+-- @include ../store/record.lua
+-- @include ../store/stored-claim.lua
+-- @include ../store/campaigns.lua
 -- @include ../quota/ledger.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
@@ -151,7 +153,7 @@ for id, c in pairs(campaigns) do
   end
   if c.endedAt > 0 then campaigns[id] = nil end
 end
-campaigns_save(statesKey, campaigns)
+campaigns_store(statesKey, campaigns)
 
 -- Changes the times of a sorted set.
 local function change_scores(key, change)

@@ -31,8 +31,12 @@
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
 -- @include ../claim/claim.lua
+-- @include ../claim/ready.lua
+-- @include ../claim/barrier.lua
 -- @include ../claim/order.lua
 local PLACEHOLDERS_AT_ONCE = 256
+-- How soon to ask again while nothing bounds what the server may lose.
+local UNBOUNDED_AGAIN_MS = 5000
 
 local context, refused = claim_begin({
   kind = 'send', laneKey = laneKey, windowKey = windowKey, claimsKey = claimsKey, pollsKey = pollsKey, rules = rules,
@@ -41,8 +45,23 @@ local context, refused = claim_begin({
 if not context then return refused end
 local lane, now, inFlight, events = context.lane, context.now, context.inFlight, context.events
 LIMIT.raise(windowKey, lane, rules, now, events)
+
+-- Whether the process may claim sends now: it has joined the workers, and the lane knows what may be lost and has recovered from what was.
+-- Otherwise returns why not, and from when on.
+local function ready()
+  local lossKnownAt = WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+  local graceUntil = CLOSED.until_at(lane, 'recovering')
+  if now < graceUntil then return 'recovering', graceUntil end
+  if not lossKnownAt then return 'unbounded', now + UNBOUNDED_AGAIN_MS end
+  local barrierUntil = BARRIER.holds_until(keys, lane, rules, now, events)
+  if barrierUntil then return 'recovering', barrierUntil end
+  BARRIER.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
+  lane_note_repeats(lane, rules, now)
+  local from = math.max(lossKnownAt, process ~= '' and WORKERS.join(lane, process, rules.maxRecipients, now) or 0)
+  if from > now then return 'joining', from end
+end
 do
-  local why, from = WORKERS.ready(keys, context, rules, process, loss, replicaLoss)
+  local why, from = ready()
   if why then return claim_end(context, why, from, {}) end
 end
 
@@ -52,9 +71,9 @@ local function make_placeholders()
   local most, last = math.min(PLACEHOLDERS_AT_ONCE, lane.placeholders), {}
   local order = ORDER.open(keys, lane, rules, most, now, events, true)
   local taken = ORDER.take(order, most, function(id, c, range)
-    last[id] = placeholder_add(claimsKey, lane, id, last[id], range, now)
+    last[id] = PLACEHOLDERS.add(claimsKey, lane, id, last[id], range, now)
   end)
-  for _, claim in pairs(last) do placeholder_store(claimsKey, lane, claim) end
+  for _, claim in pairs(last) do PLACEHOLDERS.store(claimsKey, lane, claim) end
   ORDER.save(order)
   lane.placeholders = taken == most and lane.placeholders - taken or 0
   return claim_end(context, 'more', now, {})
@@ -96,7 +115,7 @@ local taken = ORDER.take(order, take, function(id, c, range)
   local number = lane_next_number(lane)
   claim_add(fields, claims, number, {
     campaign = id, first = range.first, count = range.count, again = range.again, firstAt = range.firstAt, accused = range.accused,
-    message = range.message, edition = range.edition, notAfter = range.notAfter, closesAt = READY.closes_at(keys, c, rules, now, range), at = now, turn = turn, call = call,
+    message = range.message, edition = range.edition, notAfter = range.notAfter, closesAt = WINDOW.closes_at(windowsKey, c, rules, now, range), at = now, turn = turn, call = call,
     epoch = lane.epoch, timeout = rules.timeout, margin = rules.margin,
   })
   GATE.probe(lane, number, now + rules.timeout + rules.margin)

@@ -22,6 +22,8 @@
   Returns  batches and recipients settled; batches that are too early to send again, and until when (ms); events
 ]]
 -- @include ../store/statuses.lua
+-- @include ../store/released.lua
+-- @include ../store/stored-claim.lua
 -- @include ../recipients/request-records.lua
 -- @include ../recipients/request-index.lua
 -- @include ../../base/redis/when-full.lua
@@ -86,7 +88,7 @@ for i, named in ipairs(batches) do
     if batch.matched then redis.call('ZREM', unpolledKey, request_member(id, batch.first, batch.message)) end
     campaigns[id] = campaigns[id] or campaigns_load(statesKey, { id })[id]
     local c = campaigns[id]
-    local statuses, records = OUTBOX.place(c, batch, entry_key(2 * i - 1)), OUTBOX.place(c, batch, entry_key(2 * i))
+    local statuses, records = statuses_place(c, batch, entry_key(2 * i - 1)), statuses_place(c, batch, entry_key(2 * i))
     local letters = statuses and statuses_read(statuses, batch.first, batch.count) or ''
     local _, count = string.gsub(letters, UNKNOWN, '')
     if count > 0 then

@@ -27,7 +27,9 @@
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
 ]]
+-- @include ../claim/heard.lua
 -- @include ../claim/settle.lua
+-- @include ../store/released.lua
 -- @include ../recipients/request-index.lua
 -- @include ./effects.lua
 -- @include ../../base/redis/when-full.lua
@@ -324,13 +326,13 @@ for i, settlement in ipairs(settlements) do
     count = count + 1
     -- A matched notification may have made the batch due for a poll. The result decides whether it stays due.
     if claim.matched then redis.call('ZREM', unpolledKey, request_member(id, claim.first, claim.message)) end
-    local statuses = OUTBOX.place(c, claim, entry_key(place + 1))
+    local statuses = statuses_place(c, claim, entry_key(place + 1))
     claim.charge = settlement.charge or claim.charge
     USAGE.charge(c, claim.first, claim.charge)
     -- Without one, the message is gone: Redis has lost it.
     if statuses then
       RECIPIENTS[effect.recipients](
-        id, c, claim, settlement, statuses, OUTBOX.place(c, claim, entry_key(place + 2)), rules.notify and entry_key(place + 3),
+        id, c, claim, settlement, statuses, statuses_place(c, claim, entry_key(place + 2)), rules.notify and entry_key(place + 3),
         rules.notify and entry_key(place + 4)
       )
     end

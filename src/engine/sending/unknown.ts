@@ -20,7 +20,7 @@ import { readState } from '../store/campaigns.js';
  *
  *   unknown ──► abandon, accepted: settled
  *      └──────► resend: at once if its worker reported the outcome itself, else two request timeouts and a margin after the claim:
- *               only then can that worker act no more ──► planned, with `again` (campaign.lua)
+ *               only then can that worker act no more ──► planned, with `again` (campaigns.lua)
  *
  * A batch with `again` that is cancelled, lapses, or is suppressed before it is accepted becomes unknown again, not final. Under
  * the policy `resend`, batches of a campaign that was cancelled or has lapsed are abandoned.

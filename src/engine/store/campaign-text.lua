@@ -1,5 +1,5 @@
 --[[
-  campaign-text: the stored form of a campaign's state: JSON of the members that campaign.lua names. A member that has its default is not
+  campaign-text: the stored form of a campaign's state: JSON of the members that campaigns.lua names. A member that has its default is not
   stored: a platform has very many campaigns of one recipient, which have few others.
 ]]
 -- @include ./states.lua

@@ -27,7 +27,7 @@ export const STATE_DEFAULTS = {
 } as const;
 
 const count = z.number();
-/** Ranges to be sent again; see campaign.lua. */
+/** Ranges to be sent again; see campaigns.lua. */
 export const RELEASED = luaList(
   z.object({
     first: count,
@@ -37,7 +37,7 @@ export const RELEASED = luaList(
     accused: z.boolean().optional(),
   }),
 );
-/** Requests of a campaign, as far as there were any of a kind; see campaign.lua. */
+/** Requests of a campaign, as far as there were any of a kind; see campaigns.lua. */
 export const REQUESTS = z.partialRecord(
   z.enum(['send', 'poll', 'throttled', 'accepted', 'refused', 'remembered']),
   count,
@@ -53,7 +53,7 @@ const state = z.object({
   /** Maximum recipients per request; 1 if each recipient has a text of its own. */
   batch: count,
   slice: count,
-  /** Ranges below the cursor that are still to be sent. The scripts know more of them (campaign.lua). */
+  /** Ranges below the cursor that are still to be sent. The scripts know more of them (campaigns.lua). */
   released: RELEASED,
   /** The state of an ordinal that was never accepted. */
   remainder: z.enum(['planned', 'cancelled', 'lapsed']),
@@ -93,7 +93,7 @@ const state = z.object({
   changes: count,
 });
 
-/** Its members that TypeScript reads. The scripts have more, see campaign.lua. */
+/** Its members that TypeScript reads. The scripts have more, see campaigns.lua. */
 export const STATE_MEMBERS: readonly string[] = Object.keys(state.shape);
 
 /** The state of a campaign as the scripts store it. Times in ms; 0 means none. */

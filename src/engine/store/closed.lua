@@ -17,7 +17,7 @@
 ]]
 local CLOSED = {
   -- In the order in which they count. `unattended`: a campaign waits, and no worker has looked at the lane since. `joining`: more may be lost
-  -- than before (workers.lua).
+  -- than before (WORKERS.note_loss).
   CAUSES = {
     'stopped', 'held', 'recovering', 'unbounded', 'noToken', 'throttled', 'unreachable', 'joining', 'window', 'unattended',
   },

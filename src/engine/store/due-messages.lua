@@ -1,61 +1,23 @@
 --[[
-  due-messages: what becomes of the messages of an outbox that are due: they are claimed in the lane's fair order, released, or lapse.
+  due-messages: what becomes of the messages of an outbox that are due: they are claimed in the lane's fair order, or lapse.
   The lane's sorted set `outboxes` says when each outbox next has something to do. Then a script looks at it: what is too late lapses, and
   if something is due, the outbox joins the order, without a head start. A closed window, a pause, and messages that lapse never hold up
   the others, because an outbox that can send nothing is not in the order.
   While the lane recovers from a loss of data, it does not know yet what was claimed: what was due before the loss is left alone.
 ]]
+-- @include ./unsent.lua
+-- @include ./window.lua
+
 -- How many messages one script looks at, and outboxes.
 OUTBOX.LOOK_AT, OUTBOX.LOOK_AT_OUTBOXES = 1000, 100
--- When what cannot be claimed yet is looked at again, ms: its settings are not applied yet, the service blamed the account for it, or it
--- may have been sent.
-OUTBOX.AGAIN_MS = 1000
-
-function OUTBOX.id(c) return 'outbox:' .. c.outbox end
-
--- From when on the lost server can have claimed nothing: a worker may have stayed with it until then. What was put since the loss was noticed,
--- or by the script that notices it, is due then at the earliest.
-local function lost_until(lane) return lane.lostAt + lane.lostMs end
-
--- Whether a waiting message may have been claimed, and the claim lost. `score`: when it was due.
-function OUTBOX.is_doubtful(lane, score) return lane_is_recovering(lane) and score < lost_until(lane) end
-
--- How many such messages an outbox has; with `after`, ms: only those that were due later.
-function OUTBOX.count_doubtful(c, lane, after)
-  local from = after and string.format('(%.0f', after) or 0
-  return redis.call('ZCOUNT', OUTBOX.key(c, ':due'), from, string.format('(%.0f', lost_until(lane)))
-end
 
 -- Whether settings have changed since that may have moved the message, or ask for other values.
 function OUTBOX.is_outdated(c, m) return m.edition < (c.since or 0) and not OUTBOX.may_be_sent(m) end
 
-function OUTBOX.lapses_at(c, m) return OUTBOX.due_at(m) + c.lateMs end
-
--- A message as the range of a claim. `lane.sequence` and the like stay: the caller claims it.
-local function range_of(c, m)
-  local again = OUTBOX.may_be_sent(m) and m.again or nil
-  return {
-    first = m.number, count = 1, message = m.id, edition = m.edition, again = again, firstAt = again and m.firstAt or nil,
-    accused = m.accused == 1 or nil, notAfter = OUTBOX.lapses_at(c, m),
-  }
-end
-
--- Ends a waiting message, which is no longer in `due`. One that may have been accepted becomes unknown: the sweep settles its placeholder.
-function OUTBOX.finish(lane, c, m, state, now)
-  if OUTBOX.may_be_sent(m) then
-    m.state = OUTBOX.SENDING
-    campaign_set_aside(OUTBOX.lane_key('claims'), lane, OUTBOX.id(c), c, range_of(c, m), state .. ' before it was sent again', now)
-  else
-    campaign_move(c, 'planned', state, 1, m.number)
-    m.state, m.at, m.took = RECIPIENT_LETTER[state], now, 0
-  end
-  OUTBOX.change(c, m)
-end
-
 -- Takes the message that is due first, as a range to be claimed; nil if there is none. `now`: nil for placeholder claims, which take what
 -- may have been claimed.
 function OUTBOX.take(c, lane, now)
-  local due, upTo = OUTBOX.key(c, ':due'), now and string.format('%.0f', now) or string.format('(%.0f', lost_until(lane))
+  local due, upTo = OUTBOX.key(c, ':due'), now and string.format('%.0f', now) or string.format('(%.0f', lane_lost_until(lane))
   while true do
     local id = redis.call('ZRANGEBYSCORE', due, 0, upTo, 'LIMIT', 0, 1)[1]
     if not id then return nil end
@@ -74,17 +36,10 @@ function OUTBOX.take(c, lane, now)
         if not OUTBOX.may_be_sent(m) then m.edition = c.revision or 0 end
         m.state = OUTBOX.SENDING
         OUTBOX.change(c, m)
-        return range_of(c, m)
+        return OUTBOX.range(c, m)
       end
     end
   end
-end
-
--- Returns a message that was claimed, or unknown, and was not accepted: it waits again.
-function OUTBOX.release(c, range, now)
-  local m = OUTBOX.find(c, range.message, range.first)
-  m.again, m.firstAt, m.accused = range.again or '', range.again and range.firstAt or 0, range.accused and 1 or 0
-  OUTBOX.arrive(c, m, OUTBOX.wait(c, m, range.accused and now + OUTBOX.AGAIN_MS or now), now)
 end
 
 -- Looks at one outbox. Returns how many messages it has looked at.
@@ -97,7 +52,7 @@ local function look(keys, lane, c, now)
   for at, id in ipairs(ids) do
     local m, score = found[at], tonumber(page[2 * at])
     local lapsesAt = m and OUTBOX.lapses_at(c, m) or now
-    if OUTBOX.is_doubtful(lane, score) then
+    if lane_is_doubtful(lane, score) then
       isDue, nextAt = true, math.min(nextAt, math.max(lapsesAt, now + OUTBOX.AGAIN_MS))
     elseif lapsesAt <= now then
       redis.call('ZREM', due, id)

@@ -12,53 +12,7 @@
 ---@field closedFrom? number since when the lane cannot send, if that is earlier than now, ms
 ---@field ahead? number by how many ms the clock is ahead of what the process expects
 ---@field unsureUntil? number the process cannot tell yet whether the clock was changed, ms
----@field server? Server the server that runs the script (workers.lua)
-
--- A request in flight, or a placeholder for those that may have been made (workers.lua). Stored as JSON, by its number.
----@class Claim
----@field number? number not stored
----@field campaign string
----@field first number the ordinal of its first recipient
----@field count? number its recipients; of sends
----@field again? string see Range (campaign.lua)
----@field firstAt? number when the first request that may have been accepted was claimed, ms
----@field accused? boolean see Range (campaign.lua)
----@field message? string of an outbox: the id of the message, whose number is `first`
----@field edition? number the revision of the content with which it is sent; of a campaign, nil is 0
----@field notAfter? number of a message: when it lapses, ms
----@field closesAt? number when its window closes, ms
----@field at number when it was made, ms
----@field turn string the turn that made it, or `placeholder`
----@field call number the call of the turn
----@field epoch number of the lane then; -1: its outcome says nothing about the lane
----@field timeout? number of its worker, ms
----@field margin? number of its worker, ms
----@field placeholder? string|boolean `barrier`: made for a lost worker; true: for what was claimed before a replayed claim
----@field loss? number of a placeholder: the lane's losses then
----@field reason? string of a placeholder: why its outcome will be unknown
----@field isLate? boolean not stored: it has become unknown before it was settled
----@field matched? string the request that a notification has matched to it
----@field charge? number[] what it is charged for (usage.lua)
-
--- A batch with an unknown outcome. Stored as JSON, by the number of its claim.
----@class Batch
----@field campaign string
----@field first number
----@field count number
----@field again? string
----@field firstAt? number
----@field message? string
----@field edition? number
----@field notAfter? number
----@field at number when it was claimed, ms
----@field turn string
----@field epoch number
----@field reason string
----@field safeAt number from when on its worker can no longer send it, ms
----@field since number since when it is unknown, ms
----@field notAgain? string why the lane's policy does not send it again
----@field matched? string the request that a notification has matched to it
----@field charge? number[] what it is charged for (usage.lua)
+---@field server? Server the server that runs the script (losses.lua)
 
 -- What a lane has learned; see fields.lua.
 local function learning_read(lane)
@@ -165,36 +119,21 @@ local function lane_is_recovering(lane)
   return lane.barrierUntil > 0 or lane.placeholders > 0 or CLOSED.until_at(lane, 'recovering') > lane.time or lane.unsureUntil ~= nil
 end
 
+-- From when on the lost server can have claimed nothing: a worker may have stayed with it until then. What was put since the loss was noticed,
+-- or by the script that notices it, is due then at the earliest.
+local function lane_lost_until(lane) return lane.lostAt + lane.lostMs end
+
+-- Whether what was due at this time may have been claimed, and the claim lost.
+local function lane_is_doubtful(lane, dueAt) return lane_is_recovering(lane) and dueAt < lane_lost_until(lane) end
+
 -- The next claim number, which also names the claim in its hash.
 local function lane_next_number(lane)
   lane.sequence = lane.sequence + 1
   return lane.sequence
 end
 
-local function claim_field(number) return string.format('%.0f', number) end
-
--- How long the worker that made a claim may act on it: it starts its request at most `timeout + margin` after the claim, and the
--- request takes at most `timeout`. A claim carries both, because workers may be configured differently. For the claim of a lost
--- worker (a placeholder), they are not known: the longest possible ones hold.
-local function claim_timing(claim, rules)
-  if claim.timeout then return claim.timeout, claim.margin end
-  return math.min(POLICY.LONGEST_TIMEOUT_MS, POLICY.LONGEST_TIMEOUT * rules.window), POLICY.LONGEST_MARGIN_MS
-end
-
--- When the sweep settles a claim as unknown. One whose timing is not known need not wait longer: its worker may still settle it.
-local function claim_overdue_at(claim, rules)
-  return claim.at + (claim.timeout or rules.timeout) + (claim.margin or rules.margin)
-end
-
 -- Claim numbers continue at the next multiple of 1e9: above every number that Redis assigned and may have lost.
 local function lane_skip_numbers(lane, known)
   if lane.sequence % 1e9 > 0 then lane.skippedFrom = lane.sequence end
   lane.sequence = (math.floor(math.max(lane.sequence, known) / 1e9) + 1) * 1e9
-end
-
--- Whether the lane has assigned this claim number, as far as its data tells: it does not lie between the highest number before numbers were
--- last skipped and those after that.
-local function lane_knows_number(lane, number)
-  local base = math.floor(lane.sequence / 1e9) * 1e9
-  return number <= lane.skippedFrom or (base <= number and number <= lane.sequence)
 end

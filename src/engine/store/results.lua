@@ -193,6 +193,30 @@ local function close_full(resultsKey, latestResultsKey, chunk)
   if #data > 0 then redis.call('SET', latestResultsKey, data) else redis.call('DEL', latestResultsKey) end
 end
 
+-- The list of the day for what the log notes of messages, as results.lua appends it, and its name there. `c.results`: [list, number, 1].
+local function listed(c)
+  local list, ids, day, length = { results = {} }, {}, nil, 0
+  for at, range in ipairs(c.results) do
+    local m = c.numbered[range[2]]
+    day = day or string.format('%.0f', math.floor((m.at + m.took) / OUTBOX.DAY_MS))
+    ids[at] = string.format('%.0f %s', m.number, m.id)
+  end
+  for from = 1, #ids, 1000 do
+    length = redis.call('RPUSH', OUTBOX.key(c, ':results:' .. day), unpack(ids, from, math.min(#ids, from + 999)))
+  end
+  for at, range in ipairs(c.results) do
+    local last = list.results[#list.results]
+    if last and last[1] == range[1] then
+      last[3] = last[3] + 1
+    else
+      list.results[#list.results + 1] = { range[1], length - #ids + at - 1, 1 }
+    end
+  end
+  list.number = tonumber(redis.call('HGET', OUTBOX.key(c, ''), 'log:' .. day) or nil)
+  list.day = day
+  return list, 'outbox:' .. c.outbox .. ':' .. day
+end
+
 -- Appends what was noted of these campaigns, and numbers those that have no number yet.
 function results.append(resultsKey, latestResultsKey, campaigns)
   local entries, ids, chunk = {}, {}, nil
@@ -200,7 +224,7 @@ function results.append(resultsKey, latestResultsKey, campaigns)
     if c.results then
       chunk = chunk or begin(resultsKey, latestResultsKey)
       local list, name = c, id
-      if c.outbox then list, name = OUTBOX.listed(c) end
+      if c.outbox then list, name = listed(c) end
       if not list.number then
         list.number = redis.call('HINCRBY', resultsKey, 'next', 1)
         set_id(resultsKey, ids, list.number, name)

@@ -1,19 +1,34 @@
 --[[
   statuses: one letter per recipient of a campaign, see states.lua; `\0` where the letter does not decide. Beside them are the
   service's own words for a status, if it says more. A message of an outbox has its letter itself: then `statuses`, otherwise a key, is the
-  message (OUTBOX.place), and the range has one recipient.
+  message (statuses_place), and the range has one recipient.
 ]]
 -- @include ./campaign.lua
 -- @include ../recipients/request-records.lua
 
+-- Where a script finds the statuses and the record of a batch: for a campaign, the key; for an outbox, the message, or nil if it is gone.
+local function statuses_place(c, batch, key)
+  if not c.outbox then return key end
+  return OUTBOX.find(c, batch.message, batch.first)
+end
+
+-- The letter of a message.
+local function message_letter(m) return (m.state == OUTBOX.WAITING or m.state == OUTBOX.SENDING) and '\0' or m.state end
+
+-- Gives a message the state of a letter; without one, its release decides.
+local function message_set_letter(m, letter)
+  if letter ~= '\0' then m.state = letter end
+  OUTBOX.change(m.source, m)
+end
+
 local function statuses_read(statuses, first, count)
-  if type(statuses) == 'table' then return OUTBOX.letter(statuses) end
+  if type(statuses) == 'table' then return message_letter(statuses) end
   local letters = redis.call('GETRANGE', statuses, string.format('%.0f', first), string.format('%.0f', first + count - 1))
   return letters .. string.rep('\0', count - #letters)
 end
 
 local function statuses_write(statuses, first, letters)
-  if type(statuses) == 'table' then return OUTBOX.set_letter(statuses, letters) end
+  if type(statuses) == 'table' then return message_set_letter(statuses, letters) end
   redis.call('SETRANGE', statuses, string.format('%.0f', first), letters)
 end
 

@@ -31,13 +31,14 @@
            now; missing; recovering; full, if its key may not store so much; sent, if nothing is left to send; started, if it is too late for
            another start; or the state that forbids it; events
 ]]
--- @include ../../engine/claim/order.lua
+-- @include ../../engine/claim/losses.lua
+-- @include ../../engine/claim/pause.lua
 -- @include ../../engine/recipients/key-bytes.lua
 local lane, now = lane_load(laneKey, time)
 local campaigns, events = campaigns_load(statesKey, { id }), {}
 local c = campaigns[id]
 if not c then return { 'missing', '[]' } end
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 
 -- Whether something of it was ever claimed.
 local function is_begun()

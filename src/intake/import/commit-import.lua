@@ -36,7 +36,7 @@
            campaign waits for the lane's turn already, or how many bytes the key has stored; events
 ]]
 -- @include ../../base/redis/clock.lua
--- @include ../../engine/store/campaign.lua
+-- @include ../../engine/store/queue.lua
 -- @include ../../engine/recipients/key-bytes.lua
 -- @include ../../engine/day-limits/daily.lua
 local stored = campaigns_load(statesKey, { id })[id]

@@ -15,14 +15,15 @@
         time       ms, or '' for the server's
   Returns  1 if there is such an outbox; sends in flight; events
 ]]
--- @include ../../engine/claim/order.lua
+-- @include ../../engine/claim/losses.lua
+-- @include ../../engine/claim/pause.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local campaigns, events = campaigns_load(statesKey, { id }), {}
 local c = campaigns[id]
 if not c then return { 0, 0, '[]' } end
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 if command == 'close' then
   redis.call('HSET', outboxKey, 'closed', '1')
 elseif command == 'pause' then
@@ -31,6 +32,6 @@ elseif command == 'pause' then
 else
   campaign_resume(keys, lane, id, c, now)
 end
-campaigns_save(statesKey, campaigns)
+campaigns_store(statesKey, campaigns)
 lane_save(laneKey, lane)
 return { 1, campaign_in_flight(claimsKey, id), #events > 0 and cjson.encode(events) or '[]' }

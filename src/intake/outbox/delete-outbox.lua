@@ -14,7 +14,7 @@
         id        of its state
   Returns  deleted, missing, or kept; how many messages wait; how many ids it knows
 ]]
--- @include ../../engine/store/campaign.lua
+-- @include ../../engine/store/campaigns.lua
 -- @include ../../engine/recipients/key-bytes.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(statesKey)

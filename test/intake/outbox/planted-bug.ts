@@ -19,8 +19,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a message that is claimed still waits',
-    from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return range_of(c, m)',
-    to: 'return range_of(c, m)',
+    from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return OUTBOX.range(c, m)',
+    to: 'return OUTBOX.range(c, m)',
   },
   {
     name: 'a put replaces a message that is claimed',

@@ -65,7 +65,7 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
     why: 'the service has forgotten the correlator and sends the messages again',
     lua: [
       {
-        file: 'engine/store/campaign.lua',
+        file: 'engine/store/released.lua',
         from: 'return firstAt <= now and now < firstAt + rules.repeatFor',
         to: 'return rules.repeatFor > 0',
       },
@@ -87,12 +87,12 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
     why: 'a batch is sent again while the request of a process with a longer timeout may still arrive',
     lua: [
       {
-        file: 'engine/store/record.lua',
+        file: 'engine/store/stored-claim.lua',
         from: 'if claim.timeout then return claim.timeout, claim.margin end',
         to: 'if claim.timeout then return rules.timeout, rules.margin end',
       },
       {
-        file: 'engine/store/record.lua',
+        file: 'engine/store/stored-claim.lua',
         from: 'claim.at + (claim.timeout or rules.timeout) + (claim.margin or rules.margin)',
         to: 'claim.at + rules.timeout + rules.margin',
       },

@@ -20,7 +20,7 @@ export const OUTBOX_MUTANTS: readonly Mutant[] = [
     why: 'the platform never learns what became of it',
     lua: [
       {
-        file: 'engine/store/due-messages.lua',
+        file: 'engine/store/unsent.lua',
         from: "campaign_move(c, 'planned', state, 1, m.number)",
         to: 'c.counts.planned, c.counts[state] = c.counts.planned > 1 and c.counts.planned - 1 or nil, (c.counts[state] or 0) + 1',
       },
@@ -33,8 +33,8 @@ export const OUTBOX_MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/store/due-messages.lua',
-        from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return range_of(c, m)',
-        to: 'return range_of(c, m)',
+        from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return OUTBOX.range(c, m)',
+        to: 'return OUTBOX.range(c, m)',
       },
     ],
   },
@@ -44,7 +44,7 @@ export const OUTBOX_MUTANTS: readonly Mutant[] = [
     why: 'it is in no count of its outbox',
     lua: [
       {
-        file: 'engine/store/due-messages.lua',
+        file: 'engine/store/unsent.lua',
         from: "campaign_move(c, 'planned', state, 1, m.number)",
         to: "if state == 'cancelled' then campaign_move(c, 'planned', state, 1, m.number) else results.note(c, results.LIST.recipients, m.number, 1) end",
       },

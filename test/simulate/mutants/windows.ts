@@ -21,7 +21,7 @@ export const WINDOW_MUTANTS: readonly Mutant[] = [
     why: 'its request leaves at an hour at which it may not',
     lua: [
       {
-        file: 'engine/store/zones.lua',
+        file: 'engine/store/open-zones.lua',
         from: "return WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)",
         to: "local closes, _, since = WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)\n  return closes or now + 60000, nil, since or now",
       },

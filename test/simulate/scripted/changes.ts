@@ -45,7 +45,7 @@ export const CHANGE_WORLDS: readonly ScriptedWorld[] = [
       why: 'it is another request under the correlator of the first',
       lua: [
         {
-          file: 'engine/store/campaign.lua',
+          file: 'engine/store/ranges.lua',
           from: 'if range and not range.again then range.edition',
           to: 'if range then range.edition',
         },

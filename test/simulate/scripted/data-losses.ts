@@ -154,7 +154,7 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/recovery/recovery-barrier.lua',
-          from: 'and after == WORKERS.last_loss(lane) then',
+          from: 'and after == LOSSES.last(lane) then',
           to: 'then',
         },
       ],

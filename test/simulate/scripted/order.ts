@@ -23,9 +23,9 @@ export const ORDER_WORLDS: readonly ScriptedWorld[] = [
       why: 'the same request takes every turn of the lane',
       lua: [
         {
-          file: 'engine/store/campaign.lua',
+          file: 'engine/store/released.lua',
           from: "'NX', string.format('%.17g', lane.virtualTime + 1 / c.weight), id)",
-          to: "'NX', campaign_virtual_start(lane.virtualTime), id)",
+          to: "'NX', math.max(0, lane.virtualTime - POLICY.HEAD_START), id)",
         },
       ],
     },

@@ -276,8 +276,8 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
       why: 'it was sent, but counts as never sent',
       lua: [
         {
-          file: 'engine/store/due-messages.lua',
-          from: 'return lane_is_recovering(lane) and score < lost_until(lane)',
+          file: 'engine/store/record.lua',
+          from: 'return lane_is_recovering(lane) and dueAt < lane_lost_until(lane)',
           to: 'return false',
         },
       ],

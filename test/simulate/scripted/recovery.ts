@@ -9,8 +9,8 @@ function loseProcess(stage: Stage): void {
 }
 
 const HOLDS_NOTHING = {
-  file: 'engine/claim/workers.lua',
-  from: "if not isOpen or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or WORKERS.is_newcomer(lane, c) then return end",
+  file: 'engine/claim/placeholders.lua',
+  from: "if not isOpen or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or LOST.is_newcomer(lane, c) then return end",
   to: 'if true then return end',
 };
 
@@ -27,8 +27,8 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       why: 'the requests of the lost process are sent again',
       lua: [
         {
-          file: 'engine/claim/workers.lua',
-          from: 'lane.placeholders = WORKERS.most_lost(lane)',
+          file: 'engine/claim/barrier.lua',
+          from: 'lane.placeholders = LOST.batches(lane)',
           to: '',
         },
       ],
@@ -96,7 +96,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       why: 'the window also has the requests of the lost process',
       lua: [
         {
-          file: 'engine/claim/workers.lua',
+          file: 'engine/claim/barrier.lua',
           from: 'local sends = requests_for(lane.heldBack)',
           to: 'local sends = 0',
         },
@@ -161,7 +161,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       why: 'the workers do not speak for a process that was lost before, whose requests are sent again',
       lua: [
         {
-          file: 'engine/claim/workers.lua',
+          file: 'engine/claim/lost-time.lua',
           from: "return claim.placeholder == 'barrier' and claim.loss == lane.losses",
           to: "return claim.placeholder == 'barrier'",
         },

@@ -78,8 +78,8 @@ export const WINDOW_WORLDS: readonly ScriptedWorld[] = [
       why: 'its zone may be closed by then',
       lua: [
         {
-          file: 'engine/store/zones.lua',
-          from: 'return hours_at(c, part[ZONE], now, isNoted)',
+          file: 'engine/store/open-zones.lua',
+          from: 'return hours_at(c, part[PART.ZONE], now, isNoted)',
           to: 'return now + 60000',
         },
       ],

@@ -62,7 +62,7 @@ export function differencesOf(stored: OutboxDefinition, wanted: OutboxDefinition
   return [...OUTBOX_NAMES.filter(isDifferent), ...own.filter(isDifferent).map((name) => OWN[name])];
 }
 
-/** What follows from the settings for the state of the outbox, as scripts read it (campaign.lua). */
+/** What follows from the settings for the state of the outbox, as scripts read it (campaigns.lua). */
 export const stateOf = ({ priority, window, lateMs, revision, since }: OutboxSettings): object => ({
   weight: PRIORITY_WEIGHT[priority],
   window,

@@ -19,7 +19,8 @@
   Returns  1 if there is such an outbox; events; per id: cancelled, lapsed, sent (it was claimed, or may have been), unknown, stale,
            recovering, or full (the key may not store so much)
 ]]
--- @include ../../../engine/claim/workers.lua
+-- @include ../../../engine/claim/losses.lua
+-- @include ../../../engine/store/unsent.lua
 -- @include ../../../engine/recipients/key-bytes.lua
 -- @include ../../../base/redis/when-full.lua
 run_when_full(laneKey)
@@ -27,7 +28,7 @@ local campaigns, events, reply = campaigns_load(statesKey, { id }), {}, { 1, '[]
 local c = campaigns[id]
 if not c then return { 0, '[]' } end
 local lane, now = lane_load(laneKey, time)
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 
 -- There is no message that could be in the results.
 local function bury(message)
@@ -50,7 +51,7 @@ local function cancel(message)
   if version >= 0 and version < m.version then return 'stale' end
   local state, due = RECIPIENT_STATE[m.state], OUTBOX.key(c, ':due')
   local isWaiting = m.state == OUTBOX.WAITING and not OUTBOX.may_be_sent(m)
-  if isWaiting and OUTBOX.is_doubtful(lane, tonumber(redis.call('ZSCORE', due, message) or 0)) then return 'recovering' end
+  if isWaiting and lane_is_doubtful(lane, tonumber(redis.call('ZSCORE', due, message) or 0)) then return 'recovering' end
   if version > m.version then
     -- A put with a version in between comes too late as well, for as long as after the first cancel.
     m.version, m.keptFrom = version, now

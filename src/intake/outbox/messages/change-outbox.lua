@@ -22,7 +22,8 @@
   Returns  changed; other, if the outbox has other settings than the caller knows; missing; recovering; or full, if the key may not store so
            much; events
 ]]
--- @include ../../../engine/claim/workers.lua
+-- @include ../../../engine/claim/losses.lua
+-- @include ../../../engine/store/campaigns.lua
 -- @include ../../../engine/recipients/key-bytes.lua
 local outbox = redis.call('HMGET', outboxKey, 'settings', 'edition', 'payer', 'paid')
 local campaigns, events = campaigns_load(statesKey, { id }), {}
@@ -30,7 +31,7 @@ local c = campaigns[id]
 if not outbox[1] or not c then return { 'missing', '[]' } end
 if (outbox[2] or '') ~= before then return { 'other', '[]' } end
 local lane, now = lane_load(laneKey, time)
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 
 local function change()
   if lane_is_recovering(lane) then return 'recovering' end
@@ -43,7 +44,7 @@ local function change()
   for name, value in pairs(changes) do c[name] = value end
   -- What the service has accepted says nothing about another text.
   c.requests.accepted, c.requests.refused = 0, 0
-  campaigns_save(statesKey, campaigns)
+  campaigns_store(statesKey, campaigns)
   OUTBOX.earlier(c, now)
   redis.call('ZADD', tendingKey, string.format('%.0f', now), c.outbox)
   return 'changed'

@@ -18,7 +18,9 @@
            have been, or has another result than cancelled and lapsed), recovering (Redis may have lost its claim), full (its key may not store so much), or limited (a daily limit does not allow
            it); when it is due, s, or when the day of the limit ends; why a limit does not allow it, else ''
 ]]
--- @include ../../../engine/claim/workers.lua
+-- @include ../../../engine/claim/losses.lua
+-- @include ../../../engine/store/campaigns.lua
+-- @include ../../../engine/store/usage.lua
 -- @include ../../../engine/recipients/key-bytes.lua
 -- @include ../../../engine/day-limits/daily.lua
 local ARGS = 6
@@ -31,7 +33,7 @@ if outbox[1] ~= edition then return { 'changed', 0, '[]' } end
 
 local lane, now = lane_load(laneKey, time)
 local events, second, isEarlier = {}, math.floor(now / 1000), false
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 local account = key_bytes.account(keyBytesKey)
 local day, dayEndsAt = daily.of(clock(time))
 for _, limits in ipairs(days) do daily.on_lane(keyBytesKey, limits, day) end
@@ -60,7 +62,7 @@ end
 -- Changes a message that waits.
 local function put_waiting(m, before, isNow, key, bytes, counted)
   local score = tonumber(redis.call('ZSCORE', OUTBOX.key(c, ':due'), m.id) or nil)
-  if score and OUTBOX.is_doubtful(lane, score) then return 'recovering' end
+  if score and lane_is_doubtful(lane, score) then return 'recovering' end
   -- One that is due already stays as it is.
   if isNow then m.due = math.min(second, math.abs(before.due)) end
   if m.version >= 0 and m.version < before.version then return 'stale' end
@@ -106,7 +108,8 @@ for first = 1, entry_args(), ARGS do
   reply[#reply + 1] = why or ''
 end
 account.save()
-campaigns_save(statesKey, campaigns)
+USAGE.save(statesKey, campaigns)
+campaigns_store(statesKey, campaigns)
 lane_save(laneKey, lane)
 reply[2] = isEarlier and 1 or 0
 if #events > 0 then reply[3] = cjson.encode(events) end

@@ -13,7 +13,8 @@
                   do not allow it. At most 500 messages
   Returns  1; 0 if the outbox has other settings by now, and nothing was changed
 ]]
--- @include ../../../engine/claim/workers.lua
+-- @include ../../../engine/store/record.lua
+-- @include ../../../engine/store/campaigns.lua
 -- @include ../../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
@@ -35,5 +36,5 @@ for at = 1, entry_args(), 4 do
   end
 end
 if isLast == 1 then redis.call('HDEL', outboxKey, 'outdated') end
-campaigns_save(statesKey, campaigns)
+campaigns_store(statesKey, campaigns)
 return 1

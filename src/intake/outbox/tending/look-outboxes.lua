@@ -13,12 +13,13 @@
         time      ms, or '' for the server's
   Returns  when the next outbox has something to do, ms, or -1; events
 ]]
--- @include ../../../engine/claim/workers.lua
+-- @include ../../../engine/claim/losses.lua
+-- @include ../../../engine/store/due-messages.lua
 -- @include ../../../base/redis/when-full.lua
 run_when_full(laneKey)
 local lane, now = lane_load(laneKey, time)
 local events = {}
-WORKERS.recognise(lane, rules, 0, now, events)
+LOSSES.recognise(lane, rules, 0, now, events)
 local nextAt = OUTBOX.look(keys, lane, now)
 lane_save(laneKey, lane)
 return { string.format('%.0f', nextAt or -1), #events > 0 and cjson.encode(events) or '[]' }

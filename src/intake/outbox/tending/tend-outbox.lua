@@ -20,7 +20,7 @@
         time      ms, or '' for the server's
   Returns  1 if there may be more to do at once
 ]]
--- @include ../../../engine/claim/workers.lua
+-- @include ../../../engine/store/campaign.lua
 -- @include ../../../engine/recipients/key-bytes.lua
 -- @include ../../../base/redis/when-full.lua
 run_when_full(laneKey)

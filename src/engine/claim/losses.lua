@@ -1,0 +1,71 @@
+--[[
+  losses: how a lane recovers after its server has lost its last writes, and how it notices that. A server that writes its file once a second,
+  or a replica that takes over, loses those of at most `mayLoseMs`. A worker that stays with a master that is cut off goes on for up to this time.
+
+  1. Before (workers.lua). Each process joins the lane's workers, and claims nothing until its joining is older than `mayLoseMs`; a campaign
+     waits as long after its commit, or its resume. So the next server knows all of them. What a lane may claim in `mayLoseMs` is limited.
+  2. Noticed, by LOSSES.recognise: the server has another run id, or another replication id after a promotion, or knows fewer claims than
+     a process has seen. Claim numbers skip ahead, so that none is used twice, and the workers replay their recent claims. Two times begin, and claims answer `recovering` while one of them lasts:
+       the grace    `closed.recovering`, max(rules.grace, mayLoseMs), but only until each worker has replayed, also one that only polls
+       the barrier  `barrierUntil`, max(2 * rules.grace, 5 s, mayLoseMs), but only until each worker that sends has replayed
+  3. All have replayed (recovery-barrier): what was held back meanwhile is returned, and the lane goes on.
+  4. The barrier ends before that (barrier.lua): the workers that are awaited are lost together with the data. Their sends count in the
+     ledger, and placeholder claims stand for the batches that they may have claimed (placeholders.lua); how many these are: lost-time.lua.
+  Lost polls are repeated, and their permits count again. A campaign that is lost completely is not rebuilt.
+
+  Names. `loss` and `replicaLoss`, arguments of scripts: how many ms of its writes the server may lose, without and with a replica. The
+  loss of an event or a report: the name of one that was noticed (LOSSES.name). The `loss` of a claim: which one that was (`losses`).
+]]
+-- @include ../../base/redis/server.lua
+-- @include ../store/record.lua
+local LOSSES = { BARRIER_MS = 5000 }
+
+-- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
+function LOSSES.name(lane)
+  return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
+end
+
+-- The same, or '' if there was none.
+function LOSSES.last(lane) return lane.losses > 0 and LOSSES.name(lane) or '' end
+
+-- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
+-- its last writes. `seen`: the highest claim number that this knows.
+function LOSSES.recognise(lane, rules, seen, now, events)
+  lane.server = SERVER.now()
+  local runId = lane.server.run
+  if lane.ahead and lane.clockRunId ~= runId then
+    if lane.clockRunId ~= '' and lane.ahead > POLICY.OTHER_CLOCK_MS then lane_refuse_clock() end
+    lane.clockRunId = runId
+  end
+  local sign
+  if lane.sequence < seen then
+    sign = 'sequence'
+  elseif lane.runId ~= '' and SERVER.is_other(lane.server, lane.runId, lane.replicationId) then
+    sign = 'runId'
+  end
+  -- Another server has its own replicas, or none.
+  if lane.runId ~= runId then lane.replicaAt = 0 end
+  lane.runId, lane.replicationId = runId, lane.server.replicationId
+  if not sign then return end
+  lane_skip_numbers(lane, seen)
+  -- Not shorter than a worker that stayed with a cut-off master may go on.
+  lane.lostAt, lane.lostMs = now, lane.mayLoseMs
+  local graceMs = math.max(rules.grace, lane.mayLoseMs)
+  CLOSED.note(lane, 'recovering', nil, now + graceMs)
+  lane.losses = lane.losses + 1
+  lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, LOSSES.BARRIER_MS, lane.mayLoseMs)
+  lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
+  -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
+  lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
+  lane.placeholders = 0
+  events[#events + 1] = {
+    type = 'dataLoss', loss = LOSSES.name(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = graceMs,
+  }
+end
+
+-- Announces again that the barrier waits, in case the process that raised it died before it announced the loss.
+function LOSSES.announce_again(lane, events)
+  if lane.barrierUntil > 0 and lane.awaited ~= '' and #events == 0 then
+    events[#events + 1] = { type = 'awaiting', loss = LOSSES.name(lane) }
+  end
+end

@@ -1,0 +1,35 @@
+--[[
+  lost-time: what the lost server may have claimed, and the lane does not know, after a loss of its last writes (losses.lua). The lost time
+  ends when the last worker of that server had to stop (lane_lost_until).
+]]
+-- @include ./workers.lua
+-- @include ../recipients/outbox.lua
+local LOST = {
+  -- A worker notices a loss so soon after the server has lost its last writes.
+  NOTICED_MS = 60000,
+}
+
+-- From when on the lost server may have claimed what is not known here. It had lost nothing when it last began to limit a burst.
+function LOST.from(lane) return math.max(lane.burstAt, lane.lostAt - lane.lostMs - LOST.NOTICED_MS) end
+
+-- Batches that may have been claimed in the lost time. It touches at most two of the spans that limit_burst counts: the rest of the one that
+-- the server knows, at most `burstMax`, and the next one, which may have twice as many.
+function LOST.batches(lane)
+  return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
+end
+
+-- Whether nothing of a campaign can be lost: nothing may have been claimed from it before the last worker of the old server had to stop.
+-- That server lost what it accepted in at most `lostMs`, which began before the loss was noticed.
+function LOST.is_newcomer(lane, c)
+  return math.max(c.launchAt, c.notBefore or 0) > lane_lost_until(lane)
+end
+
+-- How many messages of an outbox the lost server may have claimed; with `after`, ms: only those that were due later.
+function LOST.count_messages(c, lane, after)
+  local from = after and string.format('(%.0f', after) or 0
+  return redis.call('ZCOUNT', OUTBOX.key(c, ':due'), from, string.format('(%.0f', lane_lost_until(lane)))
+end
+
+-- Whether no worker can have sent what a placeholder claim holds, now that all workers have replayed their claims: one made for an
+-- earlier loss may have been sent by a worker that was removed since.
+function LOST.was_not_sent(lane, claim) return claim.placeholder == 'barrier' and claim.loss == lane.losses end

@@ -6,7 +6,10 @@ import type { GrantedPermit } from './permit.js';
  * Why a claim call returned no more claims.
  * - `more`: it returned as many as wanted. `nothing`: nothing is left, or nothing is due.
  * - `inFlight`: the maximum number of requests is in flight. `quota`: the window is used up.
- * - `joining`: the process or the campaign is too new. If Redis lost data now, nothing would show its claims (losses.lua).
+ * - Claims would be lost with what shows that they may exist, if Redis lost its last writes now (losses.lua). `newWorker`: the process has
+ *   just joined the lane's workers, or sends larger batches than before. `newCampaign`: what waits was launched or resumed just now.
+ *   `joining`: Redis may lose more than before. `burst`: as many were claimed within the loss time as may be.
+ * - `clock`: this process cannot tell yet whether the clock of Redis was changed (record.lua).
  * - `window`: the lane's window is closed.
  * - `unbounded`: nothing bounds how much Redis may lose in a failover, so nothing may be sent.
  * - `fenced`: another turn serves the lane, or this process has earlier settings of it. `again`: this call was made before; the reply repeats its unsettled claims.
@@ -20,7 +23,11 @@ export const WHY = [
   'stopped',
   'held',
   'recovering',
+  'newWorker',
+  'newCampaign',
   'joining',
+  'burst',
+  'clock',
   'unbounded',
   'window',
   'throttled',

@@ -68,7 +68,7 @@ local function claim_begin(call)
   LOSSES.recognise(lane, call.rules, call.seen, now, events)
   if lane.unsureUntil then
     lane_save(call.laneKey, lane)
-    return nil, turn_reply('joining', lane.unsureUntil, now, events, {})
+    return nil, turn_reply('clock', lane.unsureUntil, now, events, {})
   end
   LEDGER.expire(call.windowKey, lane, call.rules, now)
   if call.kind == 'send' then lane.closed.unattended = nil end

@@ -34,7 +34,7 @@ local function order_ready(order, c)
     local _, opensAt = WINDOW.of(order.keys.windows, c, order.now, true)
     if opensAt then return 'window', opensAt end
   end
-  if from > order.now then return 'joining', from end
+  if from > order.now then return 'newCampaign', from end
 end
 
 -- Placeholder claims for a campaign that takes no part in their order (PLACEHOLDERS.may_have_waited): once, and none if nothing of it can be lost.

@@ -58,7 +58,7 @@ local late = PERMITS.late_polls(rules, now, unpolledKey)
 -- While the lane's window stays closed for longer than a permit is used, no send waits for one.
 local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now, true)
 local wanted = (opensAt or 0) <= now + rules.window and redis.call('ZCARD', runningKey) > 0 and math.huge or 0
-local permits, more = PERMITS.now(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, 0, wanted, late)
+local permits, more = PERMITS.free(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, 0, wanted, late)
 local take = math.min(want, permits)
 if take <= 0 then return claim_denied(context, more, {}) end
 if own == 0 then lane.busySince = math.max(lane.busySince, now) end

@@ -83,7 +83,7 @@ local function next_at(kind, wantedAt, wanted)
   if why == 'stopped' or why == 'held' then return -1, why end
   if why then return math.max(from, wantedAt), why end
   local flightKey, late = kind == 'send' and claimsKey or pollsKey, PERMITS.late_polls(rules, now, unpolledKey)
-  local permits, more = PERMITS.now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+  local permits, more = PERMITS.free(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   if permits > 0 then return math.max(now, wantedAt), nil end
   return math.max(more or now, wantedAt), 'quota'
 end

@@ -77,7 +77,7 @@ end
 
 -- Permits that a kind may take now, and when more come. `due`: polls due within the window (for sends); `wanted`: sends that
 -- wait (for polls); `late`: polls per window needed to keep all deadlines.
-function PERMITS.now(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
+function PERMITS.free(windowKey, flightKey, lane, rules, now, kind, inFlight, due, wanted, late)
   local cap = PERMITS.in_flight(flightKey, lane, rules, kind, inFlight)
   if CLOSED.backs_off(lane) then cap = math.min(1, cap) end
   local limit = LIMIT.now(lane, rules, now)

@@ -57,8 +57,9 @@ local function ready()
   if barrierUntil then return 'recovering', barrierUntil end
   BARRIER.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
   lane_note_repeats(lane, rules, now)
-  local from = math.max(lossKnownAt, process ~= '' and WORKERS.join(lane, process, rules.maxRecipients, now) or 0)
-  if from > now then return 'joining', from end
+  local claimsFrom = process ~= '' and WORKERS.join(lane, process, rules.maxRecipients, now) or 0
+  if claimsFrom > math.max(lossKnownAt, now) then return 'newWorker', claimsFrom end
+  if lossKnownAt > now then return 'joining', lossKnownAt end
 end
 do
   local why, from = ready()
@@ -87,12 +88,12 @@ local function batches_to_send()
   local own = PERMITS.own(lane, 'send', inFlight)
   local why, from = READY.lane(keys, lane, rules, now, 'send', oldest and oldest <= now, own, true)
   if why then return 0, nil, claim_end(context, why, from, {}) end
-  local permits, more = PERMITS.now(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, needed)
+  local permits, more = PERMITS.free(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, needed)
   local take = math.min(want, permits)
   if take <= 0 then return 0, nil, claim_denied(context, more, {}) end
   local nextBurstAt
   take, nextBurstAt = WORKERS.limit_burst(lane, rules, take, now)
-  if take <= 0 then return 0, nil, claim_end(context, 'joining', nextBurstAt, {}) end
+  if take <= 0 then return 0, nil, claim_end(context, 'burst', nextBurstAt, {}) end
   if own == 0 then lane.busySince = now end
   return take, more
 end
@@ -133,6 +134,6 @@ if taken == take then
   return claim_end(context, 'more', now, claims)
 end
 -- The candidates have nothing left; other campaigns may follow them.
-if order.readyAt then return claim_end(context, 'joining', order.readyAt, claims) end
+if order.readyAt then return claim_end(context, 'newCampaign', order.readyAt, claims) end
 if redis.call('ZCARD', runningKey) > 0 then return claim_end(context, 'more', now, claims) end
 return claim_end(context, 'nothing', math.min(nextAt or math.huge, order.opensAt or math.huge), claims)

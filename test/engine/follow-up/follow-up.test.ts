@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
+import { pollClaims } from '../../../src/engine/follow-up/poll-claims.js';
 import type { TokenSource } from '../../../src/engine/jobs/token-source.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { laneStatus } from '../../../src/reporting/status.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';

@@ -4,8 +4,8 @@ import { createEvents, type VolleyEvent } from '../../../src/base/events/events.
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import type { ClaimReply } from '../../../src/engine/claim/claim-reply.js';
-import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import type { PollClaim, PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
+import { pollClaims } from '../../../src/engine/follow-up/poll-claims.js';
 import { settlePolls } from '../../../src/engine/follow-up/settlements.js';
 import { commandStore, openLane } from '../../../src/engine/lane/lane.js';
 import { readLaneStatus } from '../../../src/engine/lane/lane-status.js';
@@ -15,8 +15,8 @@ import { notificationStore } from '../../../src/engine/notifications/notificatio
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
 import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import type { StoredState } from '../../../src/engine/store/campaigns.js';

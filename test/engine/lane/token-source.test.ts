@@ -5,7 +5,7 @@ import { connect } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { turnCredentials } from '../../../src/engine/jobs/turn-credentials.js';
 import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { createTokenCache } from '../../../src/service/auth/token-cache.js';
 import { createAccountClient } from '../../../src/service/client/accounts.js';
 import type { Bearer } from '../../../src/service/client/bearer.js';

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { pollClaims } from '../../../src/engine/follow-up/claims.js';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
+import { pollClaims } from '../../../src/engine/follow-up/poll-claims.js';
 import { openRequests } from '../../../src/engine/follow-up/requests.js';
 import type { Lane } from '../../../src/engine/lane/lane.js';
 import { laneTokenSource } from '../../../src/engine/lane/lane-token-source.js';
 import { matchStore } from '../../../src/engine/notifications/match-store.js';
 import { notificationStore } from '../../../src/engine/notifications/notification-store.js';
 import { campaignContent } from '../../../src/engine/sending/campaign-content.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { readState } from '../../../src/engine/store/campaigns.js';

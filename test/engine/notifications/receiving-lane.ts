@@ -9,8 +9,8 @@ import {
 } from '../../../src/engine/notifications/notification-store.js';
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown } from '../../../src/engine/sending/unknown.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';

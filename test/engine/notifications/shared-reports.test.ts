@@ -9,8 +9,8 @@ import { notificationStore } from '../../../src/engine/notifications/notificatio
 import { sharedSubscriptions } from '../../../src/engine/notifications/shared-subscriptions.js';
 import { subscriptionStatusStore } from '../../../src/engine/notifications/subscription-status.js';
 import { ordinalNumbers } from '../../../src/engine/recipients/slices.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';

@@ -105,7 +105,7 @@ test('A worker that sends larger batches than it joined with first waits until t
   expect((await it.claim('b', 1, START + LOSS)).claims.map(batch)).toEqual(['0-3']);
   const larger = { maxRecipients: 4 };
   const early = await it.claim('b', 1, START + LOSS + 5, larger);
-  expect([early.why, early.againInMs]).toEqual(['joining', LOSS]);
+  expect([early.why, early.againInMs]).toEqual(['newWorker', LOSS]);
   expect((await it.claim('b', 1, START + 2 * LOSS + 5, larger)).claims.map(batch)).toEqual(['3-4']);
   const smaller = { maxRecipients: 2 };
   expect((await it.claim('b', 1, START + 2 * LOSS + 6, smaller)).claims.map(batch)).toEqual(['7-2']);

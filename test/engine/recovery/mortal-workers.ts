@@ -3,8 +3,8 @@ import { type BarrierReport, reportToBarrier } from '../../../src/engine/recover
 import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
 import type { ScriptEvent } from '../../../src/engine/scripts/script-events.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import type { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 import { losableServer } from '../losable-server.js';

@@ -9,9 +9,9 @@ import {
   reportToBarrier,
   reportToBarriers,
 } from '../../../src/engine/recovery/replay-claims.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { testRedis } from '../../base/redis/test-redis.js';

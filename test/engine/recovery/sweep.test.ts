@@ -7,7 +7,7 @@ import { openLane } from '../../../src/engine/lane/lane.js';
 import { DATA_FORMAT, type WorkerProcess } from '../../../src/engine/recovery/heartbeats.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { startSweep, sweepLane } from '../../../src/engine/recovery/sweep.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';

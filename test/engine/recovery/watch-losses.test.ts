@@ -7,8 +7,8 @@ import { openLane } from '../../../src/engine/lane/lane.js';
 import { replayClaims, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
 import { watchLosses } from '../../../src/engine/recovery/watch-losses.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

@@ -110,7 +110,7 @@ test('A resumed campaign is not sent before its resumption can no longer be lost
   await it.commands.campaign('pause', 'c');
   await it.commands.campaign('resume', 'c');
   const early = await it.claim('a', 1, START + 1);
-  expect([early.why, early.againInMs]).toEqual(['joining', LOSS_MS - 1]);
+  expect([early.why, early.againInMs]).toEqual(['newCampaign', LOSS_MS - 1]);
   expect((await it.claim('a', 1, START + LOSS_MS)).claims).toHaveLength(1);
 });
 
@@ -123,7 +123,7 @@ test('A scheduled campaign that is resumed shortly before its launch waits as we
   await it.stored.schedule('s', launch);
   await it.commands.campaign('pause', 's', undefined, START + LOSS_MS);
   await it.commands.campaign('resume', 's', undefined, START + LOSS_MS);
-  expect((await it.claim('a', 1, launch)).why).toBe('joining');
+  expect((await it.claim('a', 1, launch)).why).toBe('newCampaign');
   expect((await it.claim('a', 1, START + 2 * LOSS_MS)).claims).toHaveLength(1);
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { pollClaims } from '../../../src/engine/follow-up/claims.js';
+import { pollClaims } from '../../../src/engine/follow-up/poll-claims.js';
 import { commandStore } from '../../../src/engine/lane/lane.js';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import { correctClock, type LaneStore } from '../../../src/engine/scripts/lane-script.js';
@@ -215,7 +215,7 @@ describe('A clock of Redis that is set forward', () => {
     lane.pass(20 * SECOND);
     lane.step(2 * HOUR);
     const started = lane.worker();
-    expect(await started.claim()).toMatchObject({ claims: [], why: 'joining', againInMs: 3_000 });
+    expect(await started.claim()).toMatchObject({ claims: [], why: 'clock', againInMs: 3_000 });
     expect((await started.sweep()).overdueSends).toEqual([]);
     // As its sweep does, every two seconds.
     await correctClock(known.store);

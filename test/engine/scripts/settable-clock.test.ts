@@ -11,7 +11,7 @@ import { findServer } from '../../../src/base/redis/find-server.js';
 import { startPrivateRedis } from '../../../src/base/redis/private-server.js';
 import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
 import { createServerClock } from '../../../src/engine/scripts/server-clock.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 

@@ -3,8 +3,8 @@ import type { Redis } from '../../../src/base/redis/connection.js';
 import { sweepLaneState } from '../../../src/engine/recovery/sweep.js';
 import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
 import { createServerClock } from '../../../src/engine/scripts/server-clock.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 

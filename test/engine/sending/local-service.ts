@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { BearerOutcome, TokenSource } from '../../../src/engine/jobs/token-source.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
 import type { Messages } from '../../../src/engine/sending/message.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendTurn } from '../../../src/engine/sending/send.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import type { openDefaultLane } from '../lane/lane-fixture.js';
 

@@ -4,7 +4,7 @@ import { createWakers } from '../../../src/engine/jobs/queues.js';
 import { openLanes } from '../../../src/engine/lane/lane-finder.js';
 import { operatorCommands } from '../../../src/engine/lane/operator-commands.js';
 import { heartbeats } from '../../../src/engine/recovery/heartbeats.js';
-import { sendClaims } from '../../../src/engine/sending/claims.js';
+import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { resolveUnknown } from '../../../src/engine/sending/unknown.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { laneCallback, loadLocalConfig } from '../../../../src/base/config/index.js';
 import { keyNames } from '../../../../src/base/redis/keys.js';
 import { openLane } from '../../../../src/engine/lane/lane.js';
-import { sendClaims } from '../../../../src/engine/sending/claims.js';
+import { sendClaims } from '../../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../../src/engine/sending/settlements.js';
 import { readState } from '../../../../src/engine/store/campaigns.js';
 import { scene } from '../../../scene/scene.js';

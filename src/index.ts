@@ -64,7 +64,7 @@ export { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from './campaign/sta
 export type { BlockCode } from './campaign/states/block-codes.js';
 export { CAMPAIGN_STATES, type CampaignState } from './campaign/states/campaign.js';
 export type { ForgottenNumber } from './campaign/states/forgotten.js';
-export type { InboundEffect, InboundMessage, LastSent } from './campaign/states/inbound.js';
+export type { InboundEffect, InboundMessage, LastSent, ListedMessage } from './campaign/states/inbound.js';
 export { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from './campaign/states/recipient.js';
 export type { ReportedStatus } from './campaign/states/reported-status.js';
 export type { SuppressionOperation } from './campaign/states/suppression.js';

@@ -66,7 +66,16 @@ export const INBOUND_METHODS: Inputs<Inbound> = {
       }),
     ],
   ],
-  list: [options({ lanes: maybeTexts, limit, cursor: maybeText })],
+  list: [
+    options({
+      lanes: maybeTexts,
+      campaign: maybeText,
+      from: maybeText,
+      country: maybeText,
+      limit,
+      cursor: maybeText,
+    }),
+  ],
 };
 
 const parameters = optional(z.record(z.string(), z.string()).readonly());

@@ -2,6 +2,7 @@ import { monotonicClock, systemClock } from '../../base/clock.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { InputError } from '../../campaign/errors/errors.js';
+import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
 import type { Operator } from '../../campaign/states/audit.js';
 import { MAX_PARTS } from '../../campaign/states/inbound.js';
 import { type InboundReceiver, openInboundReceiver } from '../../engine/inbound/inbound-receiver.js';
@@ -114,7 +115,13 @@ export function inboundFor(
       opened = { lanes, receiver };
       return receiver;
     },
-    list: (options) => inbound.list(options),
+    async list({ from, country, ...options } = {}) {
+      if (from === undefined) return inbound.list(options);
+      const { numberReader } = await import('../../campaign/numbers/number.js');
+      const read = numberReader(country ?? config.defaultCountry)(from);
+      if (!read.ok) throw new InputError(read.reason, { field: 'from' });
+      return inbound.list({ ...options, numbers: possibleFormsOf(read.number) });
+    },
     async receive({ lane, messageId, from, to, text, part, country }: InboundInput) {
       if (messageId === '' || Buffer.byteLength(messageId) > MAX_ID_BYTES)
         throw new InputError(`the id of the message must have 1 to ${MAX_ID_BYTES} bytes`, {

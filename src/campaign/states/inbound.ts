@@ -114,3 +114,23 @@ export const inboundMessage = z
   })
   .readonly()
   .meta({ id: 'InboundMessage' });
+
+/** A message in a list. */
+export interface ListedMessage extends InboundMessage {
+  /** The name of the campaign in `lastSent`; null if that names none, or if the campaign is no longer stored. */
+  readonly campaignName: string | null;
+}
+
+/** See {@link ListedMessage}. */
+export const listedMessage = inboundMessage
+  .unwrap()
+  .extend({
+    campaignName: z
+      .string()
+      .nullable()
+      .describe(
+        'The name of the campaign in `lastSent`; null if that names none, or if the campaign is no longer stored',
+      ),
+  })
+  .readonly()
+  .meta({ id: 'ListedInboundMessage' });

@@ -7,11 +7,13 @@ import { InputError } from '../../campaign/errors/errors.js';
 import { callableForm, subscriberOf } from '../../campaign/numbers/number-forms.js';
 import { describeActor } from '../../campaign/states/actor.js';
 import type { Operator } from '../../campaign/states/audit.js';
-import type { InboundMessage, LastMessage } from '../../campaign/states/inbound.js';
+import type { InboundMessage, LastMessage, ListedMessage } from '../../campaign/states/inbound.js';
 import { type WishWords, wishReader } from '../../campaign/text/stop-words.js';
 import { markDue } from '../jobs/due.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
+import { orNull } from '../recipients/damaged.js';
 import { NO_KEY } from '../recipients/key-bytes.js';
+import { readMeta } from '../store/campaign-meta.js';
 import type { Suppression } from '../suppression/suppression.js';
 import { type WishOptions, wishFulfiller } from './fulfil-wish.js';
 import { inFlightMessages } from './in-flight.js';
@@ -62,10 +64,21 @@ interface InboundOptions {
 export interface InboundListOptions {
   /** Only messages of these lanes, by their names; default: of all. */
   readonly lanes?: readonly string[] | undefined;
+  /** Only replies to this campaign, by its id. */
+  readonly campaign?: string | undefined;
+  /** Only messages from this number, in any common spelling. */
+  readonly from?: string | undefined;
+  /** ISO 3166 code of a `from` in national format; default: `DEFAULT_COUNTRY`. */
+  readonly country?: string | undefined;
   /** Default 50. */
   readonly limit?: number | undefined;
   /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined;
+}
+
+/** The same with the numbers that `from` means, E.164. */
+interface LoggedOptions extends Omit<InboundListOptions, 'from' | 'country'> {
+  readonly numbers?: readonly string[] | undefined;
 }
 
 /** A message that another gateway submits. */
@@ -93,13 +106,18 @@ export interface Inbound {
    * InputError if it is invalid, with a NotFoundError for an unknown lane, and with a KeyFullError if the API key has no room for it.
    */
   receive(message: InboundInput): Promise<void>;
-  /** Lists them, newest first, one page at a time, as far back as `RETENTION`. Rejects with a NotFoundError for an unknown lane. */
+  /**
+   * Lists them, newest first, one page at a time, as far back as `RETENTION`. With `campaign` or `from`, a page may have few messages, or
+   * none, though others follow. Rejects with a NotFoundError for an unknown lane, and with an InputError if `from` is no number.
+   */
   list(
     options?: InboundListOptions,
-  ): Promise<{ readonly messages: InboundMessage[]; readonly nextCursor: string | null }>;
+  ): Promise<{ readonly messages: ListedMessage[]; readonly nextCursor: string | null }>;
 }
 
 const DEFAULT_LIMIT = 50;
+/** Messages that are searched for one page. */
+const SEARCHED_AT_ONCE = 500;
 /** How long a repeat waits for the process that acts on the same message, and how often it looks, ms. */
 const BUSY_MS = 100;
 const BUSY_WAITS = 30;
@@ -235,10 +253,14 @@ export function inboundService(options: InboundOptions) {
     },
     /** The log of a lane. */
     log: storeOf,
-    async list({ lanes, limit = DEFAULT_LIMIT, cursor }: InboundListOptions = {}) {
+    async list({ lanes, campaign, numbers, limit = DEFAULT_LIMIT, cursor }: LoggedOptions = {}) {
       const ids = lanes === undefined ? await finder.ids() : await Promise.all(lanes.map(finder.idOf));
       if (cursor !== undefined && !/^\d+-\d+ \S+$/.test(cursor))
         throw new InputError('not the `nextCursor` of a page', { field: 'cursor' });
+      const isSearch = campaign !== undefined || numbers !== undefined;
+      const isWanted = ({ from, last }: Placed): boolean =>
+        (campaign === undefined || last?.campaign === campaign) && (numbers?.includes(from) ?? true);
+      const most = isSearch ? Math.max(limit, SEARCHED_AT_ONCE) : limit;
       const [position, cursorLane = ''] = cursor?.split(' ') ?? [];
       // Newest first, and at the same position by lane.
       const compare = (one: Placed, other: Placed): number =>
@@ -247,21 +269,37 @@ export function inboundService(options: InboundOptions) {
       for (let from = 0; from < ids.length; from += LANES_AT_ONCE) {
         const found = await Promise.all(
           ids.slice(from, from + LANES_AT_ONCE).map(async (lane) => {
-            const messages = await storeOf(lane).before(position, limit + 1, lane > cursorLane);
+            const messages = await storeOf(lane).before(position, most + 1, lane > cursorLane);
             return messages.map((message) => ({ ...message, lane }));
           }),
         );
-        newest = [...newest, ...found.flat()].sort(compare).slice(0, limit + 1);
+        newest = [...newest, ...found.flat()].sort(compare).slice(0, most + 1);
       }
-      const shown = newest.slice(0, limit);
-      const last = shown.at(-1);
+      const shown = newest.slice(0, most).filter(isWanted).slice(0, limit);
+      const last = shown.length === limit ? shown.at(-1) : newest[most - 1];
+      const nameOf = campaignNames(redis, keys);
       const messages = await Promise.all(
-        shown.map(async (message) => inboundView(await finder.nameOf(message.lane), message)),
+        shown.map(async (message) => ({
+          ...inboundView(await finder.nameOf(message.lane), message),
+          campaignName: await nameOf(message.lane, message.last?.campaign ?? null),
+        })),
       );
-      const isMore = newest.length > limit && last !== undefined;
+      const isMore = last !== undefined && last !== newest.at(-1);
       return { messages, nextCursor: isMore ? `${last.position} ${last.lane}` : null };
     },
-  } satisfies Pick<Inbound, 'list'> & Record<string, unknown>;
+  };
+}
+
+/** Opens a reader of the names of campaigns, which reads each once; null: there is none, or it is no longer stored. */
+function campaignNames(redis: Redis, keys: Keys) {
+  const names = new Map<string, Promise<string | null>>();
+  return (lane: LaneId, campaign: string | null): Promise<string | null> | null => {
+    if (campaign === null) return null;
+    const name =
+      names.get(campaign) ?? orNull(readMeta(redis, keys, lane, campaign)).then((meta) => meta?.name ?? null);
+    names.set(campaign, name);
+    return name;
+  };
 }
 
 /** A message of the log in its public form. `lane`: its name. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { inboundMessage, MAX_PARTS } from '../../campaign/states/inbound.js';
+import { listedMessage, MAX_PARTS } from '../../campaign/states/inbound.js';
 import { byCallingLane, byLanesOfKey } from '../access.js';
 import { call, page } from '../operation.js';
 import { country } from '../schemas/campaign-members.js';
@@ -69,18 +69,30 @@ export const listInbound = page({
   http: 'GET /inbound',
   cli: {
     usage: 'inbound list',
-    flags: { lane: LANE_FLAG },
+    flags: {
+      lane: LANE_FLAG,
+      campaign: { value: 'id', about: 'only replies to this campaign' },
+    },
     examples: ['inbound list', 'inbound list --lane default --limit 200'],
   },
-  input: z.strictObject({ lane: onlyOfLane('messages') }),
+  httpNote:
+    'With `campaign`, a page may have few messages, or none, though others follow: `nextCursor` says so. For those of one number, see `findNumber`.',
+  input: z.strictObject({
+    lane: onlyOfLane('messages'),
+    campaign: z
+      .string()
+      .max(64)
+      .optional()
+      .describe('Only replies to this campaign, by its id: those whose `lastSent` names it'),
+  }),
   member: 'messages',
-  item: inboundMessage,
+  item: listedMessage,
   returns: 'A page of the messages, newest first',
   position: 'inbound',
   limit: { max: 200, usual: 50 },
   shown: { max: 100_000, usual: 50 },
-  async run(volley, { limit, cursor }, { lanes }) {
-    const { messages, nextCursor } = await volley.inbound.list({ lanes, limit, cursor });
+  async run(volley, { campaign, limit, cursor }, { lanes }) {
+    const { messages, nextCursor } = await volley.inbound.list({ lanes, campaign, limit, cursor });
     return { items: messages, nextCursor };
   },
 });

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import type { Volley } from '../../app/volley.js';
 import { forgotten } from '../../campaign/states/forgotten.js';
+import { type ListedMessage, listedMessage } from '../../campaign/states/inbound.js';
 import { suppressionOperation } from '../../campaign/states/suppression.js';
 import { type FoundRecipient, foundRecipient } from '../../campaign/views/recipient-views.js';
 import type { SuppressionEntry } from '../../intake/import/suppression-list.js';
 import { byKey, byLane, byLanesOfKey, bySuppressionOperation } from '../access.js';
-import { call, page, rows } from '../operation.js';
+import { call, type Hooks, page, rows } from '../operation.js';
 import { COUNTRY_FLAG, country } from '../schemas/campaign-members.js';
 import { count, LANE_FLAG, laneName, onlyOfLane } from '../schemas/schemas.js';
 
@@ -80,11 +82,31 @@ function seenBy(lanes: readonly string[] | undefined, entries: readonly Suppress
 
 const OWN_LANES = 'A key that is limited to lanes changes only the lists of its lanes.';
 
+const MAX_REPLIES = 100;
+
+/** The newest messages that a number has sent. */
+async function repliesOf(
+  volley: Volley,
+  from: string,
+  country: string | undefined,
+  { lanes, signal }: Hooks,
+): Promise<ListedMessage[]> {
+  const replies: ListedMessage[] = [];
+  let cursor: string | undefined;
+  do {
+    signal?.throwIfAborted();
+    const page = await volley.inbound.list({ from, country, lanes, cursor, limit: MAX_REPLIES });
+    replies.push(...page.messages);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined && replies.length < MAX_REPLIES);
+  return replies.slice(0, MAX_REPLIES);
+}
+
 export const findNumber = call({
   name: 'findNumber',
   summary: 'Find a number in every campaign and outbox',
   description:
-    'The newest campaign comes first, and outboxes come last. The response also names the suppression lists with the number, and why it is on each.',
+    'The newest campaign comes first, and outboxes come last. The response also names the suppression lists with the number and why it is on each, and has what the number has answered.',
   httpNote: 'This is a POST so that the number appears in no access log.',
   tag: 'Numbers',
   scope: 'read',
@@ -104,13 +126,17 @@ export const findNumber = call({
   output: z.object({
     found: z.array(foundRecipient),
     suppressions: lists,
+    replies: z
+      .array(listedMessage)
+      .describe(`What the number has answered, newest first; the newest ${MAX_REPLIES} at most`),
   }),
   returns: 'The campaigns and outboxes with this number, and its status in each',
-  async run(volley, { number, country }, { lanes, signal }) {
+  async run(volley, { number, country }, hooks) {
+    const { lanes, signal } = hooks;
     const recipients: FoundRecipient[] = [];
     for await (const recipient of volley.find(number, { country, lanes, signal })) recipients.push(recipient);
     const suppressions = seenBy(lanes, await volley.suppression.entries(number, { country }));
-    return { found: recipients, suppressions };
+    return { found: recipients, suppressions, replies: await repliesOf(volley, number, country, hooks) };
   },
 });
 

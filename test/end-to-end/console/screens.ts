@@ -40,7 +40,20 @@ export async function setScene(up: Up): Promise<Scene> {
     const { counts } = await up.api<{ counts: Record<string, number> }>('GET', `/v1/campaigns/${unknown}`);
     return counts['unknown'] === 1 && counts['deliveredToTerminal'] === 1 && counts['rejected'] === 1;
   });
+  await reply(up, {
+    lane: 'default',
+    from: '+4795550101',
+    text: 'Is it for everyone? I would bring a friend.',
+  });
+  await reply(up, { lane: 'default', from: '+4795550103', text: 'STOP' });
   return { unknown, scheduled };
+}
+
+let replies = 0;
+/** Lets a person answer the sender of the installation. */
+export function reply(up: Up, answer: { lane: string; from: string; text: string }): Promise<unknown> {
+  replies += 1;
+  return up.api('POST', '/v1/inbound', { ...answer, messageId: `reply-${replies}`, to: 'ACME' });
 }
 
 /** A screen, how to get there, and what is there when it has loaded. */
@@ -93,6 +106,7 @@ export const screensOf = ({ unknown, scheduled }: Scene, lane: string): readonly
     at: '/campaigns',
     show: (page) => page.getByRole('link', { name: 'Spring sale' }).waitFor(),
   },
+  { name: 'Replies', at: '/replies', show: (page) => page.getByText('Stopped: receives').waitFor() },
   {
     name: 'Find',
     at: '/find',

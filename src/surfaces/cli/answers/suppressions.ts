@@ -38,10 +38,11 @@ async function readNumber(given: { readonly number: string }, context: Context) 
 
 const answers: Answers<'Numbers', typeof operations> = {
   async findNumber(run, { context }) {
-    const { found, suppressions } = await run();
+    const done = await run();
+    const { found, suppressions, replies } = done;
     const { clock, stdout } = context;
     return {
-      json: { found, suppressions },
+      json: done,
       lines: [
         ...tableOf(stdout, found, 'No campaign or outbox contains this number.', {
           CAMPAIGN: ({ campaign, outbox }) => campaign ?? `outbox:${outbox}`,
@@ -54,6 +55,10 @@ const answers: Answers<'Numbers', typeof operations> = {
           REASON: explanation,
         }),
         ...listsLines(context, suppressions),
+        ...replies.map(
+          ({ receivedAt, campaignName: name, text }) =>
+            `Reply${name === null ? '' : ` to ${oneLine(name)}`}, ${timeText(receivedAt, clock())}: ${oneLine(text)}`,
+        ),
       ],
     };
   },

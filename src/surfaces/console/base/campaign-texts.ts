@@ -4,6 +4,8 @@ import { countText } from './times.js';
 export const campaignTexts = {
   result: {
     title: (hasEnded: boolean) => (hasEnded ? 'Result' : 'Result so far'),
+    replies: (count: number) => (count === 1 ? 'reply' : 'replies'),
+    moreReplies: 'or more',
     why: 'Why not delivered',
     reasons: {
       deliveryImpossible: 'The service reports that delivery is impossible',

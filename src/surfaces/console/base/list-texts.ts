@@ -7,6 +7,19 @@ export const listTexts = {
     took: (span: string) => `took ${span}`,
     none: 'No campaign matches.',
   },
+  replies: {
+    title: 'Replies',
+    about: 'What people have answered, newest first, and to which campaign.',
+    none: 'Nobody has answered yet.',
+    noneMatch: 'No reply matches.',
+    gone: 'A campaign that is no longer stored',
+    message: (outbox: string) => `A message of outbox ${outbox}`,
+    stopped: 'Stopped: receives no more messages',
+    notStopped: 'Asks to stop, but the sender is no phone number',
+    started: 'Wants messages again',
+    onTheWay: (count: number) =>
+      `${counted(count, 'message was', 'messages were')} on the way, and may still arrive`,
+  },
   find: {
     title: 'Find a number',
     about: 'In any spelling. It does not become part of the address of this page.',
@@ -14,6 +27,8 @@ export const listTexts = {
     countryAbout: 'Without one, that of this installation counts.',
     submit: 'Find',
     sent: 'Everything sent to it',
+    replies: 'What it has answered',
+    noReplies: 'No reply of this number is kept.',
     none: 'No campaign or outbox that is kept has this number.',
     suppressed: 'This number is suppressed: nothing is sent to it.',
     notSuppressed: 'This number is not suppressed.',

@@ -147,7 +147,7 @@ export function PagedTable<Op extends Name>(props: PagedProps<Op>) {
     <div ref={top} class="stack">
       {(filters.length > 0 || actions) && (
         <div class="row">
-          <Filters operation={operation} names={filters} />
+          {filters.length > 0 && <Filters operation={operation} names={filters} />}
           {actions}
         </div>
       )}

@@ -12,6 +12,7 @@ import { Form } from '../parts/Form.js';
 import { Alert, Section, Title } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
+import { keyOf, replyColumns } from './Replies.js';
 
 const texts = listTexts.find;
 type Asked = Input<'findNumber'>;
@@ -80,6 +81,16 @@ function Found({ asked }: { readonly asked: Asked }) {
             [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} withSeconds />],
             [labelOf('updated'), ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
           ]}
+        />
+      </section>
+      <section>
+        <Table
+          caption={texts.replies}
+          range={countText(data.replies.length)}
+          empty={texts.noReplies}
+          rows={data.replies}
+          rowKey={keyOf}
+          columns={replyColumns(false)}
         />
       </section>
     </>

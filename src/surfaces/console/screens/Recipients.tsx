@@ -8,6 +8,7 @@ import type { LoadedPage } from '../base/pages.js';
 import { mayRun } from '../base/session.js';
 import { labelOf, texts } from '../base/texts.js';
 import { RowStateText } from '../parts/Bar.js';
+import { NumberFilter } from '../parts/NumberFilter.js';
 import { Section } from '../parts/Section.js';
 import { type Column, PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
@@ -58,20 +59,4 @@ async function rowsOf(id: string, number: string, signal: AbortSignal): Promise<
   const { found } = await call('findNumber', { number }, { signal });
   const rows = found.filter(({ campaign }) => campaign === id);
   return { rows: rows.map((row) => ({ ...row, revision: null, values: null })), nextCursor: null };
-}
-
-/** A number is no part of the address, which stays in the history. */
-function NumberFilter({ onChange }: { onChange(number: string): void }) {
-  return (
-    <label class="field">
-      {labelOf('number')}
-      <input
-        type="search"
-        inputMode="tel"
-        autoComplete="off"
-        placeholder="+44…"
-        onChange={(event) => onChange(event.currentTarget.value.trim())}
-      />
-    </label>
-  );
 }

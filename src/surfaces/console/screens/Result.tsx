@@ -4,7 +4,9 @@ import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
 import { withoutMessage } from '../../../campaign/text/service-message.js';
 import { call } from '../base/api.js';
 import { campaignTexts } from '../base/campaign-texts.js';
+import { recentEvents } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';
+import { readPage } from '../base/pages.js';
 import { RESULT_NAMES, RESULTS, resultOf } from '../base/recipients.js';
 import { mayRun } from '../base/session.js';
 import { capital, labelOf, stateText, texts } from '../base/texts.js';
@@ -22,7 +24,8 @@ interface ResultProps {
 }
 
 /** What became of the recipients, in numbers. */
-export function Result({ status: { counts, endedAt }, perMinute }: ResultProps) {
+export function Result({ status, perMinute }: ResultProps) {
+  const { counts, endedAt, lane } = status;
   const shown = RESULT_NAMES.filter((name) => name !== 'unclear' || resultOf(counts, name) > 0);
   return (
     <Section title={words.title(endedAt !== null)}>
@@ -47,10 +50,28 @@ export function Result({ status: { counts, endedAt }, perMinute }: ResultProps) 
             </div>
           );
         })}
+        {mayRun('listInbound', lane) && <Replies status={status} />}
       </dl>
       <Bar counts={counts} />
       <Progress counts={counts} perMinute={perMinute} />
     </Section>
+  );
+}
+
+/** How many people have answered, and the way to what they said. */
+function Replies({ status: { id, lane } }: Pick<ResultProps, 'status'>) {
+  const newest = recentEvents.value.find(({ type }) => type === 'inbound.received');
+  const { data } = useLoaded(`${id} ${useSlowly(newest?.id)}`, (signal) =>
+    readPage('listInbound', {}, { campaign: id, lane }, signal),
+  );
+  const count = data?.rows.length ?? 0;
+  const text = [<strong key="count">{countText(count)}</strong>, ` ${words.replies(count)}`];
+  return (
+    <div>
+      <dt>{labelOf('replies')}</dt>
+      <dd>{count === 0 ? text : <a href={`/console/replies?campaign=${id}`}>{text}</a>}</dd>
+      {data?.nextCursor != null && <dd class="quiet">{words.moreReplies}</dd>}
+    </div>
   );
 }
 

@@ -35,6 +35,7 @@ export const SCREENS: readonly Screen[] = [
   screen('new', 'uploadCampaign', () => import('./new/NewCampaign.js').then((file) => file.NewCampaign)),
   list('campaigns', 'listCampaigns'),
   screen('campaigns/:id', 'followLive', () => import('./Campaign.js').then(({ Campaign }) => Campaign)),
+  screen('replies', 'listInbound', () => import('./Replies.js').then(({ Replies }) => Replies)),
   screen('lanes', 'followLive', () => import('./Lane.js').then(({ Lanes }) => Lanes)),
   screen('lanes/:name', 'followLive', () => import('./Lane.js').then(({ Lane }) => Lane)),
   screen('find', 'findNumber', () => import('./Find.js').then(({ Find }) => Find)),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../../src/base/redis/keys.js';
-import type { InboundMessage } from '../../../../src/campaign/states/inbound.js';
+import type { InboundMessage, ListedMessage } from '../../../../src/campaign/states/inbound.js';
 import { scene } from '../../../scene/scene.js';
 
 const { api, prefix, redis, stored } = scene('http-inbound', { lanes: ['main', 'other'] });
@@ -280,6 +280,40 @@ test('The list shows the newest first, in pages, of all lanes or of one', async 
   expect(pages.slice(0, 4)).toEqual(texts.toReversed());
   const { json } = await call('GET', '/v1/inbound?lane=other&limit=2');
   expect((json as { messages: InboundMessage[] }).messages.map(({ text }) => text)).toEqual(['four', 'two']);
+});
+
+test('The list has the replies to one campaign, with its name, and a number has its own', async () => {
+  const [to, other] = [number(), number()];
+  const campaign = await send(to);
+  await send(other);
+  await post(message({ from: to, text: 'first' }));
+  // More than one search reads, so the reply is on a later page.
+  for (let at = 0; at < 505; at += 1)
+    await post(message({ from: other, text: `another ${at}`, lane: at % 5 === 0 ? 'other' : 'main' }));
+  await post(message({ from: to, text: 'second' }));
+  const found: unknown[] = [];
+  let [cursor, pages] = ['', 0];
+  for (; pages < 20; pages += 1) {
+    const path = `/v1/inbound?limit=1&campaign=${campaign}${cursor && `&cursor=${cursor}`}`;
+    const { json } = await call('GET', path);
+    const page = json as { messages: ListedMessage[]; nextCursor: string | null };
+    found.push(...page.messages.map(({ text, campaignName }) => [text, campaignName]));
+    if (page.nextCursor === null) break;
+    cursor = page.nextCursor;
+  }
+  const { name } = await volley.status(campaign);
+  expect(found).toEqual([
+    ['second', name],
+    ['first', name],
+  ]);
+  expect(pages).toBeGreaterThan(1);
+  const asked = await call('POST', '/v1/find', { body: { number: to.replace('+', '00') } });
+  const { replies } = asked.json as { replies: ListedMessage[] };
+  expect(replies.map(({ text }) => text)).toEqual(['second', 'first']);
+  const own = await key(['read'], ['other']);
+  const elsewhere = await call('POST', '/v1/find', { body: { number: to }, key: own });
+  expect((elsewhere.json as { replies: ListedMessage[] }).replies).toEqual([]);
+  await expect(volley.inbound.list({ from: 'nobody' })).rejects.toMatchObject({ field: 'from' });
 });
 
 test('A key with the scope inbound submits messages of its lanes and reads nothing', async () => {

@@ -1,0 +1,135 @@
+import { useState } from 'preact/hooks';
+import { ApiError, call } from '../base/api.js';
+import { useFilters } from '../base/filters.js';
+import { listTexts } from '../base/list-texts.js';
+import { recentEvents } from '../base/live.js';
+import { useLoaded, useSlowly } from '../base/loaded.js';
+import type { LoadedPage, RowOf } from '../base/pages.js';
+import { hasOneLane, mayRun } from '../base/session.js';
+import { labelOf, texts } from '../base/texts.js';
+import { Choice } from '../parts/Form.js';
+import { NumberFilter } from '../parts/NumberFilter.js';
+import { Title } from '../parts/Section.js';
+import { type Column, PagedTable } from '../parts/Table.js';
+import { PhoneNumber, Time } from '../parts/Time.js';
+
+const words = listTexts.replies;
+type Reply = RowOf<'listInbound'>;
+
+/** What people have answered, to which campaign, and who wants no more messages. */
+export function Replies() {
+  const [{ campaign = '' }] = useFilters();
+  const [number, setNumber] = useState('');
+  const newest = recentEvents.value.find(({ type }) => type === 'inbound.received')?.id ?? '';
+  const version = useSlowly(newest);
+  return (
+    <>
+      <Title text={words.title} />
+      <section class="stack">
+        <p class="quiet">{words.about}</p>
+        <PagedTable
+          operation="listInbound"
+          caption={words.title}
+          rowKey={keyOf}
+          actions={[
+            <CampaignFilter key="campaign" />,
+            mayRun('findNumber') && <NumberFilter key="number" onChange={setNumber} />,
+          ]}
+          load={number === '' ? undefined : (signal) => repliesOf(number, campaign, signal)}
+          version={version + number}
+          empty={campaign + number === '' ? words.none : words.noneMatch}
+          columns={replyColumns()}
+        />
+      </section>
+    </>
+  );
+}
+
+export const keyOf = ({ lane, messageId }: Reply): string => `${lane} ${messageId}`;
+
+/** The columns of a table of replies. `withNumber`: for a table about several numbers. */
+export function replyColumns(withNumber = true): readonly Column<Reply>[] {
+  return [
+    [labelOf('received'), ({ receivedAt }) => <Time at={receivedAt} />],
+    ...(withNumber ? [FROM] : []),
+    [labelOf('reply'), (reply) => <Said {...reply} />],
+    [labelOf('campaign'), AnswerTo],
+    ...(hasOneLane() ? [] : [LANE]),
+  ];
+}
+const FROM: Column<Reply> = [labelOf('from'), ({ from }) => <PhoneNumber number={from} />];
+const LANE: Column<Reply> = [labelOf('lane'), ({ lane }) => lane];
+
+/** The text, and what it has changed. */
+function Said({ text, effect }: Reply) {
+  return (
+    <div class="stack tight">
+      <span class="text">{text}</span>
+      {effect?.wish === 'stop' && (
+        <span>
+          <span class="badge bad">{effect.operation === null ? words.notStopped : words.stopped}</span>{' '}
+          {effect.inFlightCount > 0 && <span class="quiet">{words.onTheWay(effect.inFlightCount)}</span>}
+        </span>
+      )}
+      {effect?.wish === 'start' && effect.isNew && (
+        <span>
+          <span class="badge good">{words.started}</span>
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The message that a reply answers. */
+function AnswerTo({ lastSent, campaignName }: Reply) {
+  if (lastSent === null) return <>–</>;
+  const { campaign, outbox } = lastSent;
+  if (campaign === null) return <>{words.message(outbox ?? '')}</>;
+  if (campaignName === null) return <>{words.gone}</>;
+  return <a href={`/console/campaigns/${campaign}`}>{campaignName}</a>;
+}
+
+/** What one number has answered. */
+async function repliesOf(number: string, campaign: string, signal: AbortSignal): Promise<LoadedPage<Reply>> {
+  const { replies } = await call('findNumber', { number }, { signal });
+  const rows = replies.filter(({ lastSent }) => campaign === '' || lastSent?.campaign === campaign);
+  return { rows, nextCursor: null };
+}
+
+/** As many replies show which campaigns are answered. */
+const SEEN = 200;
+
+/** The choice among the campaigns that were answered of late, and the one that a link has named. */
+function CampaignFilter() {
+  const [{ campaign = '' }, change] = useFilters();
+  const { data } = useLoaded(campaign, async (signal) => {
+    const { messages } = await call('listInbound', { limit: SEEN }, { signal });
+    const found = messages.flatMap(({ lastSent, campaignName }) =>
+      lastSent?.campaign && campaignName !== null ? [[lastSent.campaign, campaignName] as const] : [],
+    );
+    const names = new Map(found);
+    if (campaign !== '' && !names.has(campaign)) names.set(campaign, await nameOf(campaign, signal));
+    return [...names].map(([value, label]) => ({ value, label }));
+  });
+  return (
+    <span class="field">
+      <label for="filter-campaign">{labelOf('campaign')}</label>
+      <Choice
+        id="filter-campaign"
+        class="wide"
+        options={[{ value: '', label: texts.all }, ...(data ?? [])]}
+        value={campaign}
+        onChange={({ currentTarget }) => change({ campaign: currentTarget.value })}
+      />
+    </span>
+  );
+}
+
+async function nameOf(id: string, signal: AbortSignal): Promise<string> {
+  try {
+    return (await call('getCampaign', { id }, { signal })).name;
+  } catch (error) {
+    if (error instanceof ApiError) return words.gone;
+    throw error;
+  }
+}

@@ -4,7 +4,7 @@ import { withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
 import type { Operator } from '../../campaign/states/audit.js';
-import { MAX_PARTS } from '../../campaign/states/inbound.js';
+import { type InboundMessage, MAX_PARTS } from '../../campaign/states/inbound.js';
 import { type InboundReceiver, openInboundReceiver } from '../../engine/inbound/inbound-receiver.js';
 import {
   type Confirmed,
@@ -14,7 +14,9 @@ import {
   inboundService,
 } from '../../engine/inbound/inbound-service.js';
 import type { Lanes } from '../../engine/lane/lane-finder.js';
+import { orNull } from '../../engine/recipients/damaged.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
+import { readMeta } from '../../engine/store/campaign-meta.js';
 import { outboxSearch } from '../../intake/outbox/views/outbox-search.js';
 import { lastSentReader } from '../../reporting/last-sent.js';
 import { sentSince } from '../../reporting/sent-since.js';
@@ -90,11 +92,11 @@ export function openInbound(instance: Instance): InboundService {
 
 /** What an actor may do with the messages of people. */
 export function inboundFor(
-  instance: Pick<Instance, 'config' | 'finder' | 'format' | 'events'>,
+  instance: Pick<Instance, 'config' | 'finder' | 'format' | 'events' | 'redis' | 'keys'>,
   inbound: InboundService,
   by: Operator,
 ): Inbound {
-  const { config, finder, format, events } = instance;
+  const { config, finder, format, events, redis, keys } = instance;
   const { callback } = config;
   let opened: { readonly lanes: Lanes; readonly receiver: InboundReceiver } | undefined;
   return {
@@ -116,11 +118,20 @@ export function inboundFor(
       return receiver;
     },
     async list({ from, country, ...options } = {}) {
-      if (from === undefined) return inbound.list(options);
-      const { numberReader } = await import('../../campaign/numbers/number.js');
-      const read = numberReader(country ?? config.defaultCountry)(from);
-      if (!read.ok) throw new InputError(read.reason, { field: 'from' });
-      return inbound.list({ ...options, numbers: possibleFormsOf(read.number) });
+      const numbers = from === undefined ? undefined : await formsIn(from, country ?? config.defaultCountry);
+      const { messages, nextCursor } = await inbound.list({ ...options, numbers });
+      const names = new Map<string, Promise<string | null>>();
+      const nameOf = async ({ lane, lastSent }: InboundMessage): Promise<string | null> => {
+        const campaign = lastSent?.campaign ?? null;
+        if (campaign === null) return null;
+        const read = async () =>
+          (await orNull(readMeta(redis, keys, await finder.known(lane), campaign)))?.name ?? null;
+        const name = names.get(campaign) ?? read();
+        names.set(campaign, name);
+        return name;
+      };
+      const named = messages.map(async (message) => ({ ...message, campaignName: await nameOf(message) }));
+      return { messages: await Promise.all(named), nextCursor };
     },
     async receive({ lane, messageId, from, to, text, part, country }: InboundInput) {
       if (messageId === '' || Buffer.byteLength(messageId) > MAX_ID_BYTES)
@@ -147,4 +158,12 @@ export function inboundFor(
       );
     },
   };
+}
+
+/** The numbers that a spelling of one means. */
+async function formsIn(from: string, country: string | undefined): Promise<readonly string[]> {
+  const { numberReader } = await import('../../campaign/numbers/number.js');
+  const read = numberReader(country)(from);
+  if (!read.ok) throw new InputError(read.reason, { field: 'from' });
+  return possibleFormsOf(read.number);
 }

@@ -11,9 +11,7 @@ import type { InboundMessage, LastMessage, ListedMessage } from '../../campaign/
 import { type WishWords, wishReader } from '../../campaign/text/stop-words.js';
 import { markDue } from '../jobs/due.js';
 import type { LaneFinder } from '../lane/lane-finder.js';
-import { orNull } from '../recipients/damaged.js';
 import { NO_KEY } from '../recipients/key-bytes.js';
-import { readMeta } from '../store/campaign-meta.js';
 import type { Suppression } from '../suppression/suppression.js';
 import { type WishOptions, wishFulfiller } from './fulfil-wish.js';
 import { inFlightMessages } from './in-flight.js';
@@ -277,28 +275,12 @@ export function inboundService(options: InboundOptions) {
       }
       const shown = newest.slice(0, most).filter(isWanted).slice(0, limit);
       const last = shown.length === limit ? shown.at(-1) : newest[most - 1];
-      const nameOf = campaignNames(redis, keys);
       const messages = await Promise.all(
-        shown.map(async (message) => ({
-          ...inboundView(await finder.nameOf(message.lane), message),
-          campaignName: await nameOf(message.lane, message.last?.campaign ?? null),
-        })),
+        shown.map(async (message) => inboundView(await finder.nameOf(message.lane), message)),
       );
       const isMore = last !== undefined && last !== newest.at(-1);
       return { messages, nextCursor: isMore ? `${last.position} ${last.lane}` : null };
     },
-  };
-}
-
-/** Opens a reader of the names of campaigns, which reads each once; null: there is none, or it is no longer stored. */
-function campaignNames(redis: Redis, keys: Keys) {
-  const names = new Map<string, Promise<string | null>>();
-  return (lane: LaneId, campaign: string | null): Promise<string | null> | null => {
-    if (campaign === null) return null;
-    const name =
-      names.get(campaign) ?? orNull(readMeta(redis, keys, lane, campaign)).then((meta) => meta?.name ?? null);
-    names.set(campaign, name);
-    return name;
   };
 }
 

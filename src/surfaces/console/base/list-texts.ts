@@ -10,7 +10,7 @@ export const listTexts = {
   replies: {
     title: 'Replies',
     about: 'What people have answered, newest first, and to which campaign.',
-    none: 'Nobody has answered yet.',
+    none: 'There are no replies yet.',
     noneMatch: 'No reply matches.',
     gone: 'A campaign that is no longer stored',
     message: (outbox: string) => `A message of outbox ${outbox}`,

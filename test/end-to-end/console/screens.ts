@@ -118,6 +118,7 @@ export const screensOf = ({ unknown, scheduled }: Scene, lane: string): readonly
   },
   { name: 'Outboxes', at: '/outboxes', show: settled },
   { name: 'Schedules', at: '/schedules', show: settled },
+  { name: 'Webhooks', at: '/webhooks', show: (page) => page.getByText('There are no webhooks').waitFor() },
   {
     name: 'Suppressions',
     at: '/suppressions',

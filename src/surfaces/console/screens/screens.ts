@@ -41,6 +41,7 @@ export const SCREENS: readonly Screen[] = [
   screen('find', 'findNumber', () => import('./Find.js').then(({ Find }) => Find)),
   list('outboxes', 'listOutboxes'),
   list('schedules', 'listSchedules'),
+  screen('webhooks', 'listWebhooks', () => import('./Webhooks.js').then(({ Webhooks }) => Webhooks)),
   list('suppressions', 'listSuppressionOperations'),
   list('keys', 'listKeys'),
 ];

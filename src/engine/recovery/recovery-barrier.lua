@@ -56,6 +56,7 @@ local function return_placeholders()
       if c then
         campaign_release(c, 'sending', {
           first = claim.first, count = claim.count, again = claim.again, firstAt = claim.firstAt, message = claim.message,
+          edition = claim.edition,
         }, now)
       end
     end

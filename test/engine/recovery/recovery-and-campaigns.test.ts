@@ -100,6 +100,26 @@ test.each(['pause', 'cancel'] as const)(
   },
 );
 
+test('A batch that repeats its correlator keeps its text when a lost worker returns, although its campaign has another one by now', async () => {
+  const it = await laneWithWorkers(server, 'edition', 4, { maxRecipients: 2, repeatFor: 86_400_000 });
+  await it.stored.changeState('c', { revision: 1 });
+  await it.join('a', START - LOSS_MS);
+  const first = await it.claim('a', 1, START);
+  await it.settle(first.claims, 'unknown', START + 1);
+  await it.stored.changeState('c', { revision: 2 });
+  await it.failOverWith('a', 'b');
+  await it.replayed('b', START + LOSS_MS);
+  const at = START + LOSS_MS + 2 * it.rules.grace;
+  await it.claim('b', 5, at);
+  expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 4 });
+  await it.replayed('a', at + 1);
+  const { claims } = await it.claim('b', 5, at + 2);
+  expect(claims.map(({ first, again, edition }) => [first, again, edition])).toEqual([
+    [2, undefined, 2],
+    [0, 'underCorrelator', 1],
+  ]);
+});
+
 test('A batch that repeats its correlator is sent again unchanged, although it was kept together with later batches', async () => {
   const it = await laneWithWorkers(server, 'whole', 4, { repeatFor: 86_400_000 });
   await it.join('a', START);

@@ -8,11 +8,11 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8580,
+  campaign: 8600,
   base: 6730,
   service: 4400,
   engine: 19_850,
-  intake: 13_490,
+  intake: 13_500,
   'call-records': 2600,
   reporting: 7190,
   tools: 6800,

@@ -162,7 +162,7 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   listKeys: reads('admin', 'lanes', the.nothing),
   showKey: reads('admin', 'key', the.apiKey),
   getMe: reads('any', 'lanes', the.nothing),
-  rotateKey: changes('admin', 'key', the.apiKey, 'key.rotate'),
+  rotateKey: changes('admin', 'key', the.apiKey, 'key.rotate', { limits: ['recipientsPerDay'] }),
   setKey: changes('admin', 'key', the.changedKey, 'key.set'),
   revokeKey: changes('admin', 'key', the.apiKey, 'key.revoke'),
   createSignInLink: changes(null, 'all', the.nothing, 'console.link'),

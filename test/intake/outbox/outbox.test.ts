@@ -29,7 +29,6 @@ describe('An outbox', () => {
     expect(await outbox.cancel('cancelled')).toEqual({
       id: 'cancelled',
       outcome: 'cancelled',
-      code: null,
     });
     await vi.waitFor(
       async () =>

@@ -2,7 +2,7 @@ import { loadScript } from '../../../src/base/redis/script.js';
 import { InputError, NotFoundError } from '../../../src/campaign/errors/errors.js';
 import { outboxKeys } from '../../../src/engine/recipients/outbox-messages.js';
 import { computeWindows } from '../../../src/engine/recovery/windows.js';
-import { RecoveringError } from '../../../src/intake/outbox/definition/errors.js';
+import { MessageLateError, RecoveringError } from '../../../src/intake/outbox/definition/errors.js';
 import { indexOutbox } from '../../../src/intake/outbox/definition/outbox-index.js';
 import {
   editionOf,
@@ -333,7 +333,8 @@ async function answerOf<Result>(asked: Promise<Result>): Promise<Answer<Result>>
   try {
     return { result: await asked };
   } catch (error) {
-    if (error instanceof NotFoundError || error instanceof InputError || error instanceof RecoveringError)
+    const refusals = [NotFoundError, InputError, RecoveringError, MessageLateError];
+    if (error instanceof Error && refusals.some((each) => error instanceof each))
       return { refusal: error.name };
     const message = error instanceof Error ? error.message : String(error);
     if (/^(Connection is closed|Redis did not answer|OOM )/.test(message)) return undefined;

@@ -30,6 +30,7 @@ test('A campaign created from JSON has the status that the library returns', asy
   expect(sendAt).toBe('2999-01-01T00:00:00.000Z');
   expect(reply.json).toEqual({
     id,
+    lane: 'default',
     state: 'scheduled',
     createdAt,
     sendAt,
@@ -37,6 +38,7 @@ test('A campaign created from JSON has the status that the library returns', asy
     recipientCount: 2,
     duplicates: 1,
     differentTexts: 0,
+    sentBefore: null,
     repeats: [{ line: 3, firstLine: 1, to: '+447700900123', text: 'same' }],
     invalid: 0,
     suppressed: 0,

@@ -40,7 +40,7 @@ test('A schedule is added, shown, paused, resumed, run, and removed, and each ch
   expect(added.headers.get('location')).toBe(`${at}?lane=main`);
   expect(await post('/v1/schedules', undefined, body)).toMatchObject({
     status: 200,
-    json: added.json as object,
+    json: { ...(added.json as object), outcome: 'existing' },
   });
   const other = await post('/v1/schedules', undefined, { ...body, message: 'Ho {{name}}' });
   expect(other).toMatchObject({ status: 400, json: { errors: [{ pointer: '/id' }] } });

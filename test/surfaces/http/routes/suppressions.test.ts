@@ -79,7 +79,7 @@ test('Each change says who made it, when, and why, and can be undone', async () 
     { change: 'add', numberCount: 1 },
   ]);
   const undo = () => post(`/v1/suppressions/operations/${id}/undo`, own);
-  expect((await undo()).json).toEqual({ operation: id, lane: 'main', numberCount: 1 });
+  expect((await undo()).json).toEqual({ operation: id, lane: 'third', numberCount: 1 });
   expect(await list(own)).toEqual([kept]);
   expect((await operations(own))[0]).toMatchObject({ id, undone: { actor, numberCount: 1 } });
   expect(await undo()).toMatchObject({

@@ -90,7 +90,7 @@ elseif action == 'replayed' and after == LOSSES.last(lane) then
       lane.barrierUntil, lane.placeholders, lane.heldBack = 0, 0, 0
       return_placeholders()
     end
-    -- The lane does not wait longer for a worker that only polls: its permits are counted before anything else is sent.
+    -- No worker is awaited any more, also none that only polls: the permits of all are counted, and the grace need not last longer.
     if lane.awaited == '' then lane.closed.recovering, lane.uncountedPolls = nil, 0 end
   end
 end

@@ -46,7 +46,7 @@ local function note_uncounted(recipients)
   if isOtherServer or lane.barrierUntil > 0 then lane.heldBack = math.max(0, lane.heldBack + recipients) end
 end
 
--- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder does not count as in flight.
+-- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder takes a permit, but no place of the turn.
 local function put(claimNumber, claim)
   claim.campaign, claim.at, claim.call, claim.epoch = id, now, 0, -1
   redis.call('HSET', claimsKey, claim_field(claimNumber), cjson.encode(claim))

@@ -1,3 +1,4 @@
+import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { campaign, lane, scenario } from './scenario.js';
 import type { ScriptedWorld } from './scripted-world.js';
 
@@ -158,6 +159,33 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
           to: 'then',
         },
       ],
+    },
+  },
+  {
+    name: 'lost-before-an-outage',
+    about: 'Redis loses what p1 has just sent, and no process reaches it for two minutes.',
+    scenario: scenario({ campaigns: [campaign({ recipients: 2 })], lossMs: 2_000, chaosMs: 150_000 }),
+    script(stage) {
+      // The turn of p1 goes on, because it waits for the second response.
+      stage.fates('send', {}, { kind: 'silence' });
+      stage.at(1_900, () => stage.faults.forget(300));
+      stage.at(2_202, () => {
+        for (const name of ['p1', 'p2']) stage.faults.cut(stage.process(name), 120_000);
+      });
+    },
+    bug: {
+      name: 'a process forgets its claims while it does not reach Redis',
+      invariant: 2,
+      why: 'it replays nothing of what Redis lost right before the outage, and the lane sends it again',
+      parts: {
+        recentClaims(monotonic, self, replay = async () => 0) {
+          const from = monotonic();
+          const isOver = () => monotonic() - from > 90_000;
+          return recentClaims(monotonic, self, (recent) =>
+            replay({ ...recent, all: () => (isOver() ? [] : recent.all()) }),
+          );
+        },
+      },
     },
   },
 ];

@@ -104,6 +104,37 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
     },
   },
   {
+    name: 'permits-lost-before-a-replay',
+    about:
+      'p1 sends the first messages of a campaign, and dies. p2 sends a later one. Redis loses all of that, so only the place of what p2 replays shows that p1 sent. Another campaign begins.',
+    scenario: scenario({
+      lanes: [lane({ settings: { pollShare: 0 } })],
+      campaigns: [campaign({ recipients: 7 }), campaign({ recipients: 10, committedAt: 4_500 }, 1)],
+      lossMs: 2_000,
+      chaosMs: 30_000,
+    }),
+    script(stage) {
+      stage.fates('send', {}, {}, {}, {}, {}, { kind: 'refused' }, { kind: 'refused' });
+      stage.at(1_900, () => stage.faults.forget(1_800));
+      // It would claim the two again itself.
+      stage.delay('p1', 'claim-send', 5_000, 3);
+      stage.at(2_050, () => stage.faults.loseLocks(stage.process('p1')));
+      stage.at(2_060, () => stage.faults.kill(stage.process('p1'), 15_000));
+    },
+    bug: {
+      name: 'what a lost process has sent before a replayed claim uses no permits',
+      invariant: 1,
+      why: 'the window also has the requests of the lost process',
+      lua: [
+        {
+          file: 'engine/recovery/replay-claim.lua',
+          from: 'note_uncounted(first - cursor)',
+          to: '',
+        },
+      ],
+    },
+  },
+  {
     name: 'cancelled-while-recovering',
     seeds: [1897],
     about:

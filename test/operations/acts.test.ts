@@ -96,7 +96,7 @@ const cancel = (version: number, says: object, status: number): Act => ({
 });
 const numbers = { library: ['+447700900201'], http: ['+447700900202'], command: ['+447700900203'] };
 const suppressed = (change: 'add' | 'remove', numberCount: number): Act => ({
-  name: `${numberCount} numbers that ${change === 'add' ? 'are suppressed' : 'are no longer suppressed'}`,
+  name: `numbers that ${change === 'add' ? 'are suppressed' : 'are no longer suppressed'}: ${numberCount}`,
   library: () => volley.suppression[change](numbers.library),
   http: ['POST', `/v1/suppressions${change === 'add' ? '' : '/remove'}`, { numbers: numbers.http }],
   command: ['suppress', change, ...numbers.command],

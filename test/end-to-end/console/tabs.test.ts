@@ -102,7 +102,7 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
     for (let at = 1; at < TABS; at++) {
       const tab = await context.newPage();
       await tab.goto(`${on.up.origin}/console/`);
-      await tab.getByText(`All ${LANES} lanes`).waitFor({ timeout: 30_000 });
+      await tab.getByText(`All ${LANES} accounts`).waitFor({ timeout: 30_000 });
       const before = tabs.at(-1);
       if (before) await setVisible(before, 'hidden');
       tabs.push(tab);

@@ -46,7 +46,9 @@ describe.skipIf(inject('chromium') === null)('A person whose programs get webhoo
   test('reads that there are none, and how to add one', async () => {
     const { page } = await on.visit({ key: await on.up.key(), viewport: { width: 1_280, height: 900 } });
     await page.getByRole('link', { name: 'Webhooks', exact: true }).click();
-    await page.getByText('There are no webhooks. To add one: volley webhook add').waitFor();
+    const text = page.getByText('There are no webhooks. To add one: volley webhook add');
+    await text.waitFor();
+    expect(await text.count()).toBe(1);
   });
 
   // A refusal takes minutes until Volley gives up, so the answers of the server are those of such an endpoint.

@@ -44,11 +44,10 @@ try {
 
 /** Stores, changes, or cancels the reminder of an appointment. It has the id of the appointment. */
 async function remind(outbox, { id, version, cancelled, phone, name, appointment }) {
-  const [day, time] = appointment.split('T');
-  const message = { id, version, to: phone, appointment, name, day, time };
   try {
     if (cancelled) return (await outbox.cancel(id, { version })).outcome;
-    const { outcome, sendAt } = await outbox.put(message);
+    const [day, time] = appointment.split('T');
+    const { outcome, sendAt } = await outbox.put({ id, version, to: phone, appointment, name, day, time });
     return sendAt === null ? outcome : `${outcome}, due at ${sendAt}`;
   } catch (error) {
     return `left out: ${error.message}`; // a number that is not valid, a time that is over, or it was sent already

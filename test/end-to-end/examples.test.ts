@@ -88,12 +88,12 @@ test('examples/library/newsletter.js provides the list of each occurrence, and a
 }, async () => {
   const simulator = await startService();
   const settings = settingsFor('newsletter', simulator.messagingBaseUrl);
-  for (const [kind, messages] of [
-    ['added', 2],
+  for (const [outcome, messages] of [
+    ['created', 2],
     ['existing', 4],
   ] as const) {
     const program = startExample(['examples/library/newsletter.js'], settings);
-    await program.says(new RegExp(`^${kind}, next on \\d{4}-`));
+    await program.says(new RegExp(`^${outcome}, next on \\d{4}-`));
     const command = startProgram('src/surfaces/cli/main.js', settings, [
       'schedule',
       'run',

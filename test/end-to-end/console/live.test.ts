@@ -97,7 +97,9 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     timeout: 180_000,
   }, async () => {
     const { page, expectError } = await on.visit({ key: await on.up.key() });
-    expectError(/Failed to load resource: net::ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING)/);
+    expectError(
+      /Failed to load resource: net::ERR_(CONNECTION_REFUSED|INCOMPLETE_CHUNKED_ENCODING|SOCKET_NOT_CONNECTED)/,
+    );
     await page.getByText('Recent events').click();
     await page.locator('[data-stream=live]').waitFor();
     const shown = (): Promise<string[]> =>

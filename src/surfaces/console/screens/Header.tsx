@@ -15,8 +15,9 @@ export function Header() {
   const { path } = useLocation();
   const key = session.value;
   if (!key) return null;
+  // The path of a location has no slash at its end, and that of the overview is the beginning of all others.
   const isAt = (href: string): boolean =>
-    path === href || (href !== '/console/' && path.startsWith(`${href}/`));
+    href === '/console/' ? path === '/console' : path === href || path.startsWith(`${href}/`);
   return (
     <header class="header row">
       <a class="skip" href="#main">

@@ -29,7 +29,7 @@ export function* timedMessages(count: number): Generator<OutboxMessage> {
   }
 }
 
-/** The first `most` of what is left. */
+/** Takes the next items, at most `most` of them. */
 export function* firstOf<Item>(items: Iterator<Item>, most: number): Generator<Item> {
   for (let at = 0; at < most; at += 1) {
     const { done, value } = items.next();

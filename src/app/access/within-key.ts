@@ -57,7 +57,7 @@ export function requireUncounted({ limits }: Rights): void {
   if (counted !== undefined)
     throw overLimit(
       counted,
-      `this key has the limit \`${counted}\`, which it could exceed with another key: it makes none, and rotates only itself`,
+      `this key has the limit \`${counted}\`, so it cannot create a key or rotate another one: with a second key, it could exceed the limit`,
     );
 }
 

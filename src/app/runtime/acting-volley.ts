@@ -182,7 +182,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         const outcome = await importCampaign(enqueuing, await knowing(input));
         if (outcome.outcome === 'refused') return outcome;
         const { createdCampaign } = await import('../../intake/import/created-campaign.js');
-        return createdCampaign(redis, keys, await finder.of(outcome.id), outcome);
+        return createdCampaign(redis, keys, await finder.named(outcome.preview.lane), outcome);
       },
       async *conformance(options = {}) {
         const { testConformance } = await import('../../tools/conformance/conformance.js');

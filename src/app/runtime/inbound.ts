@@ -10,6 +10,7 @@ import {
   type Confirmed,
   type Inbound,
   type InboundInput,
+  type InboundListOptions,
   type InboundService,
   inboundService,
 } from '../../engine/inbound/inbound-service.js';
@@ -17,6 +18,7 @@ import type { Lanes } from '../../engine/lane/lane-finder.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { payerOf } from '../../engine/recipients/key-bytes.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
+import { findLane } from '../../engine/store/campaigns.js';
 import { outboxSearch } from '../../intake/outbox/views/outbox-search.js';
 import { lastSentReader } from '../../reporting/last-sent.js';
 import { sentSince } from '../../reporting/sent-since.js';
@@ -119,7 +121,8 @@ export function inboundFor(
     },
     async list({ from, country, ...options } = {}) {
       const numbers = from === undefined ? undefined : await formsIn(from, country ?? config.defaultCountry);
-      const { messages, nextCursor } = await inbound.list({ ...options, numbers });
+      const lanes = await lanesOf(instance, options);
+      const { messages, nextCursor } = await inbound.list({ ...options, lanes, numbers });
       const names = new Map<string, Promise<string | null>>();
       const nameOf = async ({ lane, lastSent }: InboundMessage): Promise<string | null> => {
         const campaign = lastSent?.campaign ?? null;
@@ -158,6 +161,17 @@ export function inboundFor(
       );
     },
   };
+}
+
+/** The lanes to search: the replies to a campaign are on its lane, if it is still stored. */
+async function lanesOf(
+  { redis, keys, finder }: Pick<Instance, 'redis' | 'keys' | 'finder'>,
+  { lanes, campaign }: InboundListOptions,
+): Promise<readonly string[] | undefined> {
+  const id = campaign === undefined ? null : await findLane(redis, keys, campaign);
+  if (id === null) return lanes;
+  const name = await finder.nameOf(id);
+  return lanes === undefined || lanes.includes(name) ? [name] : lanes;
 }
 
 /** The numbers that a spelling of one means. */

@@ -114,7 +114,7 @@ export interface Inbound {
 }
 
 const DEFAULT_LIMIT = 50;
-/** Messages that are searched for one page. */
+/** Messages that are read for one page of a search, of all lanes together. */
 const SEARCHED_AT_ONCE = 500;
 /** How long a repeat waits for the process that acts on the same message, and how often it looks, ms. */
 const BUSY_MS = 100;
@@ -258,27 +258,32 @@ export function inboundService(options: InboundOptions) {
       const isSearch = campaign !== undefined || numbers !== undefined;
       const isWanted = ({ from, last }: Placed): boolean =>
         (campaign === undefined || last?.campaign === campaign) && (numbers?.includes(from) ?? true);
-      const most = isSearch ? Math.max(limit, SEARCHED_AT_ONCE) : limit;
+      const perLane = isSearch ? Math.ceil(SEARCHED_AT_ONCE / Math.max(1, ids.length)) : limit + 1;
       const [position, cursorLane = ''] = cursor?.split(' ') ?? [];
       // Newest first, and at the same position by lane.
       const compare = (one: Placed, other: Placed): number =>
         comparePositions(other.position, one.position) || (one.lane < other.lane ? -1 : 1);
       let newest: Placed[] = [];
+      /** A lane may have others after this one, which were not read; undefined: everything was read. */
+      let end: Placed | undefined;
       for (let from = 0; from < ids.length; from += LANES_AT_ONCE) {
         const found = await Promise.all(
           ids.slice(from, from + LANES_AT_ONCE).map(async (lane) => {
-            const messages = await storeOf(lane).before(position, most + 1, lane > cursorLane);
+            const messages = await storeOf(lane).before(position, perLane, lane > cursorLane);
             return messages.map((message) => ({ ...message, lane }));
           }),
         );
-        newest = [...newest, ...found.flat()].sort(compare).slice(0, most + 1);
+        for (const last of found.flatMap((messages) => messages[perLane - 1] ?? []))
+          if (end === undefined || compare(last, end) < 0) end = last;
+        newest = [...newest, ...found.flat()].sort(compare);
+        if (end !== undefined) newest = newest.slice(0, newest.indexOf(end) + 1);
       }
-      const shown = newest.slice(0, most).filter(isWanted).slice(0, limit);
-      const last = shown.length === limit ? shown.at(-1) : newest[most - 1];
+      const shown = newest.filter(isWanted).slice(0, limit);
+      const last = shown.length === limit ? shown.at(-1) : end;
       const messages = await Promise.all(
         shown.map(async (message) => inboundView(await finder.nameOf(message.lane), message)),
       );
-      const isMore = last !== undefined && last !== newest.at(-1);
+      const isMore = last !== undefined && (end !== undefined || last !== newest.at(-1));
       return { messages, nextCursor: isMore ? `${last.position} ${last.lane}` : null };
     },
   };

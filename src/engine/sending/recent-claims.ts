@@ -42,7 +42,10 @@ export interface RecentClaims {
   claimed(claims: readonly SendClaim[]): void;
   /** Keeps only the times of polls: a lost poll is repeated, but its permit is spent. */
   polled(claims: readonly { readonly number: number }[]): void;
-  /** Polls of the 10 s up to the last one, or of as long as Redis may lose: as many permits may be lost. They count however long Redis has been away since. */
+  /**
+   * Polls of the 10 s up to the last one, or of as long as Redis may lose: as many permits may be lost. They count however long Redis has been
+   * away since.
+   */
   readonly polls: number;
   settled(settlement: SendSettlement): void;
   /** Starts to replay the claims to Redis, after the replay that is running. */

@@ -8,6 +8,8 @@ export const MAX_PLAIN_BYTES = 100_000;
 const MAX_DEPTH = 20;
 /** Different names of members, in all objects of a body: V8 describes each object with new names anew. */
 const MAX_NAMES = 1_000;
+/** Objects and lists of a body, which take longest to parse for their length. A row with `to` takes 10 bytes, so fewer of them fit. */
+const MAX_OBJECTS = 100_000;
 
 const [QUOTE, COLON, BACKSLASH] = [0x22, 0x3a, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -16,6 +18,7 @@ const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x
 export function requireParsable(bytes: Buffer): void {
   const names = new Set<number>();
   let depth = 0;
+  let objects = 0;
   /** Of the last text. */
   let hash = 0;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -34,7 +37,12 @@ export function requireParsable(bytes: Buffer): void {
       case OPEN_LIST:
       case OPEN_OBJECT:
         depth += 1;
+        objects += 1;
         if (depth > MAX_DEPTH) throw refused(`It is nested more than ${MAX_DEPTH} levels deep`);
+        if (objects > MAX_OBJECTS)
+          throw refused(
+            `It has more than ${MAX_OBJECTS.toLocaleString('en')} objects and lists, so not all can have a number`,
+          );
         break;
       case CLOSE_LIST:
       case CLOSE_OBJECT:

@@ -66,6 +66,15 @@ it('Refuses a list whose rows have many different members', () => {
   expect(refusal(() => requireParsable(body(999)))).toBeNull();
 });
 
+it('Refuses more objects than rows with a number fit into a body', () => {
+  const rows = (count: number) =>
+    Buffer.from(`{"recipients":[${Array.from({ length: count }, () => '{}')}]}`);
+  expect(refusal(() => requireParsable(rows(99_999)))).toMatchObject({
+    message: 'The body has more than 100,000 objects and lists, so not all can have a number.',
+  });
+  expect(refusal(() => requireParsable(rows(99_998)))).toBeNull();
+});
+
 it('Refuses what is nested deeply, and counts no bracket within a text', () => {
   const nested = (levels: number) => Buffer.from(`{"a":${'['.repeat(levels)}${']'.repeat(levels)}}`);
   expect(refusal(() => requireParsable(nested(20)))).toMatchObject({

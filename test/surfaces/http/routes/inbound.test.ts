@@ -313,7 +313,7 @@ test('The list has the replies to one campaign, with its name, and a number has 
   const own = await key(['read'], ['other']);
   const elsewhere = await call('POST', '/v1/find', { body: { number: to }, key: own });
   expect((elsewhere.json as { replies: ListedMessage[] }).replies).toEqual([]);
-  await expect(volley.inbound.list({ from: 'nobody' })).rejects.toMatchObject({ field: 'from' });
+  await expect(volley.inbound.list({ from: 'no number' })).rejects.toMatchObject({ field: 'from' });
 });
 
 test('A key with the scope inbound submits messages of its lanes and reads nothing', async () => {

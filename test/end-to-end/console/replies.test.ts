@@ -34,6 +34,8 @@ describe.skipIf(inject('chromium') === null)('A person who reads replies', () =>
     const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${sale}` });
     await page.getByRole('link', { name: '2 replies' }).click();
     await page.getByRole('heading', { level: 1, name: 'Replies' }).waitFor();
+    const current = page.locator('nav [aria-current=page]');
+    expect(await current.allTextContents()).toEqual(['Replies']);
     const campaign = page.getByLabel('Campaign');
     await expect.poll(() => campaign.locator('option:checked').textContent()).toBe('Spring sale');
     await expect.poll(() => rows(page).count()).toBe(2);
@@ -52,6 +54,8 @@ describe.skipIf(inject('chromium') === null)('A person who reads replies', () =>
     expect(await page.locator('main').innerText()).not.toMatch(/\bmain\b|\blane|account/i);
     await page.getByRole('link', { name: 'Spring sale' }).click();
     await page.getByRole('heading', { level: 1, name: 'Spring sale' }).waitFor();
+    await page.getByRole('link', { name: 'Overview', exact: true }).click();
+    await expect.poll(() => current.allTextContents()).toEqual(['Overview']);
   });
 
   test('finds what one number has answered', SLOW, async () => {

@@ -286,6 +286,7 @@ test('The list has the replies to one campaign, with its name, and a number has 
   const [to, other] = [number(), number()];
   const campaign = await send(to);
   await send(other);
+  await post(message({ from: to, text: 'elsewhere', lane: 'other' }));
   await post(message({ from: to, text: 'first' }));
   // More than one search reads, so the reply is on a later page.
   for (let at = 0; at < 505; at += 1)
@@ -309,10 +310,11 @@ test('The list has the replies to one campaign, with its name, and a number has 
   expect(pages).toBeGreaterThan(1);
   const asked = await call('POST', '/v1/find', { body: { number: to.replace('+', '00') } });
   const { replies } = asked.json as { replies: ListedMessage[] };
-  expect(replies.map(({ text }) => text)).toEqual(['second', 'first']);
+  expect(replies.map(({ text }) => text)).toEqual(['second', 'first', 'elsewhere']);
   const own = await key(['read'], ['other']);
   const elsewhere = await call('POST', '/v1/find', { body: { number: to }, key: own });
-  expect((elsewhere.json as { replies: ListedMessage[] }).replies).toEqual([]);
+  const theirs = (elsewhere.json as { replies: ListedMessage[] }).replies;
+  expect(theirs.map(({ text }) => text)).toEqual(['elsewhere']);
   await expect(volley.inbound.list({ from: 'no number' })).rejects.toMatchObject({ field: 'from' });
 });
 

@@ -315,6 +315,8 @@ test('The list has the replies to one campaign, with its name, and a number has 
   const elsewhere = await call('POST', '/v1/find', { body: { number: to }, key: own });
   const theirs = (elsewhere.json as { replies: ListedMessage[] }).replies;
   expect(theirs.map(({ text }) => text)).toEqual(['elsewhere']);
+  const hidden = await call('GET', `/v1/inbound?campaign=${campaign}`, { key: own });
+  expect(hidden.json).toMatchObject({ messages: [] });
   await expect(volley.inbound.list({ from: 'no number' })).rejects.toMatchObject({ field: 'from' });
 });
 

@@ -85,14 +85,10 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       keys,
       cancel: (id: string) => commands.cancel(id),
       pauseSchedules: (key: string) => pauseSchedulesOf(scheduled, key),
-      discardImport: async (lane: LaneId, id: string) =>
-        (await import('../../intake/import/import-session.js')).discardImport(
-          redis,
-          keys,
-          lane,
-          id,
-          'givenUp',
-        ),
+      async discardImport(lane: LaneId, id: string) {
+        const { discardImport } = await import('../../intake/import/import-session.js');
+        return discardImport(redis, keys, lane, id, 'givenUp');
+      },
     };
     const cancelAllOf = async (key: string): Promise<CancelledOfKey> => {
       const cancelled = await cancelCampaignsOf(cancelling, key);

@@ -123,18 +123,15 @@ export function inboundFor(
       const numbers = from === undefined ? undefined : await formsIn(from, country ?? config.defaultCountry);
       const lanes = await lanesOf(instance, options);
       const { messages, nextCursor } = await inbound.list({ ...options, lanes, numbers });
-      const names = new Map<string, Promise<string | null>>();
-      const nameOf = async ({ lane, lastSent }: InboundMessage): Promise<string | null> => {
-        const campaign = lastSent?.campaign ?? null;
-        if (campaign === null) return null;
-        const read = async () =>
-          (await orNull(readMeta(redis, keys, await finder.known(lane), campaign)))?.name ?? null;
-        const name = names.get(campaign) ?? read();
-        names.set(campaign, name);
-        return name;
-      };
-      const named = messages.map(async (message) => ({ ...message, campaignName: await nameOf(message) }));
-      return { messages: await Promise.all(named), nextCursor };
+      const laneOf = new Map(messages.map(({ lane, lastSent }) => [lastSent?.campaign ?? '', lane]));
+      laneOf.delete('');
+      const named = [...laneOf].map(async ([campaign, lane]) => {
+        const meta = await orNull(readMeta(redis, keys, await finder.known(lane), campaign));
+        return [campaign, meta?.name ?? null] as const;
+      });
+      const names = new Map(await Promise.all(named));
+      const nameOf = ({ lastSent }: InboundMessage) => names.get(lastSent?.campaign ?? '') ?? null;
+      return { messages: messages.map((each) => ({ ...each, campaignName: nameOf(each) })), nextCursor };
     },
     async receive({ lane, messageId, from, to, text, part, country }: InboundInput) {
       if (messageId === '' || Buffer.byteLength(messageId) > MAX_ID_BYTES)

@@ -114,9 +114,10 @@ test('A batch that repeats its correlator keeps its text when a lost worker retu
   expect((await it.state('c')).counts).toMatchObject({ planned: 0, sending: 4 });
   await it.replayed('a', at + 1);
   const { claims } = await it.claim('b', 5, at + 2);
-  expect(claims.map(({ first, again, edition }) => [first, again, edition])).toEqual([
-    [2, undefined, 2],
+  // In any order: Redis returns long entries of a hash in one of its own.
+  expect(claims.map(({ first, again, edition }) => [first, again, edition]).sort()).toEqual([
     [0, 'underCorrelator', 1],
+    [2, undefined, 2],
   ]);
 });
 

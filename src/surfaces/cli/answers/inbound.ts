@@ -5,8 +5,10 @@ import { counted } from '../output/text.js';
 import type { Answers } from './answer.js';
 
 const answers: Answers<'Replies', typeof operations> = {
-  listInbound(messages, { context: { clock, stdout } }) {
-    return tableOf(stdout, messages, 'No message has arrived.', {
+  listInbound(messages, { context: { clock, stdout }, input: { campaign } }) {
+    const none =
+      campaign === undefined ? 'No message has arrived.' : 'No reply to this campaign has arrived.';
+    return tableOf(stdout, messages, none, {
       TIME: ({ receivedAt }) => timeText(receivedAt, clock()),
       LANE: ({ lane }) => lane,
       FROM: ({ from }) => from,

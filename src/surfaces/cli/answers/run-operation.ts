@@ -242,9 +242,12 @@ function withLane(
   return { ...typed, lane: onlyLane(volley, lanes, which) };
 }
 
-/** The members of the input that name an object whose id people may shorten. */
+/** The arguments and flags that name an object whose id people may shorten. */
 const WHOLE_IDS: Readonly<
-  Record<string, (volley: Volley, typed: string, lane: string | undefined) => Promise<object>>
+  Record<
+    string,
+    (volley: Volley, typed: string, lane: string | undefined) => Promise<{ readonly id: string }>
+  >
 > = {
   campaign: async (volley, typed) => ({ id: await campaignId(volley, typed) }),
   key: async (volley, typed) => ({ id: await keyId(volley, typed) }),
@@ -269,6 +272,11 @@ async function inputOf(
     delete given[what];
     const whole = await WHOLE_IDS[what]?.(volley, String(named), lane as string | undefined);
     Object.assign(given, { [member]: named }, whole);
+  }
+  for (const [name, flag] of Object.entries(isThere(cli) ? (cli.flags ?? {}) : {})) {
+    const [find, named] = [WHOLE_IDS[name], given[name]];
+    if (flag?.value !== 'id' || find === undefined || typeof named !== 'string') continue;
+    given[name] = (await find(volley, named, undefined)).id;
   }
   const { data, error } = input.safeParse(given);
   if (error === undefined) return data;

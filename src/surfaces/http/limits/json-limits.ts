@@ -41,7 +41,7 @@ export function requireParsable(bytes: Buffer): void {
         if (depth > MAX_DEPTH) throw refused(`It is nested more than ${MAX_DEPTH} levels deep`);
         if (objects > MAX_OBJECTS)
           throw refused(
-            `It has more than ${MAX_OBJECTS.toLocaleString('en')} objects and lists, so not all can have a number`,
+            `It has more than ${MAX_OBJECTS.toLocaleString('en')} objects and lists: leave out rows without a number`,
           );
         break;
       case CLOSE_LIST:

@@ -62,6 +62,27 @@ describe('A campaign', () => {
   });
 });
 
+test('A flag names a campaign or a key as an argument does', async () => {
+  const id = await created('four');
+  const { output: audit } = await json('audit', '--campaign', 'last');
+  const { entries } = audit as { entries: { action: string; campaign: string }[] };
+  expect(entries).toMatchObject([{ action: 'campaign.create', campaign: id }]);
+  expect((await volley('inbound', 'list', '--campaign', 'LAST')).stdout).toContain(
+    'No reply to this campaign has arrived.',
+  );
+  expect((await json('keys', 'create', '--name', 'b', '--scope', 'read')).exit).toBe(0);
+  expect((await json('usage', '--key', 'last')).exit).toBe(0);
+  for (const args of [
+    ['inbound', 'list', '--campaign', 'nobody'],
+    ['audit', '--campaign', 'nobody'],
+    ['usage', '--key', 'nobody'],
+  ]) {
+    const { exit, stderr } = await volley(...args);
+    expect([exit, stderr]).toEqual([2, expect.stringMatching(/There is no (campaign|key) nobody/)]);
+  }
+  await json('keys', 'revoke', 'last');
+});
+
 test('A key is revoked by the beginning of its id, or as last', async () => {
   const add = async (): Promise<string> =>
     ((await json('keys', 'create', '--name', 'a', '--scope', 'read')).output as { id: string }).id;

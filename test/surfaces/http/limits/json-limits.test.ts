@@ -70,7 +70,7 @@ it('Refuses more objects than rows with a number fit into a body', () => {
   const rows = (count: number) =>
     Buffer.from(`{"recipients":[${Array.from({ length: count }, () => '{}')}]}`);
   expect(refusal(() => requireParsable(rows(99_999)))).toMatchObject({
-    message: 'The body has more than 100,000 objects and lists, so not all can have a number.',
+    message: 'The body has more than 100,000 objects and lists: leave out rows without a number.',
   });
   expect(refusal(() => requireParsable(rows(99_998)))).toBeNull();
 });

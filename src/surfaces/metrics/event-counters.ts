@@ -31,6 +31,7 @@ export function countEvents(
 ): EventCounters {
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers: [registry] });
+  const ofLane = (name: string, help: string) => counter(name, help, 'lane');
 
   const sends = counter('volley_sends_total', 'Send requests by outcome.', 'lane', 'outcome');
   const polls = counter(
@@ -48,59 +49,43 @@ export function countEvents(
   });
   /** Events that are counted one by one, for each lane. */
   const occurrences = {
-    'request.unknown': counter(
-      'volley_unknown_outcomes_total',
-      'Requests whose outcome became unknown.',
-      'lane',
-    ),
-    'claim.overdue': counter(
+    'request.unknown': ofLane('volley_unknown_outcomes_total', 'Requests whose outcome became unknown.'),
+    'claim.overdue': ofLane(
       'volley_claims_overdue_total',
       'Requests that a worker claimed without reporting an outcome in time.',
-      'lane',
     ),
-    'recipient.contradicted': counter(
+    'recipient.contradicted': ofLane(
       'volley_contradictions_total',
       'Reports that contradicted a final report and were not applied.',
-      'lane',
     ),
-    'lane.held': counter(
+    'lane.held': ofLane(
       'volley_lane_holds_total',
       'Times that an operator held a lane through this process.',
-      'lane',
     ),
-    'lane.backingOff': counter(
+    'lane.backingOff': ofLane(
       'volley_lane_backoffs_total',
       'Times that a lane began to back off after a response to this process.',
-      'lane',
     ),
-    'campaign.completed': counter(
+    'campaign.completed': ofLane(
       'volley_campaigns_completed_total',
       'Campaigns whose last recipient got its final state from this process.',
-      'lane',
     ),
-    'request.confirmed': counter(
+    'request.confirmed': ofLane(
       'volley_unknown_outcomes_confirmed_total',
       'Unknown outcomes that a notification and a delivery status confirmed as accepted.',
-      'lane',
     ),
-    'inbound.received': counter('volley_inbound_messages_total', 'Replies that this process stored.', 'lane'),
-    'redis.dataLoss': counter(
+    'inbound.received': ofLane('volley_inbound_messages_total', 'Replies that this process stored.'),
+    'redis.dataLoss': ofLane(
       'volley_redis_data_loss_total',
       'Times that Redis may have lost its last writes.',
-      'lane',
     ),
   } as const satisfies Partial<Record<EventType, Counter<'lane'>>>;
   const turns = counter('volley_turns_total', 'Turns that ended without an error.', 'kind');
   const turnsFailed = counter('volley_turns_failed_total', 'Turns that failed and were retried.', 'kind');
-  const imported = counter(
-    'volley_campaigns_imported_total',
-    'Campaigns that this process imported.',
-    'lane',
-  );
-  const importedRecipients = counter(
+  const imported = ofLane('volley_campaigns_imported_total', 'Campaigns that this process imported.');
+  const importedRecipients = ofLane(
     'volley_recipients_imported_total',
     'Recipients of the campaigns that this process imported.',
-    'lane',
   );
   const tokens = counter(
     'volley_token_requests_total',
@@ -109,10 +94,9 @@ export function countEvents(
     'target_account',
     'result',
   );
-  const reports = counter(
+  const reports = ofLane(
     'volley_notification_reports_total',
     'Reports from notifications that this process applied.',
-    'lane',
   );
   const refused = counter(
     'volley_notifications_refused_total',
@@ -120,10 +104,9 @@ export function countEvents(
     'lane',
     'reason',
   );
-  const reportsFailed = counter(
+  const reportsFailed = ofLane(
     'volley_notification_reports_failed_total',
     'Reports from notifications that could not be applied; Volley asks for the delivery status instead.',
-    'lane',
   );
   const scheduled = counter(
     'volley_schedule_occurrences_total',

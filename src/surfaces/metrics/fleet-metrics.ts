@@ -17,6 +17,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   const registry = new Registry();
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers: [registry] });
+  const ofLane = (name: string, help: string) => gauge(name, help, 'lane');
 
   const up = gauge(UP, '1 if Redis answered the request for the state of the fleet, otherwise 0.');
   const info = gauge(
@@ -38,22 +39,19 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'lane',
     'cause',
   );
-  const limit = gauge(
+  const limit = ofLane(
     'volley_lane_quota_limit',
     'Requests that the quota currently allows per window; absent while unknown.',
-    'lane',
   );
-  const learned = gauge(
+  const learned = ofLane(
     'volley_lane_quota_learned',
     'Requests per window that Volley learned; absent before that, and if the quota is configured.',
-    'lane',
   );
   const used = gauge('volley_lane_quota_used', 'Requests in the current window.', 'lane', 'kind');
-  const inFlight = gauge('volley_lane_in_flight', 'Requests in flight, or about to be sent.', 'lane');
-  const permits = gauge(
+  const inFlight = ofLane('volley_lane_in_flight', 'Requests in flight, or about to be sent.');
+  const permits = ofLane(
     'volley_lane_permits_available',
     'Requests that may be sent now; absent while the limit is unknown.',
-    'lane',
   );
   const throttled = new Counter({
     name: 'volley_lane_throttled_total',
@@ -61,13 +59,12 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     labelNames: ['lane'],
     registers: [registry],
   });
-  const awaiting = gauge('volley_lane_awaiting_reports', 'Requests that still await final reports.', 'lane');
-  const pollOverdue = gauge(
+  const awaiting = ofLane('volley_lane_awaiting_reports', 'Requests that still await final reports.');
+  const pollOverdue = ofLane(
     'volley_lane_poll_overdue_seconds',
     'Time for which the earliest request for a delivery status (poll) is overdue.',
-    'lane',
   );
-  const unknownOutcomes = gauge('volley_lane_unknown_outcomes', 'Requests with an unknown outcome.', 'lane');
+  const unknownOutcomes = ofLane('volley_lane_unknown_outcomes', 'Requests with an unknown outcome.');
   const failing = gauge(
     'volley_lane_failing_seconds',
     'How long the turns of the lane have failed again and again; absent if they do not.',
@@ -80,25 +77,18 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'lane',
     'state',
   );
-  const lastNotification = gauge(
+  const lastNotification = ofLane(
     'volley_lane_last_notification_age_seconds',
     'Time since the last notification; absent before the first.',
-    'lane',
   );
-  const unmatched = gauge(
+  const unmatched = ofLane(
     'volley_lane_unmatched_notifications',
     'Request ids in notifications that match no request yet; absent for a lane without a subscription.',
-    'lane',
   );
-  const running = gauge(
-    'volley_lane_running_campaigns',
-    'Campaigns that have recipients to send to now.',
-    'lane',
-  );
-  const waiting = gauge(
+  const running = ofLane('volley_lane_running_campaigns', 'Campaigns that have recipients to send to now.');
+  const waiting = ofLane(
     'volley_lane_waiting_campaigns',
     'Running campaigns that wait until their window opens.',
-    'lane',
   );
   const campaigns = gauge(
     'volley_campaigns',
@@ -125,20 +115,17 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     'Time since the last sweep; +Inf if there was none within a day.',
   );
 
-  const outboxWaiting = gauge(
+  const outboxWaiting = ofLane(
     'volley_outbox_waiting',
     'Messages of outboxes that wait for their time, or until the lane may send them; absent for a lane without outboxes.',
-    'lane',
   );
-  const outboxLapsed = gauge(
+  const outboxLapsed = ofLane(
     'volley_outbox_lapsed',
     'Lapsed messages of all outboxes. Falls if one is put again with a higher version.',
-    'lane',
   );
-  const outboxLate = gauge(
+  const outboxLate = ofLane(
     'volley_outbox_late_seconds',
     'How long the earliest message of an outbox that is due has waited; 0 if none is due. Paused outboxes do not count.',
-    'lane',
   );
   const webhooks = gauge(
     'volley_webhooks',

@@ -3,11 +3,15 @@
  * is in `quick`.
  */
 
-/** Files whose processes are killed and started again, or wait for servers which fail over; one, `attacks/kill`, is in `quick`. */
+/**
+ * Files whose processes are killed and started again, or wait for servers which fail over, and the scripted worlds; one with a kill,
+ * `attacks/kill`, is in `quick`.
+ */
 const PROCESSES = [
   'test/end-to-end/*.test.ts',
   'test/faults/attacks/attacks*.test.ts',
-  'test/simulate/{jobs.property,server/wire}.test.ts',
+  'test/simulate/{jobs.property,scripted/worlds,server/wire}.test.ts',
+  'test/app/forget/killed-forget.test.ts',
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts}.test.ts',
   'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,rediss,sentinel,servers/private-redis}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',

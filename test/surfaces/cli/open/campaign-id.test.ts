@@ -73,12 +73,12 @@ test('A flag names a campaign or a key as an argument does', async () => {
   expect((await json('keys', 'create', '--name', 'b', '--scope', 'read')).exit).toBe(0);
   expect((await json('usage', '--key', 'last')).exit).toBe(0);
   for (const args of [
-    ['inbound', 'list', '--campaign', 'nobody'],
-    ['audit', '--campaign', 'nobody'],
-    ['usage', '--key', 'nobody'],
+    ['inbound', 'list', '--campaign', 'sale-9'],
+    ['audit', '--campaign', 'sale-9'],
+    ['usage', '--key', 'sale-9'],
   ]) {
     const { exit, stderr } = await volley(...args);
-    expect([exit, stderr]).toEqual([2, expect.stringMatching(/There is no (campaign|key) nobody/)]);
+    expect([exit, stderr]).toEqual([2, expect.stringMatching(/There is no (campaign|key) sale-9/)]);
   }
   await json('keys', 'revoke', 'last');
 });

@@ -10,7 +10,7 @@
 
 /** One state of a recipient. */
 interface RecipientStateRules {
-  /** Its byte in Redis; null where the position of the batch decides (`planned`, `sending`, `lapsed`, `cancelled`). */
+  /** Its byte in Redis; null where a claim or the campaign's remainder decides, as it may for `lapsed` and `cancelled`, too. */
   readonly letter: string | null;
   /** Whether the campaign still waits for something to happen to the recipient. */
   readonly open: boolean;
@@ -38,6 +38,7 @@ export const RECIPIENT_STATE = {
   planned: { letter: null, open: true, next: ['sending', 'lapsed', 'cancelled', 'suppressed'] },
   sending: { letter: null, open: true, next: [...AFTER_A_REQUEST, 'unknown'] },
   unknown: { letter: 'U', open: true, next: [...AFTER_A_REQUEST, 'abandoned'] },
+  // Also of an accepted recipient for whom the response has no status.
   deliveredToNetwork: { letter: 'N', open: true, next: [...SETTLED_BY_SERVICE, 'unconfirmed'] },
   deliveredToTerminal: { letter: 'T', open: false, next: [] },
   deliveryImpossible: { letter: 'I', open: false, next: [] },

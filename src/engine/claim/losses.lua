@@ -4,10 +4,13 @@
 
   1. Before (workers.lua). Each process joins the lane's workers, and claims nothing until its joining is older than `mayLoseMs`; a campaign
      waits as long after its commit, or its resume. So the next server knows all of them. What a lane may claim in `mayLoseMs` is limited.
-  2. Noticed, by LOSSES.recognise: the server has another run id, or another replication id after a promotion, or knows fewer claims than
-     a process has seen. Claim numbers skip ahead, so that none is used twice, and the workers replay their recent claims. Two times begin, and claims answer `recovering` while one of them lasts:
+  2. Noticed, by LOSSES.recognise, in what claims, puts, changes, pauses, cancels, sweeps, or reports to the barrier; not in settle-send,
+     commit-import, or resolve-unknown: the server has another run id, or another replication id after a promotion, or knows fewer claims than
+     a process has seen. Claim numbers skip ahead, so that none is used twice, and the workers replay their recent claims. Two times begin,
+     and claims answer `recovering` while one of them lasts (`rules.grace` is a twentieth of the quota window, 0.5 to 5 s):
        the grace    `closed.recovering`, max(rules.grace, mayLoseMs), but only until each worker has replayed, also one that only polls
-       the barrier  `barrierUntil`, max(2 * rules.grace, 5 s, mayLoseMs), but only until each worker that sends has replayed
+       the barrier  `barrierUntil`, max(2 * rules.grace, 5 s, mayLoseMs), but only until each worker that sends has replayed, and not while
+                    `mayHaveLost` is 0: a server with `appendfsync always` and no replica has lost nothing by a restart
   3. All have replayed (recovery-barrier): what was held back meanwhile is returned, and the lane goes on.
   4. The barrier ends before that (barrier.lua): the workers that are awaited are lost together with the data. Their sends count in the
      ledger, and placeholder claims stand for the batches that they may have claimed (placeholders.lua); how many these are: lost-time.lua.

@@ -9,7 +9,7 @@ local LOST = {
   NOTICED_MS = 60000,
 }
 
--- From when on the lost server may have claimed what is not known here. It had lost nothing when it last began to limit a burst.
+-- From when on the lost server may have claimed what is not known here. The data that remains has `burstAt`, so it has every claim until then.
 function LOST.from(lane) return math.max(lane.burstAt, lane.lostAt - lane.lostMs - LOST.NOTICED_MS) end
 
 -- Batches that may have been claimed in the lost time. It touches at most two of the spans that limit_burst counts: the rest of the one that

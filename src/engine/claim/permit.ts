@@ -6,8 +6,8 @@ import type { ScriptRules } from '../scripts/script-rules.js';
  *   permits.lua ──► claim ──► grantPermit ──► confirmPermit (if old) ──► client.send(…, permit) ──► first byte
  *
  * A process or its machine may be suspended anywhere on this path, so each step checks the age again, on all clocks of the machine (clock.ts).
- * A request that starts just before its permit expires may end after its claim is overdue. Until then, `safeAt` keeps its batch from being
- * sent again, and the ledger counts it for one more timeout.
+ * A request that starts just before its permit expires may end after its claim is overdue. Until then, `safeAt` (the claim, two timeouts,
+ * and a margin) keeps its batch from being sent again, and the ledger counts it for one more timeout.
  */
 
 /** The permit that the gate grants to all claims of one reply. */
@@ -16,10 +16,13 @@ export interface GrantedPermit extends Permit {
   readonly age: Stopwatch;
 }
 
-/** For how long a claim holds. */
+/** For how long a claim holds. The margin is a sixth of the timeout, 0.5 to 5 s. */
 export type PermitTiming = Pick<ScriptRules, 'timeout' | 'margin'>;
 
-/** The permit of a claim call. Its age counts from the call, because the process may be suspended before it reads the reply. */
+/**
+ * The permit of a claim call: one clock for all claims of its reply, of which each may start one request. Its age counts from the call,
+ * because the process may be suspended before it reads the reply.
+ */
 export function grantPermit({ timeout, margin }: PermitTiming, age: Stopwatch): GrantedPermit {
   return { age, isExpired: () => age() > timeout + margin };
 }

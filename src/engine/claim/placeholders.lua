@@ -4,8 +4,8 @@
   the service deduplicates, because nothing tells how they were divided. While they are still to be made, a campaign that leaves the order
   gets its own at once (PLACEHOLDERS.hold).
 
-  Three kinds of claims have the turn `placeholder`. No worker settles them, so the sweep makes them unknown when they are overdue.
-    placeholder = 'barrier'  made here; returned if it was not lost after all
+  Three kinds of claims have the turn `placeholder`. No worker settles them, so the sweep makes them unknown a timeout and a margin later.
+    placeholder = 'barrier'  made here; returned if every worker that sends replays before it is unknown
     placeholder = true       by replay-claim, for what was claimed before a replayed claim, until its own worker replays it
     no `placeholder`         by campaign_set_aside, for what an earlier request may have reached and is not sent again; `reason` says why
   They belong to no epoch: their outcome says nothing about the lane.

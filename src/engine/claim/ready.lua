@@ -27,5 +27,6 @@ function READY.lane(keys, lane, rules, now, kind, pollDue, own, isNoted)
   if why or kind == 'poll' then return why, from end
   local opensAt = READY.window(keys, lane, rules, now, isNoted)
   if opensAt then return 'window', opensAt end
+  -- For scripts that do not end the barrier.
   if lane.barrierUntil > now and lane.mayHaveLost == 1 then return 'recovering', lane.barrierUntil end
 end

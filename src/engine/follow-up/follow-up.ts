@@ -22,7 +22,7 @@ import { type FollowedRequest, type FollowedRequests, lettersOf, wordsOf } from 
  * One GET serves all recipients of a request. The first poll is due after 15 s, or later if the lane has learned that reports take
  * longer: four in five requests should be final by then. After that, a request waits for 15 s or half its age, whichever is longer.
  * A final status replaces one that is not, whatever the order; a contradiction of a final status is reported, not applied. The first
- * answered poll after the deadline makes open recipients `unconfirmed`, which a later final report still replaces.
+ * answered poll after FOLLOW_UP_DEADLINE (72 h by default) makes open recipients `unconfirmed`, which a later final report still replaces.
  */
 
 /** What the follow-up uses of its lane. */

@@ -3,10 +3,11 @@
   recipients in order. Its state is that of a campaign (campaigns.lua), under the id outbox:NAME, and its recipients are messages, each with a
   number of its own in place of an ordinal. Beside the state it has
 
-    outbox:NAME            hash: its settings, by edition; see intake/outbox/definition/settings.ts
+    outbox:NAME            hash: `settings`, JSON (intake/outbox/definition/settings.ts); their `edition`, which only shows whether they have changed;
+                           `edition:R`: those of an earlier revision; `outdated`: messages must be rewritten, and until when a process does that
     outbox:NAME:messages   hash: id -> message, a JSON array of MEMBERS; trailing members that are not set are left out
-    outbox:NAME:due        sorted set: id of a waiting message -> when it may be claimed, ms; as a negative number, since when an ended message
-                           is as it is, or a day (LIST and its number) has been over, ms: tend-outbox forgets it when that is long ago
+    outbox:NAME:due        sorted set: id of a waiting message -> when it may be claimed, ms (one in flight is not in it); as a negative number,
+                           since when an ended message is as it is, or a day (LIST and its number) has been over, ms: tend-outbox forgets it long after
     outbox:NAME:results:D  list: `number id` of messages that got a result on the day D, for the log of results (results.lua)
     outbox:NAME:accepted:D string: a filter of the request ids that were accepted on the day D (request-index.lua)
 
@@ -28,7 +29,7 @@ local OUTBOX = {
     number = 0, state = 'W', version = -1, edition = 0, due = 0, to = '', values = {}, reference = '', payer = 0, paid = 0, at = 0, took = 0,
     requestId = '', reason = '', word = '', again = '', firstAt = 0, accused = 0, tag = '',
   },
-  -- The state of a message that has no letter: it waits, or is in flight.
+  -- The state of a message that has no letter: it is planned (people read: waiting), or sending. The others: states.lua.
   WAITING = 'W', SENDING = 'Q',
   -- A member of `due` that is a day begins with this byte, with which no id begins.
   LIST = '\255',

@@ -1,7 +1,7 @@
 --[[
   claim-send: takes the next batches of a lane that may go on the wire now, each with a permit. One script decides whether the
-  lane is open, what the window still holds, which campaign is next, and which of its batches. The claim is stored before
-  the first byte leaves. ORDER.take moves the recipients that it holds to `sending`.
+  lane is open, what the window still holds, which campaign is next (order.lua), and which of its batches (ranges.lua). The claim is stored
+  before the first byte leaves. ORDER.take moves the recipients that it holds to `sending`.
 
   KEYS  lane       hash: the lane's record
         window     string: ring of the ledger
@@ -47,7 +47,7 @@ local lane, now, inFlight, events = context.lane, context.now, context.inFlight,
 LIMIT.raise(windowKey, lane, rules, now, events)
 
 -- Whether the process may claim sends now: it has joined the workers, and the lane knows what may be lost and has recovered from what was.
--- Otherwise returns why not, and from when on.
+-- Otherwise returns why not, and from when on. The order is: the grace, the barrier, here; then placeholders; then permits.
 local function ready()
   local lossKnownAt = WORKERS.note_loss(lane, loss, replicaLoss, now, events)
   local graceUntil = CLOSED.until_at(lane, 'recovering')

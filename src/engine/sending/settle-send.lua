@@ -1,6 +1,6 @@
 --[[
-  settle-send: settles send requests, many together. A claim that has become unknown meanwhile is settled as well: the
-  result that its worker reports is evidence.
+  settle-send: settles send requests, many together. A claim that has become unknown meanwhile (`isLate`) is settled as well: the
+  result that its worker reports is evidence. On a first reading, assume that no claim has `again` or `isLate`.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
@@ -88,7 +88,7 @@ local function apply(c, claim, letters, statuses, records, words)
   return isOpen
 end
 
--- Releases a range of the batch; of one that was unknown, only the recipients that still are.
+-- Releases a range of the batch: it waits again, due now; a message keeps its number. Of one that was unknown, only the recipients that still are.
 local function release_range(c, claim, statuses, range)
   range.firstAt, range.message, range.edition = batch_first_at(claim), claim.message, claim.edition
   if not claim.isLate then return campaign_release(c, 'sending', range, now) end
@@ -329,7 +329,7 @@ for i, settlement in ipairs(settlements) do
     local statuses = statuses_place(c, claim, entry_key(place + 1))
     claim.charge = settlement.charge or claim.charge
     USAGE.charge(c, claim.first, claim.charge)
-    -- Without one, the message is gone: Redis has lost it.
+    -- Of an outbox, statuses and records are both the message. Without one, it is gone: Redis has lost it.
     if statuses then
       RECIPIENTS[effect.recipients](
         id, c, claim, settlement, statuses, statuses_place(c, claim, entry_key(place + 2)), rules.notify and entry_key(place + 3),

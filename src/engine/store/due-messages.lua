@@ -42,7 +42,8 @@ function OUTBOX.take(c, lane, now)
   end
 end
 
--- Looks at one outbox. Returns how many messages it has looked at.
+-- Looks at one outbox. OUTBOX.finish ends what is too late, or makes it unknown if an earlier request may have been accepted. Returns how
+-- many messages it has looked at.
 local function look(keys, lane, c, now)
   local due = OUTBOX.key(c, ':due')
   local page = redis.call('ZRANGEBYSCORE', due, 0, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', 0, OUTBOX.LOOK_AT)

@@ -1,5 +1,5 @@
 --[[
-  record: the lane's hash, read once, changed as a table, and written once. Its fields are in fields.lua.
+  record: the lane's hash, read once, changed as a table, and written once. Its fields are in fields.lua. That of a request: request-records.lua.
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ./policy.lua

@@ -14,7 +14,7 @@
   A message that is due is claimed from the head of `due`. Redis may forget a put that it has accepted last (losses.lua), so one is due no
   sooner than it can no longer be lost: otherwise a repeated put would be sent again. The keys of an outbox have the hash tag of its lane.
   Once a message is final, its values are gone but for a digest.
-  due-messages.lua is the other half of OUTBOX: how due messages are claimed, and lapse.
+  due-messages.lua is the other half of OUTBOX: how due messages are claimed, and lapse. The lane's `outboxes` says when it must look next.
 ]]
 local OUTBOX = {
   -- What a message has, in this order: what most waiting ones lack comes last. `due`: s, negative if the time is its own and not that of the rule; `edition`: the

@@ -131,7 +131,7 @@ function completionOf(
   const waitsForOperator = own.unknown > 0 && rules.resolveAfter === 0;
   const reason =
     eta?.reason ??
-    (waitsForOperator ? 'requests with an unknown outcome wait for `resolve`' : null) ??
+    (waitsForOperator ? 'requests with an unknown outcome wait until you settle them' : null) ??
     (own.awaiting + own.sending > 0 ? lane.obstacle : null);
   const lastSent = Math.max(
     eta?.latest ?? Math.min(lane.now, lane.lastSendAt),

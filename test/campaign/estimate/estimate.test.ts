@@ -204,7 +204,7 @@ describe('The time of the last final status', () => {
   });
 
   test('has no latest while unknown outcomes wait for the operator', () => {
-    const reason = 'requests with an unknown outcome wait for `resolve`';
+    const reason = 'requests with an unknown outcome wait until you settle them';
     expect(completion({}, { requests: 0, unknown: 1 })).toMatchObject({ latest: null, reason });
     expect(completion({}, { requests: 0, unknown: 1 }, { resolveAfter: HOUR })?.latest).not.toBeNull();
   });

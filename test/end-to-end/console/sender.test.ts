@@ -67,6 +67,22 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     await link.click();
     await page.getByRole('heading', { level: 1, name: 'Campaigns' }).waitFor();
     await expect.poll(() => link.isVisible()).toBe(false);
+    await page.getByRole('table', { name: 'Campaigns' }).getByText('Autumn sale').waitFor();
+    expect(await main.innerText()).not.toMatch(/\bmain\b|\blane|account/i);
+  });
+
+  test('chooses a time in a zone that has the name of today', SLOW, async () => {
+    const { page } = await on.visit({
+      key: await on.up.key(),
+      at: '/new',
+      timezoneId: 'Asia/Calcutta',
+    });
+    await page.getByLabel('Later').check();
+    const zone = page.getByLabel('Time zone');
+    await expect.poll(() => zone.inputValue()).toBe('Asia/Kolkata');
+    const offered = await zone.locator('option').allTextContents();
+    expect(offered).toEqual(expect.arrayContaining(['Asia/Kolkata', 'Europe/Kyiv', 'UTC']));
+    expect(offered).not.toEqual(expect.arrayContaining(['Europe/Kiev']));
   });
 
   test('sees nothing move while the overview loads', SLOW, async () => {

@@ -6,6 +6,9 @@ import { endSession, mayRun, session } from './session.js';
 
 /** What there is to see: which campaigns run, in their order, and which lanes there are. */
 export const overview = signal<Overview | null>(null);
+/** Whether there is one lane, so that nothing needs to say which one it is about. */
+export const hasOneLane = (): boolean => (overview.value?.lanes ?? session.value?.services ?? []).length < 2;
+
 /** Campaigns by their ids, with null for those that do not exist; lanes and ledgers by the names of their lanes. */
 export const liveCampaigns = signal<ReadonlyMap<string, LiveCampaign | null>>(new Map());
 export const liveLanes = signal<ReadonlyMap<string, LiveLane>>(new Map());

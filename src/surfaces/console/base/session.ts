@@ -71,9 +71,6 @@ export async function begin(link = takeLink()): Promise<void> {
   }
 }
 
-/** Whether there is one lane, so that nothing needs to say which one it is about. */
-export const hasOneLane = (): boolean => session.value?.services.length === 1;
-
 /** Whether the key may run an operation, here on a lane. What it may not run is not shown. */
 export function mayRun(name: Name, lane?: string): boolean {
   const key = session.value;

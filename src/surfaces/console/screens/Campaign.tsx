@@ -3,7 +3,7 @@ import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
 import { separatorIn } from '../../../campaign/text/separators.js';
 import { cancelWarning } from '../../../operations/words.js';
-import { liveCampaigns, overview, useLive } from '../base/live.js';
+import { hasOneLane, liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
 import { moneyText, OWN_ZONE, zoneName } from '../base/times.js';
@@ -97,9 +97,7 @@ function About({ status }: { readonly status: CampaignStatus }) {
           [labelOf('sender'), status.sender],
           [
             labelOf('lane'),
-            overview.value?.lanes.length !== 1 && (
-              <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>
-            ),
+            !hasOneLane() && <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>,
           ],
           [labelOf('created'), <Time at={status.createdAt} zone={zone} />],
           [labelOf('by'), createdBy?.name],

@@ -1,7 +1,15 @@
 import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/views/live-views.js';
 import { useRef } from 'preact/hooks';
 import { call, type Output } from '../base/api.js';
-import { hasGap, liveCampaigns, liveLanes, overview, recentEvents, serverNow } from '../base/live.js';
+import {
+  hasGap,
+  hasOneLane,
+  liveCampaigns,
+  liveLanes,
+  overview,
+  recentEvents,
+  serverNow,
+} from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import { resultOf } from '../base/recipients.js';
 import { mayRun } from '../base/session.js';
@@ -46,7 +54,6 @@ export function Overview() {
   const lanes = now.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
   const hasMore = lanes.length > LANES_SHOWN;
   const busyFirst = hasMore ? lanes.toSorted((a, b) => busy(b) - busy(a)) : lanes;
-  const isOne = now.lanes.length < 2;
   const closed = attention.flatMap(({ lane, campaign, name }) => ((campaign ?? name) ? [] : (lane ?? [])));
   const running = campaignsOf(now.running);
   const ended = campaignsOf(now.ended).filter(({ status }) =>
@@ -59,23 +66,15 @@ export function Overview() {
         {attention.length === 0 && <p class="quiet">✓ {words.allWell}</p>}
         <ul class="entries">
           {attention.map((item) => (
-            <NeedsAttention
-              key={`${item.code} ${item.lane} ${item.campaign} ${item.name}`}
-              item={item}
-              isOne={isOne}
-            />
+            <NeedsAttention key={`${item.code} ${item.lane} ${item.campaign} ${item.name}`} item={item} />
           ))}
         </ul>
       </Section>
       <Section title={words.running}>
         {running.length === 0 && <p class="quiet">{words.noneRunning}</p>}
         <ul class="entries">
-          {running.map((campaign) => (
-            <Running
-              key={campaign.status.id}
-              {...{ campaign, isOne }}
-              isExplained={closed.includes(campaign.status.lane)}
-            />
+          {running.map((each) => (
+            <Running key={each.status.id} {...each} isExplained={closed.includes(each.status.lane)} />
           ))}
         </ul>
       </Section>
@@ -85,7 +84,7 @@ export function Overview() {
       <Section title={words.ended}>
         <Ended campaigns={ended} />
       </Section>
-      {!isOne && (
+      {!hasOneLane() && (
         <Section title={labelOf('lanes')}>
           <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} explained={closed} />
           {hasMore && <a href="/console/lanes">{words.allLanes(lanes.length)}</a>}
@@ -101,10 +100,9 @@ const URGENT: Readonly<Record<string, number>> = { bad: 2e6, warning: 1e6 };
 const busy = ({ waiting, perMinute }: LiveLane): number =>
   (URGENT[waiting?.tone ?? ''] ?? 0) + perMinute.reduce((sum, count) => sum + count, 0);
 
-/** `isOne`: there is one lane, which needs no name. */
-function NeedsAttention({ item, isOne }: { readonly item: Attention; readonly isOne: boolean }) {
+function NeedsAttention({ item }: { readonly item: Attention }) {
   const { code, lane, campaign, name, remedy } = item;
-  const about = name ?? (isOne ? '' : (lane ?? ''));
+  const about = name ?? (hasOneLane() ? '' : (lane ?? ''));
   const place = campaign ? `campaigns/${campaign}` : lane && `lanes/${encodeURIComponent(lane)}`;
   return (
     <li class="row">
@@ -123,14 +121,12 @@ function NeedsAttention({ item, isOne }: { readonly item: Attention; readonly is
   );
 }
 
-interface RunningProps {
-  readonly campaign: LiveCampaign;
-  readonly isOne: boolean;
+interface RunningProps extends LiveCampaign {
   /** Whether what it waits for is explained above. */
   readonly isExplained: boolean;
 }
 
-function Running({ campaign: { status, waiting, sendsPerMinute }, isOne, isExplained }: RunningProps) {
+function Running({ status, waiting, sendsPerMinute, isExplained }: RunningProps) {
   const { id, name, lane, zone, counts, eta } = status;
   return (
     <li class="stack">
@@ -138,7 +134,7 @@ function Running({ campaign: { status, waiting, sendsPerMinute }, isOne, isExpla
         <h3>
           <a href={`/console/campaigns/${id}`}>{name}</a>
         </h3>
-        {!isOne && <span class="quiet">{lane}</span>}
+        {!hasOneLane() && <span class="quiet">{lane}</span>}
         <Progress counts={counts} perMinute={sendsPerMinute} />
       </div>
       <Bar counts={counts} isSmall />

@@ -1,8 +1,8 @@
 import { call, type Output } from '../base/api.js';
 import { listTexts } from '../base/list-texts.js';
+import { hasOneLane } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
-import { hasOneLane } from '../base/session.js';
 import { capital, labelOf, stateText, texts } from '../base/texts.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Alert, Facts, Section, Title } from '../parts/Section.js';

@@ -5,6 +5,7 @@ import { RESOLUTIONS } from '../../../campaign/states/resolutions.js';
 import type { Name } from '../base/api.js';
 import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
+import { hasOneLane } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
 import { mayRun, session } from '../base/session.js';
@@ -28,21 +29,30 @@ interface List<Op extends Name> {
 
 /** A screen that is a table: what an operation lists, with filters in the address and the commands of its rows. */
 function screenOf<Op extends Name>(operation: Op, list: List<Op>) {
-  const { texts, actions, columns, commands, ...table } = list;
-  const all = [...columns];
-  if (commands) all.push([labelOf('commands'), (row) => <span class="row">{commands(row)}</span>]);
-  return () => (
-    <>
-      <Title text={texts.title} />
-      <section class="stack">
-        {texts.about && <p class="quiet">{texts.about}</p>}
-        <PagedTable
-          {...{ ...table, operation, columns: all, caption: texts.title, empty: texts.none }}
-          actions={actions?.()}
-        />
-      </section>
-    </>
-  );
+  const { texts, actions, columns, commands, filters = [], ...table } = list;
+  const buttons: Column<RowOf<Op>> = [
+    labelOf('commands'),
+    (row) => <span class="row">{commands?.(row)}</span>,
+  ];
+  const all = commands ? [...columns, buttons] : columns;
+  return () => {
+    // Where there is only one lane, it needs no name.
+    const isShown = (title: string): boolean => !hasOneLane() || title !== labelOf('lane');
+    return (
+      <>
+        <Title text={texts.title} />
+        <section class="stack">
+          {texts.about && <p class="quiet">{texts.about}</p>}
+          <PagedTable
+            {...{ ...table, operation, caption: texts.title, empty: texts.none }}
+            columns={all.filter(([title]) => isShown(title))}
+            filters={filters.filter((name) => isShown(labelOf(name)))}
+            actions={actions?.()}
+          />
+        </section>
+      </>
+    );
+  };
 }
 
 const withReason = (text: string, reason: string | null): string =>

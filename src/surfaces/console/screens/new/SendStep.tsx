@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { ApiError, call, type Input, type Output } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { dropDraft } from '../../base/kept-draft.js';
-import { liveCampaigns, staleBecause, useLive } from '../../base/live.js';
+import { hasOneLane, liveCampaigns, staleBecause, useLive } from '../../base/live.js';
 import { labelOf, texts as pageTexts, recipientsText, stateText } from '../../base/texts.js';
 import { countText, moneyText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
@@ -94,7 +94,7 @@ function Summary({ preview, draft }: CheckedPage) {
     <Facts
       facts={[
         [labelOf('audience'), <strong key="audience">{recipientsText(recipientCount)}</strong>],
-        [labelOf('sender'), `${sender} · ${labelOf('lane').toLowerCase()} ${lane}`],
+        [labelOf('sender'), hasOneLane() ? sender : `${sender} · ${labelOf('lane').toLowerCase()} ${lane}`],
         [texts.leftOut, left.join(', ') || texts.leftOutNone],
         [labelOf('suppressed'), suppressed],
         [texts.sentBefore, unchecked ?? (again === 0 ? 0 : texts.sentBeforeText(again, names))],

@@ -1,12 +1,12 @@
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
-import { timeText } from '../../base/times.js';
+import { OWN_ZONE, timeText, zoneName } from '../../base/times.js';
 import { useNow } from '../../parts/Time.js';
-import { EMPTY, startOf } from './draft.js';
+import { startOf } from './draft.js';
 import { Entry, optionsOf } from './Entry.js';
 import type { Page } from './page.js';
 
-const ZONES = optionsOf([...new Set(['UTC', EMPTY.zone, ...Intl.supportedValuesOf('timeZone')])]);
+const ZONES = optionsOf([...new Set(['UTC', OWN_ZONE, ...Intl.supportedValuesOf('timeZone').map(zoneName)])]);
 
 /** Now, or at a time in a zone. */
 export function WhenStep(page: Page) {

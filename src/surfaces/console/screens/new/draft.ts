@@ -1,4 +1,5 @@
 import { readTime } from '../../../../campaign/time/moment.js';
+import { OWN_ZONE } from '../../base/times.js';
 
 /** No name of a column. */
 export const NO_COLUMN = ' ';
@@ -21,7 +22,7 @@ export const EMPTY = {
   isLater: false,
   /** `2030-05-01T09:00`, in `zone`. */
   local: '',
-  zone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+  zone: OWN_ZONE,
   again: false,
 };
 export type Draft = Readonly<typeof EMPTY>;

@@ -177,6 +177,6 @@ function ORDER.save(order)
   for id in pairs(order.touched) do
     if order.virtual[id] then scores[#scores + 1], scores[#scores + 2] = string.format('%.17g', order.virtual[id]), id end
   end
-  if #scores > 0 then redis.call('ZADD', keys.running, unpack(scores)) end
-  if #order.exhausted > 0 then redis.call('ZREM', keys.running, unpack(order.exhausted)) end
+  call_in_parts('ZADD', keys.running, scores)
+  call_in_parts('ZREM', keys.running, order.exhausted)
 end

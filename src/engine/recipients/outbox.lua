@@ -45,6 +45,11 @@ local OUTBOX = {
   base = nil,
 }
 
+-- Runs a command of a key with these values, a thousand at once, because Lua unpacks some thousands at most; not at all if there are none.
+local function call_in_parts(command, key, values)
+  for from = 1, #values, 1000 do redis.call(command, key, unpack(values, from, math.min(#values, from + 999))) end
+end
+
 -- The name of the outbox that a campaign id names; nil for a campaign.
 function OUTBOX.name(id) return string.match(id, '^outbox:(.+)$') end
 
@@ -193,12 +198,8 @@ function OUTBOX.store(c)
     end
     fields[#fields + 1], fields[#fields + 2] = id, OUTBOX.text(m)
   end
-  for from = 1, #fields, 1000 do
-    redis.call('HSET', OUTBOX.key(c, ':messages'), unpack(fields, from, math.min(#fields, from + 999)))
-  end
-  for from = 1, #since, 1000 do
-    redis.call('ZADD', OUTBOX.key(c, ':due'), unpack(since, from, math.min(#since, from + 999)))
-  end
+  call_in_parts('HSET', OUTBOX.key(c, ':messages'), fields)
+  call_in_parts('ZADD', OUTBOX.key(c, ':due'), since)
   if #since > 0 then
     redis.call('ZADD', OUTBOX.lane_key('tending'), 'NX', string.format('%.0f', -tonumber(since[1]) + OUTBOX.TEND_MS), c.outbox)
   end

@@ -96,7 +96,5 @@ local function campaigns_store(statesKey, campaigns)
     fields[#fields + 1] = id
     fields[#fields + 1] = campaign_text(c)
   end
-  for from = 1, #fields, UNPACK_AT_ONCE do
-    redis.call('HSET', statesKey, unpack(fields, from, math.min(#fields, from + UNPACK_AT_ONCE - 1)))
-  end
+  call_in_parts('HSET', statesKey, fields)
 end

@@ -21,7 +21,7 @@ end
 -- Whether nothing of a campaign can be lost: nothing may have been claimed from it before the last worker of the old server had to stop.
 -- That server lost what it accepted in at most `lostMs`, which began before the loss was noticed.
 function LOST.is_newcomer(lane, c)
-  return math.max(c.launchAt, c.notBefore or 0) >= lane_lost_until(lane)
+  return math.max(c.launchAt, c.notBefore or 0) >= lane_lost_until(lane) or c.outbox ~= nil and LOST.count_messages(c, lane) == 0
 end
 
 -- How many messages of an outbox the lost server may have claimed; with `after`, ms: only those that were due later.

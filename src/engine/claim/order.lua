@@ -62,7 +62,7 @@ local function order_consider(order, id, virtual, c)
     order_close(order, id, c, from)
   elseif why then
     order.readyAt = math.min(order.readyAt or from, from)
-  elseif order.isForPlaceholders and PLACEHOLDERS.may_have_waited(order.lane, c) then
+  elseif order.isForPlaceholders and (LOST.is_newcomer(order.lane, c) or PLACEHOLDERS.may_have_waited(order.lane, c)) then
     order_hold(order, id, c)
   else
     order.ids[#order.ids + 1], order.virtual[id], order.campaigns[id] = id, virtual, c
@@ -121,8 +121,9 @@ local function order_leave(order, id, c)
     if order.touched[id] then redis.call('ZADD', order.keys.running, string.format('%.17g', c.finish), id) end
     return
   end
-  -- Messages may have lapsed instead of being taken.
+  -- Messages may have lapsed instead of being taken, or be due since the loss: then the outbox joins the order again.
   if c.outbox then order.touched[id] = c end
+  if c.outbox and order.isForPlaceholders then OUTBOX.earlier(c, order.now) end
   order.exhausted[#order.exhausted + 1] = id
 end
 

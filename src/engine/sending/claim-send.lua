@@ -76,7 +76,8 @@ local function make_placeholders()
   end)
   for _, claim in pairs(last) do PLACEHOLDERS.store(claimsKey, lane, claim) end
   ORDER.save(order)
-  lane.placeholders = taken == most and lane.placeholders - taken or 0
+  -- Candidates with nothing to take have left the order, and others may follow them.
+  lane.placeholders = (taken == most or #order.ids > most) and lane.placeholders - taken or 0
   return claim_end(context, 'more', now, {})
 end
 

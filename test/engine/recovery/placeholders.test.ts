@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { NOW } from '../../intake/outbox/outbox-fixture.js';
+import { storedOutbox } from '../../intake/outbox/stored-outbox.js';
 import { START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';
 
@@ -38,6 +41,37 @@ async function laneWithLast(name: string, recipients: number) {
   };
 }
 
+describe('A lane makes placeholder claims for a campaign behind many', () => {
+  test('outboxes whose messages were due after the loss, and these are sent', async () => {
+    const it = await laneWithLast('outboxes', 500);
+    const due = (START + 3 * LOSS_MS) / 1_000;
+    for (let at = 0; at < MANY; at += 1) {
+      const other = storedOutbox(it.store, `other-${at}`);
+      await other.create({ created: LONG_AGO });
+      await it.stored.changeState(`outbox:other-${at}`, { launchAt: LONG_AGO });
+      const { edition } = await other.read();
+      await outboxStore(it.store, `other-${at}`, { edition }).put(
+        [{ id: 'm', message: { ...NOW, due } }],
+        START,
+      );
+    }
+    await it.backUp();
+    expect(await it.lose(20)).toEqual({ first: MOST_LOST, others: MANY });
+  });
+
+  test('campaigns that lapse', async () => {
+    const it = await laneWithLast('lapsing', 500);
+    const lapseAt = START + 1;
+    for (let at = 0; at < MANY; at += 1) {
+      await it.campaign(`each-${at}`, 1, { launchAt: LONG_AGO, lapseAt });
+      await it.stored.lapse(`each-${at}`, lapseAt);
+    }
+    await it.backUp();
+    await it.sweep(lapseAt, ['a', 'b']);
+    expect(await it.lose(20)).toEqual({ first: MOST_LOST, others: 0 });
+  });
+});
+
 test('A lane makes placeholder claims although thousands of removed campaigns leave its order at once', async () => {
   const it = await laneWithLast('removed', 500);
   for (let at = 0; at < 9_000; at += 1_000)
@@ -45,4 +79,21 @@ test('A lane makes placeholder claims although thousands of removed campaigns le
   await it.stored.run(LAST, -MANY);
   await it.backUp();
   expect(await it.lose(20)).toEqual({ first: MOST_LOST, others: 0 });
+});
+
+test('A message that was due since the loss is sent after the placeholder claims for earlier ones', async () => {
+  const it = await laneWithLast('since', 0);
+  const own = storedOutbox(it.store, 'own');
+  await own.create({ lateMs: 3_600_000 });
+  await it.stored.changeState('outbox:own', { launchAt: LONG_AGO });
+  const put = async (id: string, at: number, due: number) => {
+    const { edition } = await own.read();
+    await outboxStore(it.store, 'own', { edition }).put([{ id, message: { ...NOW, due: due / 1_000 } }], at);
+  };
+  await put('early', LONG_AGO, START - 600_000);
+  await put('later', START, START + 3 * LOSS_MS);
+  await it.failOverWith('a', 'b');
+  await it.replayed('b', START + LOSS_MS);
+  const sent = await it.claimAll('b', START + LOSS_MS + 2 * it.rules.grace);
+  expect(sent.map(({ message }) => message)).toEqual(['later']);
 });

@@ -33,7 +33,8 @@ function OUTBOX.take(c, lane, now)
       if m and now and OUTBOX.lapses_at(c, m) <= now then
         OUTBOX.finish(lane, c, m, 'lapsed', now)
       elseif m then
-        if not OUTBOX.may_be_sent(m) then m.edition = c.revision or 0 end
+        -- A placeholder claim may be returned: what is outdated stays so.
+        if not OUTBOX.may_be_sent(m) and not OUTBOX.is_outdated(c, m) then m.edition = c.revision or 0 end
         m.state = OUTBOX.SENDING
         OUTBOX.change(c, m)
         return OUTBOX.range(c, m)

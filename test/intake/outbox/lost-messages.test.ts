@@ -25,6 +25,8 @@ async function twoWorkers(name: string, change: Partial<ScriptRules> = {}) {
     const turn = `${process}${turns}`;
     return (await own.claims.send({ turn, call: 1, want, ...self(process), now: own.now() })).claims;
   };
+  /** The process has replayed all its claims. */
+  const replayed = (process: string) => reportReplay(own.laneStore, self(process), { now: own.now() });
   const server = losableServer(redis, `${prefix}-${name}`);
   for (const process of ['a', 'b'])
     await reportToBarrier(own.laneStore, 'join', self(process), { now: own.now() });
@@ -38,10 +40,11 @@ async function twoWorkers(name: string, change: Partial<ScriptRules> = {}) {
       await server.lose();
       await own.stored.changeServer();
     },
+    replayed,
     /** What `b` claims when the lane has recovered. */
     async recover(): Promise<SendClaim[]> {
       await claim('b');
-      await reportReplay(own.laneStore, self('b'), { now: own.now() });
+      await replayed('b');
       own.advance(2 * own.rules.grace);
       const claimed: SendClaim[] = [];
       for (let calls = 0; calls < 10; calls += 1) claimed.push(...(await claim('b')));
@@ -127,6 +130,25 @@ test('A message that a change makes due at once is claimed only when Redis can n
   own.advance(LOSS);
   claimed.push(...(await own.idsOf(await own.claim('b'))));
   expect(claimed).toEqual(['a']);
+});
+
+test('A message that waits for other values keeps waiting for them when a worker returns that was believed lost', async () => {
+  const own = await twoWorkers('outdated');
+  await own.put('a');
+  own.advance(LOSS);
+  const inFlight = await own.claim('a');
+  await own.set({ message: '{{name}}, see {{doctor}}' }, { values: { doctor: 'Who' } });
+  await own.settle(inFlight, 'released');
+  await own.backUp();
+  await own.lose();
+  expect(await own.recover()).toEqual([]);
+  expect(await own.statesOf('a')).toEqual(['sending']);
+  await own.replayed('a');
+  expect(await own.claim('b')).toEqual([]);
+  await own.tend();
+  own.advance(LOSS);
+  const claims = await own.claim('b');
+  expect(await Promise.all(claims.map(own.textOf))).toEqual(['Ada, see Who']);
 });
 
 test('Messages that became due leave enough placeholder claims to a campaign that was sent from before', async () => {

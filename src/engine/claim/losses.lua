@@ -21,7 +21,11 @@
 ]]
 -- @include ../../base/redis/server.lua
 -- @include ../store/record.lua
-local LOSSES = { BARRIER_MS = 5000 }
+local LOSSES = {
+  BARRIER_MS = 5000,
+  -- A running worker notices a loss so soon after the server has lost its last writes.
+  NOTICED_MS = 60000,
+}
 
 -- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
 function LOSSES.name(lane)
@@ -51,6 +55,12 @@ function LOSSES.recognise(lane, rules, seen, now, events)
   lane.runId, lane.replicationId = runId, lane.server.replicationId
   if not sign then return end
   lane_skip_numbers(lane, seen)
+  -- From when on the lost server may have claimed what is not known here. The data that remains has `burstAt`, so it has every claim until
+  -- then. Where no worker ran, a loss is noticed late, but what was lost is later than what the lane knows. One that came before it may still
+  -- need placeholder claims.
+  local from = math.min(lane.was.time, now - lane.mayLoseMs - LOSSES.NOTICED_MS)
+  if lane.barrierUntil > 0 or lane.placeholders > 0 then from = math.min(from, lane.lostFrom) end
+  lane.lostFrom = math.max(lane.burstAt, from)
   -- Not shorter than a worker that stayed with a cut-off master may go on.
   lane.lostAt, lane.lostMs = now, lane.mayLoseMs
   local graceMs = math.max(rules.grace, lane.mayLoseMs)

@@ -1,16 +1,10 @@
 --[[
   lost-time: what the lost server may have claimed, and the lane does not know, after a loss of its last writes (losses.lua). The lost time
-  ends when the last worker of that server had to stop (lane_lost_until).
+  begins at `lostFrom` (LOSSES.recognise), and ends when the last worker of that server had to stop (lane_lost_until).
 ]]
 -- @include ./workers.lua
 -- @include ../recipients/outbox.lua
-local LOST = {
-  -- A worker notices a loss so soon after the server has lost its last writes.
-  NOTICED_MS = 60000,
-}
-
--- From when on the lost server may have claimed what is not known here. The data that remains has `burstAt`, so it has every claim until then.
-function LOST.from(lane) return math.max(lane.burstAt, lane.lostAt - lane.lostMs - LOST.NOTICED_MS) end
+local LOST = {}
 
 -- Batches that may have been claimed in the lost time. It touches at most two of the spans that limit_burst counts: the rest of the one that
 -- the server knows, at most `burstMax`, and the next one, which may have twice as many.

@@ -26,7 +26,7 @@ end
 -- as if it were not there. In the order of the placeholder claims, it would take a share of what may be lost; so it gets as many as may be
 -- lost of its own.
 function PLACEHOLDERS.may_have_waited(lane, c)
-  local from = LOST.from(lane)
+  local from = lane.lostFrom
   -- Which of its zones had their turn is known only together with how many batches each may have lost.
   if c.part then return true end
   return math.max(c.launchAt, c.notBefore or 0) > from or c.outbox ~= nil and LOST.count_messages(c, lane, from) > 0
@@ -81,7 +81,7 @@ function PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
   if not isAwaiting and lane.placeholders == 0 then return end
   local most, claim = PLACEHOLDERS.batch_size(lane, c), nil
   local batches = isAwaiting and LOST.batches(lane) or lane.placeholders
-  local zoned = c.part and ZONES.take_lost(c, batches, most, LOST.from(lane), lane_lost_until(lane))
+  local zoned = c.part and ZONES.take_lost(c, batches, most, lane.lostFrom, lane_lost_until(lane))
   for at = 1, zoned and #zoned or batches do
     local range
     if zoned then range = zoned[at] else range = campaign_next(c, most, lane) end

@@ -73,7 +73,7 @@ local LANE_FIELDS = {
   -- losses.lua: run id and replication id of the server; workers that may have claimed, and those whose replay is awaited: process -> since
   -- when, ms, and at most how many recipients it sends in a request (0: it only polls); the rest see there and in the files that it names
   runId = 'text', replicationId = 'text', workers = 'processes', awaited = 'text', mayLoseMs = 'duration',
-  replicaAt = 'past', losses = 'count', lostAt = 'past', lostMs = 'duration', barrierUntil = 'recovery',
+  replicaAt = 'past', losses = 'count', lostFrom = 'past', lostAt = 'past', lostMs = 'duration', barrierUntil = 'recovery',
   mayHaveLost = 'count', placeholders = 'count', heldBack = 'count', uncountedPolls = 'count', burstAt = 'past', burstClaims = 'count', burstMax = 'count',
   -- released.lua
   repeatAs = 'text', repeatFrom = 'past',

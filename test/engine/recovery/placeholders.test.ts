@@ -97,3 +97,31 @@ test('A message that was due since the loss is sent after the placeholder claims
   const sent = await it.claimAll('b', START + LOSS_MS + 2 * it.rules.grace);
   expect(sent.map(({ message }) => message)).toEqual(['later']);
 });
+
+test.each([
+  ['no worker runs for long after the loss', false],
+  ['another loss follows before the placeholder claims are made', true],
+])(
+  'Campaigns that begin since leave enough placeholder claims to the one before them, although %s',
+  async (_, isTwice) => {
+    const it = await laneWithLast(isTwice ? 'twice' : 'late', 1_000);
+    await it.backUp();
+    for (let times = 0; times < 3; times += 1)
+      await it.accept((await it.claim('a', 32, START + LOSS_MS)).claims, START + LOSS_MS);
+    await it.failOver();
+    let now = START + LOSS_MS;
+    if (isTwice) await it.replayed('b', now);
+    for (let at = 0; at < 8; at += 1) {
+      const launchAt = now + 60_000 * (at + 1);
+      await it.campaign(`new-${at}`, 100, { launchAt, notBefore: launchAt + LOSS_MS });
+    }
+    now += 600_000;
+    if (isTwice) await it.views.tend(1e12, now, ['b']);
+    if (isTwice) await it.stored.changeServer('third');
+    await it.join('c', now);
+    now += 2 * it.rules.grace;
+    do await it.claim('c', 1, now);
+    while ((await it.stored.placeholdersLeft()) > 0);
+    expect((await it.state(LAST)).counts).toMatchObject({ sending: MOST_LOST });
+  },
+);

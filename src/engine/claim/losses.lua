@@ -21,11 +21,8 @@
 ]]
 -- @include ../../base/redis/server.lua
 -- @include ../store/record.lua
-local LOSSES = {
-  BARRIER_MS = 5000,
-  -- A running worker notices a loss so soon after the server has lost its last writes.
-  NOTICED_MS = 60000,
-}
+-- NOTICED_MS: how soon a running worker notices a loss after the server has lost its last writes.
+local LOSSES = { BARRIER_MS = 5000, NOTICED_MS = 60000 }
 
 -- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
 function LOSSES.name(lane)

@@ -9,7 +9,7 @@ local LOST = {}
 -- Batches that may have been claimed in the lost time. It touches at most two of the spans that limit_burst counts: the rest of the one that
 -- the server knows, at most `burstMax`, and the next one, which may have twice as many.
 function LOST.batches(lane)
-  return 3 * math.max(WORKERS.BURST_MIN, lane.burstMax)
+  return 3 * math.max(BURST.LEAST, lane.burstMax)
 end
 
 -- Whether nothing of a campaign can be lost: nothing may have been claimed from it before the last worker of the old server had to stop.

@@ -1,13 +1,10 @@
 --[[
   workers: which processes may claim on a lane, and how much a loss of its server's last writes could cost (losses.lua).
-  A process that has joined claims nothing until the next server would know it. In `mayLoseMs`, a lane claims at most twice as many batches
-  as in the one before: what may be lost stays in proportion. Each claim looks for replicas, because a new one shows before it copies
-  any data: if nothing bounds the loss, nothing is claimed, and when more may be lost than before, nothing is claimed for as long.
+  A process that has joined claims nothing until the next server would know it. Each claim looks for replicas, because a new one shows before
+  it copies any data: if nothing bounds the loss, nothing is claimed, and when more may be lost than before, nothing is claimed for as long.
 ]]
--- @include ../store/record.lua
+-- @include ../store/burst.lua
 local WORKERS = {
-  BURST_MIN = 128,
-  BURST_MAX = 10000,
   -- A server that is cut off soon has no replica any more. For this long, the lane counts on one that was there.
   REPLICA_REMEMBERED_MS = 3600000,
 }
@@ -76,14 +73,11 @@ function WORKERS.prune(lane, alive)
   lane.workers = WORKERS.text(kept)
 end
 
--- Of `take` batches, how many may be claimed now, and when more. In `mayLoseMs`, at most twice as many may be claimed as in the
--- same time before, so that the number that may be lost stays in proportion to the usual one.
+-- Of `take` batches, how many may be claimed now, and when more.
 function WORKERS.limit_burst(lane, rules, take, now)
   if lane.mayLoseMs == 0 then return take end
-  if now - lane.burstAt >= lane.mayLoseMs then
-    local most = rules.quota > 0 and math.min(WORKERS.BURST_MAX, rules.quota) or WORKERS.BURST_MAX
-    lane.burstMax = math.max(WORKERS.BURST_MIN, math.min(most, 2 * lane.burstClaims))
-    lane.burstAt, lane.burstClaims = now, 0
-  end
+  local closedUntil = CLOSED.until_at(lane, 'joining')
+  if closedUntil > now then return 0, closedUntil end
+  burst_begin(lane, rules.quota > 0 and math.min(BURST.MOST, rules.quota) or BURST.MOST, now)
   return math.min(take, lane.burstMax - lane.burstClaims), lane.burstAt + lane.mayLoseMs
 end

@@ -179,15 +179,6 @@ function OUTBOX.arrive(c, m, at, now)
   return OUTBOX.earlier(c, isServed and OUTBOX.due_at(m) + c.lateMs or at) and not isServed
 end
 
--- A message as the range of a claim. `lane.sequence` and the like stay: the caller claims it.
-function OUTBOX.range(c, m)
-  local again = OUTBOX.may_be_sent(m) and m.again or nil
-  return {
-    first = m.number, count = 1, message = m.id, edition = m.edition, again = again, firstAt = again and m.firstAt or nil,
-    accused = m.accused == 1 or nil, notAfter = OUTBOX.lapses_at(c, m),
-  }
-end
-
 -- Stores the messages that have changed. One that has ended keeps neither its values nor what a repeat would need.
 function OUTBOX.store(c)
   local fields, since = {}, {}

@@ -17,7 +17,7 @@
 ]]
 local CLOSED = {
   -- In the order in which they count. `unattended`: a campaign waits, and no worker has looked at the lane since. `joining`: more may be lost
-  -- than before (WORKERS.note_loss).
+  -- than before (WORKERS.note_loss, BURST.note_removed).
   CAUSES = {
     'stopped', 'held', 'recovering', 'unbounded', 'noToken', 'throttled', 'unreachable', 'joining', 'window', 'unattended',
   },

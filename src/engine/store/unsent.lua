@@ -2,6 +2,7 @@
   unsent: what becomes of recipients, and of messages of an outbox, that are sent no more: they lapse or are cancelled, or become unknown if an
   earlier request may have been accepted.
 ]]
+-- @include ./burst.lua
 -- @include ./campaign.lua
 -- @include ./stored-claim.lua
 
@@ -36,8 +37,18 @@ local function campaign_give_up(claimsKey, lane, id, c, remainder, now)
   c.remainder, c.released, c.remainderAt = remainder, {}, now
 end
 
+-- A message as the range of a claim. `lane.sequence` and the like stay: the caller claims it.
+function OUTBOX.range(c, m)
+  local again = OUTBOX.may_be_sent(m) and m.again or nil
+  return {
+    first = m.number, count = 1, message = m.id, edition = m.edition, again = again, firstAt = again and m.firstAt or nil,
+    accused = m.accused == 1 or nil, notAfter = OUTBOX.lapses_at(c, m),
+  }
+end
+
 -- Ends a waiting message, which is no longer in `due`. One that may have been accepted becomes unknown: the sweep settles its placeholder.
 function OUTBOX.finish(lane, c, m, state, now)
+  BURST.note_removed(lane, OUTBOX.due_at(m), now)
   if OUTBOX.may_be_sent(m) then
     m.state = OUTBOX.SENDING
     campaign_set_aside(OUTBOX.lane_key('claims'), lane, OUTBOX.id(c), c, OUTBOX.range(c, m), state .. ' before it was sent again', now)

@@ -8,7 +8,7 @@ import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../../engine/lane/lane-fixture.js';
 import { losableServer } from '../../engine/losable-server.js';
 import { reportReplay } from '../../engine/recovery/mortal-workers.js';
-import { NOW, outboxFixture } from './outbox-fixture.js';
+import { LATE_MS, NOW, outboxFixture } from './outbox-fixture.js';
 import { storedOutbox } from './stored-outbox.js';
 
 const { redis, prefix } = testRedis('outbox-lost-messages');
@@ -130,6 +130,65 @@ test('A message that a change makes due at once is claimed only when Redis can n
   own.advance(LOSS);
   claimed.push(...(await own.idsOf(await own.claim('b'))));
   expect(claimed).toEqual(['a']);
+});
+
+const named = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}-${at}`);
+
+describe('When many messages that were due', () => {
+  type Outbox = Awaited<ReturnType<typeof twoWorkers>>;
+  test.each([
+    [
+      'are cancelled',
+      async (own: Outbox, ids: readonly string[]) => {
+        for (const id of ids) await own.cancel(id);
+      },
+    ],
+    [
+      'get a later time',
+      async (own: Outbox, ids: readonly string[]) => {
+        const due = Math.ceil(own.now() / 1_000) + 3_600;
+        await own.putMany(ids.map((id) => ({ id, message: { ...NOW, due } })));
+      },
+    ],
+    [
+      'lapse',
+      async (own: Outbox) => {
+        own.advance(LOSS);
+        await own.tend();
+      },
+    ],
+  ])('%s, others are claimed only when Redis can no longer lose that', async (how, remove) => {
+    const own = await twoWorkers(`many-${how.replaceAll(' ', '-')}`);
+    const many = named('many', 400);
+    await own.putAllNow(many);
+    own.advance(LATE_MS - LOSS - 1_000);
+    await own.putAllNow(named('other', 50));
+    own.advance(LOSS);
+    await own.backUp();
+    await remove(own, many);
+    const claimed = await own.idsOf(await own.claim('a'));
+    await own.lose();
+    const again = await own.idsOf(await own.recover());
+    expect(again.filter((id) => claimed.includes(id))).toEqual([]);
+  });
+});
+
+test('Messages that are cancelled count towards what may be claimed within the loss time, and many delay the lane by it once', async () => {
+  const own = await twoWorkers('removed');
+  await own.putAllNow([...named('few', 100), ...named('rest', 100)]);
+  own.advance(LOSS);
+  for (const id of named('few', 100)) await own.cancel(id);
+  // Of 128.
+  expect(await own.claim('a')).toHaveLength(28);
+  own.advance(LOSS);
+  expect(await own.claim('a')).toHaveLength(72);
+  await own.putAllNow([...named('many', 300), ...named('later', 10)]);
+  own.advance(LOSS);
+  for (const id of named('many', 300)) await own.cancel(id);
+  own.advance(LOSS - 1);
+  expect(await own.claim('a')).toEqual([]);
+  own.advance(1);
+  expect(await own.claim('a')).toHaveLength(10);
 });
 
 test('A message that waits for other values keeps waiting for them when a worker returns that was believed lost', async () => {

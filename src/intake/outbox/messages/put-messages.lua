@@ -19,6 +19,7 @@
            it); when it is due, s, or when the day of the limit ends; why a limit does not allow it, else ''
 ]]
 -- @include ../../../engine/claim/losses.lua
+-- @include ../../../engine/store/burst.lua
 -- @include ../../../engine/store/campaigns.lua
 -- @include ../../../engine/store/usage.lua
 -- @include ../../../engine/recipients/key-bytes.lua
@@ -48,6 +49,7 @@ local function store(done, m, before, key, bytes, counted)
   if not account.move(account.key(before and before.payer or 0), before and before.paid or 0, key, bytes, limit) then return 'full' end
   if limits then daily.count(keyBytesKey, limits, day, messages, counted.micros) end
   m.payer, m.paid = account.number(key), key ~= '' and bytes or 0
+  if done == 'updated' then BURST.note_removed(lane, OUTBOX.due_at(before), now) end
   m.number = done == 'updated' and before.number or OUTBOX.next_number(c, lane)
   local at = OUTBOX.wait(c, m, OUTBOX.keeps_from(lane, now))
   isEarlier = OUTBOX.arrive(c, m, at, now) or isEarlier

@@ -42,33 +42,24 @@ function PLACEHOLDERS.held(claimsKey, lane)
   return held
 end
 
-local function placeholder_claim(lane, campaign, range, now)
-  return {
-    campaign = campaign, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
-    placeholder = 'barrier', loss = lane.losses, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter,
-    message = range.message, edition = range.edition,
-  }
-end
-
--- Adds a batch to a placeholder claim if it continues it; returns whether it does. One that was to be sent again keeps a claim of its own,
--- and so does a message of an outbox.
-local function placeholder_extend(claim, range)
-  if not claim or claim.again or range.again or range.message or claim.first + claim.count ~= range.first then return false end
-  claim.count = claim.count + range.count
-  return true
-end
-
 function PLACEHOLDERS.store(claimsKey, lane, claim)
   lane.sendInherited = lane.sendInherited + 1
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
 end
 
--- Adds a range of a campaign to its placeholder claim, which is stored when one that continues it is needed. Returns the claim that the
--- next range may continue.
+-- Adds a range of a campaign to its placeholder claim if it continues it. One that was to be sent again keeps a claim of its own, and so does a
+-- message of an outbox: then the claim before it is stored. Returns the claim that the next range may continue.
 function PLACEHOLDERS.add(claimsKey, lane, id, claim, range, now)
-  if placeholder_extend(claim, range) then return claim end
+  if claim and not (claim.again or range.again or range.message) and claim.first + claim.count == range.first then
+    claim.count = claim.count + range.count
+    return claim
+  end
   if claim then PLACEHOLDERS.store(claimsKey, lane, claim) end
-  return placeholder_claim(lane, id, range, now)
+  return {
+    campaign = id, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
+    placeholder = 'barrier', loss = lane.losses, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter,
+    message = range.message, edition = range.edition,
+  }
 end
 
 -- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as

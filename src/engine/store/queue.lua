@@ -12,10 +12,6 @@ local function campaign_virtual_start(virtualTime)
   return string.format('%.17g', math.max(0, virtualTime - POLICY.HEAD_START))
 end
 
-local function campaign_queue(runningKey, virtualTime, id)
-  redis.call('ZADD', runningKey, campaign_virtual_start(virtualTime), id)
-end
-
 -- Takes a running campaign out of the order until its window opens.
 function WINDOW.close(keys, lane, id, c, opensAt, now)
   if not c.opensAt then
@@ -35,7 +31,7 @@ function WINDOW.queue(runningKey, scheduledKey, windowsKey, virtualTime, id, c, 
   if opensAt then
     redis.call('ZADD', scheduledKey, string.format('%.0f', opensAt), id)
   else
-    campaign_queue(runningKey, virtualTime, id)
+    redis.call('ZADD', runningKey, campaign_virtual_start(virtualTime), id)
   end
   return opensAt
 end

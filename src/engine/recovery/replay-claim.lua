@@ -4,6 +4,7 @@
   worker replays its claims too. A claim that is known, or whose range is settled, is left alone.
 
   KEYS  lane           hash: the lane's record
+        window         string: ring of the ledger
         claims         hash: claim number -> send in flight
         states         hash: campaign -> its state, JSON
         unknown        hash: claim number -> batch with an unknown outcome
@@ -23,6 +24,7 @@
 -- @include ../../base/redis/server.lua
 -- @include ../store/campaign.lua
 -- @include ../store/stored-claim.lua
+-- @include ../quota/ledger.lua
 local isTaken = false
 for _, key in ipairs({ claimsKey, unknownKey }) do
   local raw = redis.call('HGET', key, number)
@@ -44,6 +46,12 @@ local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 
 -- barrier ends (barrier.lua). One that is over has counted them.
 local function note_uncounted(recipients)
   if isOtherServer or lane.barrierUntil > 0 then lane.heldBack = math.max(0, lane.heldBack + recipients) end
+end
+
+-- Counts a request that no settlement will count.
+local function count_send()
+  LEDGER.expire(windowKey, lane, rules, now)
+  LEDGER.spend(windowKey, lane, rules, 'send', 1, now)
 end
 
 -- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder takes a permit, but no place of the turn.
@@ -103,6 +111,8 @@ local function take_claimed()
     local isOlder = hasLost and tonumber(all[i]) < tonumber(number)
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
+      -- The settlement of that claim comes too late.
+      if not claim.placeholder then count_send() end
       if claim.placeholder and claim.loss == lane.losses then note_uncounted(-count) end
       if not claim.placeholder and claim.epoch ~= -1 then note_uncounted(claim.count) end
       put_placeholder(claim.first, first - claim.first, claim)

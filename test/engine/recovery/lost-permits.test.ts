@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { takeSinglePermit } from '../../../src/engine/lane/single-permit.js';
 import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
-import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane, START } from '../lane/lane-fixture.js';
 import { LOSS_MS, laneWithWorkers } from './mortal-workers.js';
@@ -32,11 +32,15 @@ async function laneWithQuota(name: string, recipients: number, change: Partial<S
       return sent;
     },
     /** A worker replays these claims with their settlements. */
-    async replay(process: string, claims: readonly SendClaim[]): Promise<void> {
+    async replay(
+      process: string,
+      claims: readonly SendClaim[],
+      as: SendSettlement['result'] = 'accepted',
+    ): Promise<void> {
       const self = { process, seen: claims.at(-1)?.number ?? 0, loss: LOSS_MS, replicaLoss: LOSS_MS };
       const { loss } = await reportToBarrier(it.store, 'replaying', self, { now: SENDS });
       for (const claim of claims) await replayClaim(it.store, claim, SENDS);
-      await it.accept(claims, SENDS);
+      await it.settle(claims, as, SENDS, { letter: 'T' });
       await reportToBarrier(it.store, 'replayed', self, { after: loss, restored: claims.length, now: SENDS });
     },
     /** The server fails over, and worker `b` replays. */
@@ -99,6 +103,23 @@ test('They count although the claim of a lost worker is divided by a replayed on
   await it.replay('b', halves);
   expect(requests).toBe(3);
   expect(await it.sendOther()).toBeLessThanOrEqual(QUOTA - requests);
+});
+
+test('The request of a refused batch counts although its halves are replayed before it', async () => {
+  const it = await laneWithQuota('refused', 8, { maxRecipients: 8 });
+  await it.claim('a', 1, START);
+  await it.claim('b', 1, START);
+  const whole = (await it.claim('a', 1, SENDS)).claims;
+  await it.backUp();
+  await it.settle(whole, 'refused', SENDS);
+  const halves = (await it.claim('b', 2, SENDS)).claims;
+  expect([...whole, ...halves].map(({ count }) => count)).toEqual([8, 4, 4]);
+  await it.accept(halves, SENDS);
+  await it.failOver();
+  await it.replay('b', halves);
+  await it.replay('a', whole, 'refused');
+  expect((await it.state('c')).counts).toMatchObject({ deliveredToTerminal: 8 });
+  expect(await it.sendOther()).toBe(QUOTA - 3);
 });
 
 test('What was claimed before a replayed claim costs no permits if its worker replays it', async () => {

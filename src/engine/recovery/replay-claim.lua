@@ -123,6 +123,24 @@ local function take_claimed()
   return false
 end
 
+-- Redis has lost that a batch with an unknown outcome was sent again. It stays unknown, now as this claim, whose settlement may still show that
+-- it was accepted.
+local function take_unknown()
+  local all = redis.call('HGETALL', unknownKey)
+  for i = 1, #all, 2 do
+    local batch = cjson.decode(all[i + 1])
+    if tonumber(all[i]) < tonumber(number) and batch.campaign == id and batch.first == first and batch.count == count then
+      batch.turn, batch.again, batch.firstAt, batch.epoch = turn, again, firstAt, -1
+      batch.at, batch.safeAt = now, now + 2 * rules.timeout + rules.margin
+      redis.call('HDEL', unknownKey, all[i])
+      redis.call('HSET', unknownKey, number, cjson.encode(batch))
+      count_send()
+      return true
+    end
+  end
+  return false
+end
+
 -- A message that waits, although it was claimed, was sent by this claim. One that Redis has lost with its put is stored as sent.
 local function replay_message()
   local m = OUTBOX.find(c, message)
@@ -145,6 +163,10 @@ local function replay_message()
   return 'restored'
 end
 
+if again ~= '' and hasLost and not isTaken and take_unknown() then
+  lane_save(laneKey, lane)
+  return 'restored'
+end
 local answer = 'restored'
 if c.outbox then
   answer = replay_message()

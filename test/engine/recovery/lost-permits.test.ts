@@ -122,6 +122,24 @@ test('The request of a refused batch counts although its halves are replayed bef
   expect(await it.sendOther()).toBe(QUOTA - 3);
 });
 
+test('A batch that an operator has sent again counts, and is accepted, although Redis has lost that', async () => {
+  const it = await laneWithQuota('resent', 1);
+  const first = (await it.claim('a', 1, SENDS)).claims;
+  await it.settle(first, 'unknown', SENDS, { letters: 'U' });
+  await it.backUp();
+  await it.commands.resolve('resend', 'x', await it.commands.unknown(), SENDS);
+  const again = (await it.claim('b', 1, SENDS)).claims;
+  expect(again).toMatchObject([{ first: 0, again: 'byOperator' }]);
+  await it.failOver();
+  await it.replay('b', again);
+  // Its connection breaks, and it replays again.
+  await it.replay('b', again);
+  await it.replay('a', first, 'unknown');
+  expect((await it.state('c')).counts).toMatchObject({ deliveredToTerminal: 1, unknown: 0 });
+  expect(await it.commands.unknown()).toEqual([]);
+  expect(await it.sendOther()).toBe(QUOTA - 2);
+});
+
 test('What was claimed before a replayed claim costs no permits if its worker replays it', async () => {
   const it = await laneWithQuota('live-gap', 50);
   await it.join('c', START);

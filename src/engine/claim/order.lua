@@ -6,7 +6,7 @@
   `order`, while a script runs:
     ids, virtual, campaigns   the candidates, their virtual starts, and their states
     touched, exhausted        campaigns to save; those that leave the order, which have nothing to send now
-    held                      those that have placeholder claims for the last loss
+    placed                    those that have placeholder claims for the last loss
     readyAt, opensAt          when the first of those that were passed over is ready, and the first closed window opens; or nil
 ]]
 -- @include ./placeholders.lua
@@ -38,9 +38,9 @@ local function order_ready(order, c)
 end
 
 -- Placeholder claims for a campaign that takes no part in their order (PLACEHOLDERS.may_have_waited): once, and none if nothing of it can be lost.
-local function order_hold(order, id, c)
-  if order.held[id] or LOST.is_newcomer(order.lane, c) then return end
-  PLACEHOLDERS.hold(order.keys.claims, order.lane, id, c, order.now)
+local function order_make_own(order, id, c)
+  if order.placed[id] or LOST.is_newcomer(order.lane, c) then return end
+  PLACEHOLDERS.make_own(order.keys.claims, order.lane, id, c, order.now)
   order.touched[id] = c
   if not campaign_is_sendable(c) then order.exhausted[#order.exhausted + 1] = id end
 end
@@ -63,7 +63,7 @@ local function order_consider(order, id, virtual, c)
   elseif why then
     order.readyAt = math.min(order.readyAt or from, from)
   elseif order.isForPlaceholders and (LOST.is_newcomer(order.lane, c) or PLACEHOLDERS.may_have_waited(order.lane, c)) then
-    order_hold(order, id, c)
+    order_make_own(order, id, c)
   else
     order.ids[#order.ids + 1], order.virtual[id], order.campaigns[id] = id, virtual, c
   end
@@ -73,7 +73,7 @@ end
 function ORDER.open(keys, lane, rules, want, now, events, isForPlaceholders)
   local order = {
     keys = keys, lane = lane, rules = rules, now = now, events = events, isForPlaceholders = isForPlaceholders, ids = {}, virtual = {},
-    campaigns = {}, touched = {}, exhausted = {}, held = isForPlaceholders and PLACEHOLDERS.held(keys.claims, lane) or {},
+    campaigns = {}, touched = {}, exhausted = {}, placed = isForPlaceholders and PLACEHOLDERS.placed(keys.claims, lane) or {},
   }
   local from, lookAt = 0, isForPlaceholders and ORDER.LOOK_AT_FOR_PLACEHOLDERS or ORDER.LOOK_AT
   repeat
@@ -134,7 +134,7 @@ local function order_take(order)
   if not id then return nil end
   local c, lane, now = order.campaigns[id], order.lane, order.now
   if c.lapseAt > 0 and c.lapseAt <= now and c.remainder == 'planned' then
-    PLACEHOLDERS.hold(order.keys.claims, lane, id, c, now)
+    PLACEHOLDERS.make_own(order.keys.claims, lane, id, c, now)
     campaign_give_up(order.keys.claims, lane, id, c, 'lapsed', now)
     order.touched[id] = c
     campaign_end(order.keys.ended, order.keys.lapsing, id, c, now, order.events)

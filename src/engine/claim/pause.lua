@@ -6,7 +6,7 @@
 
 -- Pauses a campaign, which leaves the order. The caller has checked that its state allows that, and saves it.
 local function campaign_hold(keys, lane, rules, id, c, reason, now)
-  PLACEHOLDERS.hold(keys.claims, lane, id, c, now)
+  PLACEHOLDERS.make_own(keys.claims, lane, id, c, now)
   campaign_pause(lane, c, reason, now)
   redis.call('ZREM', keys.running, id)
   redis.call('ZREM', keys.scheduled, id)

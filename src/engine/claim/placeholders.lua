@@ -2,7 +2,7 @@
   placeholders: claims that stand for the batches which lost workers may have claimed (losses.lua): in the order in which the lane would have
   claimed, for as many as may be lost, each as large as any of them can have been. They become unknown, and are not sent twice, also where
   the service deduplicates, because nothing tells how they were divided. While they are still to be made, a campaign that leaves the order
-  gets its own at once (PLACEHOLDERS.hold).
+  gets its own at once (PLACEHOLDERS.make_own).
 
   Three kinds of claims have the turn `placeholder`. No worker settles them, so the sweep makes them unknown a timeout and a margin later.
     placeholder = 'barrier'  made here; returned if every worker that sends replays before it is unknown
@@ -33,13 +33,13 @@ function PLACEHOLDERS.may_have_waited(lane, c)
 end
 
 -- The campaigns that have placeholder claims for the last loss.
-function PLACEHOLDERS.held(claimsKey, lane)
-  local held = {}
+function PLACEHOLDERS.placed(claimsKey, lane)
+  local placed = {}
   for _, raw in ipairs(redis.call('HVALS', claimsKey)) do
     local claim = cjson.decode(raw)
-    if LOST.was_not_sent(lane, claim) then held[claim.campaign] = true end
+    if LOST.was_not_sent(lane, claim) then placed[claim.campaign] = true end
   end
-  return held
+  return placed
 end
 
 function PLACEHOLDERS.store(claimsKey, lane, claim)
@@ -64,7 +64,7 @@ end
 
 -- A campaign from which nothing will be claimed would be left out of the placeholder claims. While those are still to be made, as
 -- many of its batches as may be lost become placeholder claims first.
-function PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
+function PLACEHOLDERS.make_own(claimsKey, lane, id, c, now)
   -- The lost server may have launched one that is scheduled.
   local isOpen = c.state == 'running' or c.state == 'scheduled'
   if not isOpen or c.remainder ~= 'planned' or lane.mayHaveLost ~= 1 or LOST.is_newcomer(lane, c) then return end

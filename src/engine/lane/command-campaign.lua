@@ -42,7 +42,7 @@ elseif command == 'resume' then
   campaign_resume(keys, lane, id, c, now)
 elseif command == 'cancel' then
   if c.state ~= 'cancelled' then
-    PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
+    PLACEHOLDERS.make_own(claimsKey, lane, id, c, now)
     local cancelledBefore = c.counts.cancelled or 0
     campaign_give_up(claimsKey, lane, id, c, 'cancelled', now)
     campaign_enter(c, 'cancelled')

@@ -39,7 +39,7 @@ end
 
 if c.remainder == 'planned' then
   lapsed = c.counts.planned or 0
-  PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
+  PLACEHOLDERS.make_own(claimsKey, lane, id, c, now)
   campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
   redis.call('ZREM', runningKey, id)
   redis.call('ZREM', scheduledKey, id)

@@ -74,7 +74,7 @@ local lapsing = redis.call('ZRANGEBYSCORE', lapsingKey, '-inf', now, 'LIMIT', 0,
 local campaigns = campaigns_load(statesKey, lapsing)
 for id, c in pairs(campaigns) do
   if c.remainder == 'planned' then
-    PLACEHOLDERS.hold(claimsKey, lane, id, c, now)
+    PLACEHOLDERS.make_own(claimsKey, lane, id, c, now)
     campaign_give_up(claimsKey, lane, id, c, 'lapsed', now)
     redis.call('ZREM', runningKey, id)
     redis.call('ZREM', scheduledKey, id)

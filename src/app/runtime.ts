@@ -20,7 +20,7 @@ export type SettingsInCode = VolleySettings & Omit<VolleyOptions, 'config'>;
 
 /** Programs without types may pass anything. */
 const isInCode = (given: VolleyOptions | SettingsInCode): given is SettingsInCode =>
-  typeof given === 'object' && given !== null && 'redis' in given && !('config' in given);
+  typeof given === 'object' && given !== null && !('config' in given);
 
 const withConfig = ({ events, actor, random, ...settings }: SettingsInCode): VolleyOptions => ({
   ...{ events, actor, random },

@@ -126,6 +126,7 @@ function failover({ durability: facts }: RedisFacts, setting: number | 'auto'): 
 export function checkReplay(replay: FileReplay): Finding {
   const name = 'Redis restart';
   if (replay === 'complete') return ok(name, 'the default user has all rights that a restart needs');
+  if (replay === 'absent') return ok(name, 'there is no append-only file to replay');
   const { why, advice } = REPLAY_FAULTS[replay];
   return replay === 'hidden' ? warn(name, why, advice) : fail(name, `${why}; workers do not start`, advice);
 }

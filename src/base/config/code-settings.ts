@@ -57,12 +57,27 @@ export type VolleySettings = {
   readonly lanes?: readonly LaneInput[] | undefined;
 };
 
+const inCamelCase = (name: string): string =>
+  name.toLowerCase().replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 const memberOf = (name: SettingName): string =>
-  Object.hasOwn(OWN_NAMES, name)
-    ? OWN_NAMES[name as keyof typeof OWN_NAMES]
-    : name.toLowerCase().replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  Object.hasOwn(OWN_NAMES, name) ? OWN_NAMES[name as keyof typeof OWN_NAMES] : inCamelCase(name);
 
 const NAMES: ReadonlyMap<string, SettingName> = new Map(SETTING_NAMES.map((name) => [memberOf(name), name]));
+/** So many unknown settings are named. */
+const FEW = 5;
+
+/** Why settings with these names are none. */
+function misnamed(given: readonly string[]): string[] {
+  const variable = SETTING_NAMES.find((name) => given.includes(name));
+  if (variable !== undefined)
+    return [`${variable} is a variable: for those of the environment, give config: loadConfig(process.env)`];
+  const unknown = given.filter((member) => !NAMES.has(member));
+  return unknown.slice(0, FEW).map((member) => {
+    const same = SETTING_NAMES.find((name) => inCamelCase(name) === member);
+    const meant = same === undefined ? nearest(member, [...NAMES.keys()]) : memberOf(same);
+    return `${member} is no setting${meant === null ? '' : `; did you mean ${meant}?`}`;
+  });
+}
 
 /** Stands for the lanes where others have the path of a file. */
 const LANES = 'lanes';
@@ -72,12 +87,12 @@ function textOf(value: unknown): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
 }
 
-/** A sentence about the environment, with the names that the settings have in code. */
+/** A sentence about the environment, with the names that the settings have in code, and the form of their values. */
 const inCode = (sentence: string): string =>
   SETTING_NAMES.reduce(
     (text, name) => text.replace(new RegExp(`(?<![\\w/])${name}(?!\\w)`, 'g'), memberOf(name)),
-    sentence.replace(/^LANES_FILE, (?=lane )|^lanes, line \d+, /, ''),
-  );
+    sentence.replace(/^LANES_FILE, (?=lane )|^lanes, line \d+, |apiKeyEnv(?: \([\w ]+\))?, /g, ''),
+  ).replace(/(?<=\b[a-z]\w*)=(\w+)/g, ": '$1'");
 
 /**
  * Checks a configuration in code. It reads nothing from the environment. Throws a {@link ConfigError} that contains every problem and no
@@ -87,16 +102,14 @@ export function defineConfig(given: VolleySettings, options: ConfigOptions = {})
   const { lanes, ...others } = given;
   const readFile = options.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
   const entries = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
-  const unknown = entries.flatMap(([member]) => {
-    if (NAMES.has(member)) return [];
-    const meant = nearest(member, [...NAMES.keys()]);
-    return `${member} is no setting${meant === null ? '' : `; did you mean ${meant}?`}`;
-  });
+  const wrong = misnamed(entries.map(([member]) => member));
+  if (given.redis === undefined && wrong.length === 0)
+    wrong.push('redis must be set, such as redis://127.0.0.1:6379');
+  if (wrong.length > 0) throw new ConfigError(wrong);
   const environment = Object.fromEntries(
     entries.map(([member, value]) => [NAMES.get(member) ?? '', textOf(value)]),
   );
   try {
-    if (unknown.length > 0) throw new ConfigError(unknown);
     if (lanes === undefined) return loadConfig(environment, options);
     return loadConfig(
       { ...environment, LANES_FILE: LANES },

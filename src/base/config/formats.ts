@@ -92,29 +92,26 @@ export function megabytes(min: number, max: number) {
   return whole.transform((megabytes) => megabytes * 1_000_000).meta({ ...whole.meta() });
 }
 
-/** Addresses and networks (CIDR), separated by commas. */
-export const networks = format<string[], readonly string[]>(
-  'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8',
-  (text) => {
+/** Texts that are separated by commas, each of which is valid. */
+const listOf = (form: string, isValid: (one: string) => boolean) =>
+  format<string[], readonly string[]>(form, (text) => {
     const all = text.split(',').map((one) => one.trim());
-    const isNetwork = (one: string): boolean => {
-      const [address = '', bits, ...more] = one.split('/');
-      const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-      return (
-        more.length === 0 && most > 0 && (bits === undefined || (/^\d+$/.test(bits) && Number(bits) <= most))
-      );
-    };
-    return all.every(isNetwork) ? all : undefined;
+    return all.every(isValid) ? all : undefined;
+  });
+
+/** Addresses and networks (CIDR), separated by commas. */
+export const networks = listOf(
+  'addresses or networks separated by commas, such as 127.0.0.1, 10.0.0.0/8',
+  (one) => {
+    const [address = '', bits = '0', ...more] = one.split('/');
+    const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+    return more.length === 0 && /^\d+$/.test(bits) && Number(bits) <= most;
   },
 );
 
 /** Names of hosts, separated by commas. */
-export const hostNames = format<string[], readonly string[]>(
-  'names of hosts separated by commas, such as metrics.example',
-  (text) => {
-    const all = text.split(',').map((one) => one.trim());
-    return all.every((one) => /^[\w-]+(?:\.[\w-]+)*$/.test(one)) ? all : undefined;
-  },
+export const hostNames = listOf('names of hosts separated by commas, such as metrics.example', (one) =>
+  /^[\w-]+(?:\.[\w-]+)*$/.test(one),
 );
 
 /** A text that is sent as it is. */
@@ -123,21 +120,14 @@ export const plainText = format('a text of 1 to 500 characters without {{placeho
 );
 
 /** Words or short phrases, separated by commas. */
-export const words = format<string[], readonly string[]>(
+export const words = listOf(
   'words separated by commas, such as stop,opt out',
-  (text) => {
-    const all = text.split(',').map((one) => one.trim());
-    return all.every((one) => /^.*[\p{L}\p{N}].*$/u.test(one) && one.length <= 100) ? all : undefined;
-  },
+  (one) => /^.*[\p{L}\p{N}].*$/u.test(one) && one.length <= 100,
 );
 
 /** Dates; whether they exist is checked with the window that they belong to. */
-export const dates = format<string[], readonly string[]>(
-  'dates separated by commas, such as 2030-05-01,2030-12-25',
-  (text) => {
-    const all = text.split(',').map((one) => one.trim());
-    return all.every((one) => /^\d{4}-\d{2}-\d{2}$/.test(one)) ? all : undefined;
-  },
+export const dates = listOf('dates separated by commas, such as 2030-05-01,2030-12-25', (one) =>
+  /^\d{4}-\d{2}-\d{2}$/.test(one),
 );
 
 /** What everyone may send on a lane, as a lanes file has it. */

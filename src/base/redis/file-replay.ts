@@ -8,14 +8,21 @@ import { type RetryOptions, untilAnswered } from './until-answered.js';
  * user's rights. Without them, the server drops each transaction, and so what each script with two writes has written, and reports a clean
  * start. Only the latest versions of Redis and Valkey check nothing.
  *
- * - `complete`: the server can, or has no such file
+ * - `complete`: the server can
+ * - `absent`: it has no such file
  * - `dropped`: the default user lacks rights
  * - `refused`: the user of this connection may not ask
  * - `hidden`: the server does not say
  */
-export type FileReplay = 'complete' | 'dropped' | 'refused' | 'hidden';
+export type FileReplay = 'complete' | 'absent' | 'dropped' | 'refused' | 'hidden';
 
-const WORST_FIRST = ['dropped', 'refused', 'hidden', 'complete'] as const satisfies readonly FileReplay[];
+const WORST_FIRST = [
+  'dropped',
+  'refused',
+  'hidden',
+  'absent',
+  'complete',
+] as const satisfies readonly FileReplay[];
 
 const CHECKS_SINCE_VERSION = 7;
 
@@ -35,6 +42,10 @@ export const REPLAY_FAULTS: Readonly<
   refused: {
     why: `a restart of Redis may lose data: it ${REPLAYS}, and does not let Volley ask whether that user has them (ACL DRYRUN)`,
     advice: `Put the line ${LINE} into the ACL file of every server, give +acl|dryrun to the user in REDIS_URL, as in docs/redis.acl, and then ${LOAD}.`,
+  },
+  absent: {
+    why: 'a restart of Redis loses everything, also what was sent: it writes nothing to disk',
+    advice: 'Set appendonly yes in Redis, and run CONFIG REWRITE.',
   },
   hidden: {
     why: `Redis ${REPLAYS}, and does not tell whether that user has them (ACL DRYRUN)`,
@@ -67,11 +78,11 @@ export async function fileReplay(redis: Redis, prefix: string): Promise<FileRepl
 }
 
 async function askNode(node: Node, prefix: string): Promise<FileReplay> {
-  // Volley itself uses the default user, whose rights are enough for all that it writes.
-  if (['', 'default'].includes(node.options.username ?? '')) return 'complete';
   const info = String(await node.info().catch(refusal));
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
-  if (field('aof_enabled') === '0') return 'complete';
+  if (field('aof_enabled') === '0') return 'absent';
+  // Volley itself uses the default user, whose rights are enough for all that it writes.
+  if (['', 'default'].includes(node.options.username ?? '')) return 'complete';
   if (Number.parseInt(field('redis_version'), 10) < CHECKS_SINCE_VERSION) return 'complete';
   // The keys of a lane begin with a brace.
   const writes = [`${prefix}:key`, `{${prefix}:lane}key`].flatMap(writesTo);
@@ -93,6 +104,6 @@ export async function requireReplay(
   const replay = await untilAnswered(() => fileReplay(redis, prefix), retry);
   if (replay === 'complete') return undefined;
   const { why, advice } = REPLAY_FAULTS[replay];
-  if (replay === 'hidden') return `${why}. ${advice}`;
+  if (replay === 'hidden' || replay === 'absent') return `${why}. ${advice}`;
   throw new InputError(`This process does not start, because ${why}. ${advice}`);
 }

@@ -28,10 +28,7 @@ const shareOf = ({ used, limit }: Memory): number => (limit === 0 ? 0 : used / l
 async function memoryOf(redis: Redis): Promise<Memory> {
   const nodes = await mastersOf(redis);
   const all = await Promise.all(nodes.map(async (node) => parseMemory(String(await node.info('memory')))));
-  return all.reduce((fullest, one) => (shareOf(one) > shareOf(fullest) ? one : fullest), {
-    used: 0,
-    limit: 0,
-  });
+  return all.sort((a, b) => shareOf(b) - shareOf(a))[0] ?? { used: 0, limit: 0 };
 }
 
 /** How a server deletes keys to make room, if it does: a policy of `maxmemory-policy` other than `noeviction`. */

@@ -73,6 +73,24 @@ test('What is wrong with a configuration in code has the names that the settings
   ]);
 });
 
+test('Settings that are none, or are missing, are named before anything else', () => {
+  const bare = (settings: object) => problemsOf({ ...SERVICE, redis: undefined, ...settings });
+  expect(bare({})).toEqual(['redis must be set, such as redis://127.0.0.1:6379']);
+  expect(bare({ redisUrl: SERVICE.redis })).toEqual(['redisUrl is no setting; did you mean redis?']);
+  expect(bare({ ...ENVIRONMENT, PATH: '/bin' })).toEqual([
+    'MESSAGING_BASE_URL is a variable: for those of the environment, give config: loadConfig(process.env)',
+  ]);
+  const many = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`OTHER_${at}`, '1']));
+  expect(bare(many)).toHaveLength(5);
+});
+
+test('Problems of settings in code show values and lanes as code has them', () => {
+  expect(problemsOf({ messagingBaseUrl: 'http://192.0.2.1/v1', lanes: [{ name: 'a' }] })).toEqual([
+    'lane "a": the lane has no credentials: set apiKey, or account',
+    expect.stringMatching(/^messagingBaseUrl must be an https URL.*set allowInsecure: 'service'$/),
+  ]);
+});
+
 test('Each setting in code has its type', () => {
   const settings = [
     { retention: '30d', hourlyQuota: 500, httpPort: '8080', numberKinds: 'mobile', keyMemoryMb: 256 },

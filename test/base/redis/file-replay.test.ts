@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { connect } from '../../../src/base/redis/connection.js';
-import { fileReplay } from '../../../src/base/redis/file-replay.js';
+import { fileReplay, requireReplay } from '../../../src/base/redis/file-replay.js';
 import { findServer } from '../../../src/base/redis/find-server.js';
 import { passwordOf, startWithUsers } from './servers/acl-server.js';
 import { startCluster } from './servers/cluster.js';
@@ -51,10 +51,15 @@ describe.runIf((await findServer()) !== undefined)('Whether a restart of Redis k
     expect(await fileReplay(connected(server.urlOf('volley')), 'volley')).toBe('hidden');
   });
 
-  test('needs no rights without an append-only file', async () => {
-    const server = await startWithUsers(withDefault('off'), ['appendonly no']);
-    expect(await fileReplay(connected(server.urlOf('volley')), 'volley')).toBe('complete');
-  });
+  test.each([withDefault('off'), SHIPPED])(
+    'is known for a server without an append-only file',
+    async (...users) => {
+      const server = await startWithUsers(users, ['appendonly no']);
+      const redis = connected(server.urlOf('volley'));
+      expect(await fileReplay(redis, 'volley')).toBe('absent');
+      expect(await requireReplay(redis, 'volley')).toContain('it writes nothing to disk. Set appendonly yes');
+    },
+  );
 
   test('needs no more rights if Volley uses the default user', async () => {
     const server = await startWithUsers(['user default on nopass ~volley:* ~{volley:* +@all']);

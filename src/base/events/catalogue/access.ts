@@ -6,37 +6,28 @@ import { count, failure, foreignId, id, oneOf, optional, prose, span } from '../
 const targetAccount = optional(id, '');
 const acting = (target: string): string => (target === '' ? '' : ` for target account ${target}`);
 
+const change = { lane: optional(id, 'all lanes'), operation: id, numberCount: count('number'), actor: id };
+const listOf = (lane: string): string => (lane === 'all lanes' ? lane : `lane ${lane}`);
+
 /** What operators and keys may do, and the tokens of accounts. */
 export const ACCESS_EVENTS = {
   'suppression.added': entry(
     'info',
-    {
-      lane: optional(id, 'all lanes'),
-      operation: id,
-      numberCount: count('number'),
-      reason: prose,
-      actor: id,
-    },
+    { ...change, reason: prose },
     (e) =>
-      `suppression operation ${e.operation} by ${e.actor} added ${e.numberCount} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.reason || 'no reason given'}`,
+      `suppression operation ${e.operation} by ${e.actor} added ${e.numberCount} on ${listOf(e.lane)}: ${e.reason || 'no reason given'}`,
   ),
   'suppression.removed': entry(
     'warn',
-    {
-      lane: optional(id, 'all lanes'),
-      operation: id,
-      numberCount: count('number'),
-      reason: prose,
-      actor: id,
-    },
+    { ...change, reason: prose },
     (e) =>
-      `suppression operation ${e.operation} by ${e.actor} removed ${e.numberCount} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`}: ${e.reason || 'no reason given'}`,
+      `suppression operation ${e.operation} by ${e.actor} removed ${e.numberCount} on ${listOf(e.lane)}: ${e.reason || 'no reason given'}`,
   ),
   'suppression.undone': entry(
     'warn',
-    { lane: optional(id, 'all lanes'), operation: id, numberCount: count('number'), actor: id },
+    change,
     (e) =>
-      `suppression operation ${e.operation} on ${e.lane === 'all lanes' ? e.lane : `lane ${e.lane}`} was undone by ${e.actor}, which changed ${e.numberCount}`,
+      `suppression operation ${e.operation} on ${listOf(e.lane)} was undone by ${e.actor}, which changed ${e.numberCount}`,
   ),
   'inbound.received': entry(
     'info',

@@ -56,9 +56,11 @@ local function store(done, m, before, key, bytes, counted)
   return done
 end
 
+-- A final message has only a digest of its values, which other values may have, too.
 local function is_same(m, before, isNow)
+  local text_of = type(before.values) == 'table' and cjson.encode or OUTBOX.digest
   return m.to == before.to and m.reference == before.reference and m.tag == before.tag and (isNow or m.due == before.due)
-    and OUTBOX.digest(m.values) == OUTBOX.digest(before.values)
+    and text_of(m.values) == text_of(before.values)
 end
 
 -- Changes a message that waits.

@@ -6,6 +6,8 @@ import { LATE_MS, outboxFixture } from '../outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-put');
 const outbox = () => outboxFixture(redis, prefix);
+/** Two values with the same digest (OUTBOX.digest). */
+const [DIGEST, SAME_DIGEST] = ['Ada 15519', 'Ada 36866'];
 const MESSAGE = { due: 1, version: null, number: '+447700900123', values: ['Ada'], reference: '' };
 
 describe('A put', () => {
@@ -66,6 +68,16 @@ describe('A put', () => {
     expect(await own.put('a')).toMatchObject({ outcome: 'unchanged' });
     own.advance(10_000);
     expect(await own.claim()).toEqual([]);
+  });
+
+  test('compares the values of a waiting message, and of one in flight, and not only their digests', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000, { values: [DIGEST] });
+    expect(await own.put('a', 5_000, { values: [SAME_DIGEST] })).toMatchObject({ outcome: 'updated' });
+    expect(await own.store.find('a')).toMatchObject({ values: [SAME_DIGEST] });
+    await own.put('b', undefined, { values: [DIGEST] });
+    await own.claim();
+    expect(await own.put('b', undefined, { values: [SAME_DIGEST] })).toMatchObject({ outcome: 'sent' });
   });
 
   test('to be sent at once is sent although the clock was set back since', async () => {

@@ -5,6 +5,7 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
+import { RedisFullError } from '../../base/redis/unavailable.js';
 import { AmbiguousNameError, NotFoundError } from '../../campaign/errors/errors.js';
 import type { Actor } from '../../campaign/states/actor.js';
 import { activate, type Wakers } from '../../engine/jobs/wake.js';
@@ -21,6 +22,7 @@ import {
   OutboxGoneError,
   type OutboxStore,
   outboxStore,
+  type PutReplies,
   type PutReply,
 } from './messages/store.js';
 
@@ -63,6 +65,11 @@ export interface Opened {
   readonly unused: ReturnType<typeof unusedValues>;
   /** Why nothing would send its messages; null if this process has its lane in the configuration. */
   unserved(): Promise<string | null>;
+  /**
+   * What puts answer when Redis has no room and they would change nothing, because a client repeats them; null while Redis has room. Rejects
+   * with a RedisFullError if one of them would store something.
+   */
+  repliesWhenFull(messages: readonly Entry[]): Promise<readonly PutReply[] | null>;
   /**
    * Stores messages. Rejects with a NotFoundError or an OutboxClosedError, and with an {@link OutboxGoneError} if the outbox has other settings
    * by now: open it again, and check the messages again.
@@ -113,23 +120,33 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       const inMs = Math.max(0, first * 1_000 - clock());
       if (inMs <= WAKE_AHEAD_MS) await wakers.wake('send', lane.id, inMs);
     };
-    const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
-      await mustHaveRoom(redis, lane.monotonic);
+    const answered = async (putting: Promise<PutReplies>, full?: RedisFullError) => {
       try {
-        const { replies, events } = await activate(
-          lane,
-          () => store.put(messages),
-          ({ isEarlier }) => (isEarlier ? wake(messages) : null),
-        );
+        const { replies, events } = await putting;
         lane.emit(events);
         return replies;
       } catch (error) {
         if (!(error instanceof OutboxGoneError)) throw error;
+        if (error.state === 'full') throw full;
         cache.delete(cacheKey(lane.id, name));
         if (error.state === 'changed') throw error;
         if (error.state === 'missing') throw noSuchOutbox(name);
         throw new OutboxClosedError(`outbox ${name} is closed: it accepts no new messages`);
       }
+    };
+    const repliesWhenFull = async (messages: readonly Entry[]): Promise<readonly PutReply[] | null> => {
+      try {
+        await mustHaveRoom(redis, lane.monotonic);
+        return null;
+      } catch (error) {
+        if (!(error instanceof RedisFullError)) throw error;
+        return answered(store.put(messages, undefined, true), error);
+      }
+    };
+    const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
+      await mustHaveRoom(redis, lane.monotonic);
+      const put = () => store.put(messages);
+      return answered(activate(lane, put, ({ isEarlier }) => (isEarlier ? wake(messages) : null)));
     };
     const storeOne = storedTogether(storeAll);
     const check = messageChecker(settings, config, windows);
@@ -137,7 +154,8 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     const unserved = (): Promise<string | null> => whyUnserved(finder, lane);
     const unused = unusedValues(settings);
     const forget = (): void => void cache.delete(cacheKey(lane.id, name));
-    return { lane, settings, store, check, unused, unserved, storeAll, storeOne, noteWriter, forget };
+    const stores = { store, repliesWhenFull, storeAll, storeOne };
+    return { lane, settings, check, unused, unserved, ...stores, noteWriter, forget };
   };
 
   return {

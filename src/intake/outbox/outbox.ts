@@ -33,7 +33,6 @@ import {
   messagesOfJson,
   messagesOfNdjson,
 } from './messages/read-messages.js';
-import { repliesWhenFull } from './messages/repeated-puts.js';
 import { SeenIds } from './messages/seen-ids.js';
 import { type Entry, OutboxGoneError, type PutReply } from './messages/store.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
@@ -106,13 +105,12 @@ export function operatedOutbox(
     batch: readonly Line[],
     invalidLines: readonly BulkResult[],
   ): Promise<BulkResult[]> => {
-    const { lane, store, storeAll, noteWriter } = await open();
+    const { lane, repliesWhenFull, storeAll, noteWriter } = await open();
     const storeNew = async (): Promise<readonly PutReply[]> => {
       await noteWriter(by.actor);
       return recorded(lane, batch.length, () => storeAll(batch));
     };
-    const replies =
-      batch.length === 0 ? [] : ((await repliesWhenFull(lane, store, batch, clock())) ?? (await storeNew()));
+    const replies = batch.length === 0 ? [] : ((await repliesWhenFull(batch)) ?? (await storeNew()));
     const stored = await Promise.all(
       batch.map((entry, at) => {
         const { parsed, warnings } = entry;
@@ -264,7 +262,7 @@ export function operatedOutbox(
   };
 
   const putOnce = async (input: OutboxMessage): Promise<PutResult> => {
-    const { lane, store, check, unused, storeOne, noteWriter } = await open();
+    const { lane, repliesWhenFull, check, unused, storeOne, noteWriter } = await open();
     const limits = limitsOn(lane);
     const checked = check(input, clock(), limits);
     if (!checked.ok) {
@@ -276,7 +274,7 @@ export function operatedOutbox(
     await by.authorise();
     const entry = entryOf(checked, limits);
     const warnings = unused(input).map(({ warning }) => warning);
-    const [reply] = (await repliesWhenFull(lane, store, [entry], clock())) ?? [];
+    const [reply] = (await repliesWhenFull([entry])) ?? [];
     if (reply !== undefined) return resultOfOne(await resultOf(entry, reply), warnings);
     await noteWriter(by.actor);
     return resultOfOne(await resultOf(entry, await storeOne(entry)), warnings);

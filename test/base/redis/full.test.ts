@@ -212,3 +212,17 @@ test('On a full Redis, putting the same messages again changes nothing and is an
   expect(await all('Ada')).toMatchObject([{ id: 'm1', outcome: 'unchanged' }]);
   await expect(all('Ada', 'Eve')).rejects.toThrow(/^Redis is (?:almost )?full/);
 });
+
+test('On a full Redis, a put that changes only the tag, or what the time follows, is refused', async () => {
+  const before = open('tagged');
+  await before.outboxes.create({ name: 'box', message: 'Hi', sendRule: 'visit - 1h', zone: 'UTC' });
+  const visit = '2030-05-02T20:00:00.000Z';
+  const message = { id: 'm1', to: '+447700900123', tag: 'order-1', visit };
+  const put = await before.outbox('box').put(message);
+  await fill();
+  const box = open('tagged').outbox('box');
+  expect(await box.put(message)).toEqual({ ...put, outcome: 'unchanged' });
+  const full = /^Redis is (?:almost )?full/;
+  await expect(box.put({ ...message, tag: 'order-2' })).rejects.toThrow(full);
+  await expect(box.put({ ...message, sendAt: '2030-05-02T19:00:00.000Z' })).rejects.toThrow(full);
+});

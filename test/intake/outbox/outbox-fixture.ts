@@ -57,11 +57,11 @@ export async function outboxFixture(
   const own = storedOutbox(lane.store, name);
   const { read } = own;
   /** Puts messages that were checked by the settings that the outbox has now. */
-  const putChecked = async (entries: readonly Entry[]): Promise<PutReplies> => {
+  const putChecked = async (entries: readonly Entry[], isFull = false): Promise<PutReplies> => {
     const { edition, settings: known } = await read();
     const { revision } = known;
     const checked = entries.map((entry) => ({ ...entry, message: { revision, ...entry.message } }));
-    return outboxStore(lane.store, name, { edition }).put(checked, now);
+    return outboxStore(lane.store, name, { edition }).put(checked, now, isFull);
   };
   let now = START;
   let turns = 0;
@@ -100,8 +100,8 @@ export async function outboxFixture(
       const { replies } = await putChecked([{ id, message }]);
       return replies[0] ?? { outcome: 'none', due: null };
     },
-    /** Puts messages as they are. */
-    putMany: (entries: readonly Entry[]) => putChecked(entries),
+    /** Puts messages as they are. With `isFull`, Redis has no room. */
+    putMany: putChecked,
     /** Puts messages that are due now. */
     putAllNow: (ids: readonly string[]) => putChecked(ids.map((id) => ({ id, message: NOW }))),
     /** Cancels a message, wherever it is. */

@@ -10,13 +10,15 @@
         edition   of its settings, by which the caller has checked the messages; their own `edition` is the revision of these
         limit     number: how many bytes an API key may store
         days      JSON: lists of daily limits
+        isFull    number: 1 if Redis has no room, so that nothing may be stored
         time      ms, or '' for the server's
   ARGV+ entries   per message: its id; the message, with the time 0 if it is due now; the API key that pays for it or ''; how many bytes
                   it pays; which of the lists of daily limits count it, or 0; what it costs, in micros
-  Returns  open, missing, closed, or changed (the outbox has other settings by now, and nothing was stored); 1 if the lane has something to do
+  Returns  open, missing, closed, changed (the outbox has other settings by now, and nothing was stored), or full (isFull, and one of them would
+           be stored); 1 if the lane has something to do
            earlier than before; events; per message created, updated, unchanged, stale, cancelled, lapsed, sent (it was claimed, may
            have been, or has another result than cancelled and lapsed), recovering (it was due before a loss from which the lane recovers, so Redis may have lost its claim), full (its key may not store so much), or limited (a daily limit does not allow
-           it); when it is due, s, or when the day of the limit ends; why a limit does not allow it, else ''
+           it); when it is due, s, 0 if it does not wait, or when the day of the limit ends; why a limit does not allow it, else ''
 ]]
 -- @include ../../../engine/claim/losses.lua
 -- @include ../../../engine/store/burst.lua
@@ -33,7 +35,7 @@ if outbox[2] then return { 'closed', 0, '[]' } end
 if outbox[1] ~= edition then return { 'changed', 0, '[]' } end
 
 local lane, now = lane_load(laneKey, time)
-local events, second, isEarlier = {}, math.floor(now / 1000), false
+local events, second, isEarlier, isRefused = {}, math.floor(now / 1000), false, false
 LOSSES.recognise(lane, rules, 0, now, events)
 local account = key_bytes.account(keyBytesKey)
 local day, dayEndsAt = daily.of(clock(time))
@@ -41,6 +43,7 @@ for _, limits in ipairs(days) do daily.on_lane(keyBytesKey, limits, day) end
 
 -- Stores a message in the place of what the id has, if its key and the daily limits allow it. Returns what was done, or why nothing was.
 local function store(done, m, before, key, bytes, counted)
+  if isFull == 1 then isRefused = true return done end
   local limits, messages = days[counted.limits], done == 'created' and 1 or 0
   if limits then
     local refusal = daily.refusal(keyBytesKey, limits, day, messages, counted.micros)
@@ -107,14 +110,15 @@ for first = 1, entry_args(), ARGS do
   m.id = entry_arg(first)
   local counted = { limits = tonumber(entry_arg(first + 4)), micros = tonumber(entry_arg(first + 5)) }
   local outcome, why = put_message(m, entry_arg(first + 2), tonumber(entry_arg(first + 3)), counted)
+  if isRefused then return { 'full', 0, '[]' } end
   local stored = OUTBOX.find(c, m.id)
-  reply[#reply + 1], reply[#reply + 2] = outcome, why and dayEndsAt / 1000 or stored and math.abs(stored.due) or 0
-  reply[#reply + 1] = why or ''
+  local due = stored and stored.state == OUTBOX.WAITING and math.abs(stored.due) or 0
+  reply[#reply + 1], reply[#reply + 2], reply[#reply + 3] = outcome, why and dayEndsAt / 1000 or due, why or ''
 end
+if isFull == 1 then return reply end
 account.save()
 USAGE.save(statesKey, campaigns)
 campaigns_store(statesKey, campaigns)
 lane_save(laneKey, lane)
-reply[2] = isEarlier and 1 or 0
-if #events > 0 then reply[3] = cjson.encode(events) end
+reply[2], reply[3] = isEarlier and 1 or 0, #events > 0 and cjson.encode(events) or '[]'
 return reply

@@ -30,8 +30,9 @@ export function done(
     case 'unchanged':
       return { id, outcome, code: null, sendAt };
     case 'stale':
-    case 'sent':
       return refused(id, outcome, sendAt);
+    case 'sent':
+      return refused(id, outcome);
     case 'cancelled':
     case 'lapsed':
       return refused(id, 'ended');

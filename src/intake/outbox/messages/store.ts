@@ -39,7 +39,7 @@ export const PUT_OUTCOMES = [
 /** The result of a put. */
 export interface PutReply {
   readonly outcome: (typeof PUT_OUTCOMES)[number];
-  /** When the stored message is due, s; null if it was not stored. */
+  /** When the stored message is due, s; null if none waits. */
   readonly due: number | null;
   /** Of one that is limited: which limit does not allow it. */
   readonly over?: OverDay;
@@ -69,8 +69,8 @@ export const CANCEL_OUTCOMES = [
 /** See {@link CANCEL_OUTCOMES}. */
 export type CancelOutcome = (typeof CANCEL_OUTCOMES)[number];
 
-/** Why an outbox takes no messages: it does not exist, it is closed, or it has other settings than those that the caller knows. */
-type WhyGone = 'missing' | 'closed' | 'changed';
+/** Why an outbox takes no messages: it does not exist, it is closed, it has other settings than those that the caller knows, or Redis is full. */
+type WhyGone = 'missing' | 'closed' | 'changed' | 'full';
 
 /** The outbox takes no messages. */
 export class OutboxGoneError extends Error {
@@ -86,20 +86,20 @@ export class OutboxGoneError extends Error {
 const PUTS_AT_ONCE = 500;
 const READ_AT_ONCE = 500;
 
-const IS_STORED: ReadonlySet<PutReply['outcome']> = new Set(['created', 'updated', 'unchanged', 'stale']);
 const putOutcome = z.enum(PUT_OUTCOMES);
 const putScript = laneScript(import.meta.url, './put-messages.lua', (reply) => {
   const [state, isEarlier, events, ...entries] = z
-    .tuple([z.enum(['open', 'missing', 'closed', 'changed']), z.number(), z.string()])
+    .tuple([z.enum(['open', 'missing', 'closed', 'changed', 'full']), z.number(), z.string()])
     .rest(z.union([z.string(), z.number()]))
     .parse(reply);
   const replies: PutReply[] = [];
   for (let at = 0; at + 2 < entries.length; at += 3) {
     const outcome = putOutcome.parse(entries[at]);
     const [second, why] = [Number(entries[at + 1]), String(entries[at + 2])];
-    const due = IS_STORED.has(outcome) ? second : null;
     replies.push(
-      outcome === 'limited' ? { outcome, due, over: overOf(why, second * 1_000) } : { outcome, due },
+      outcome === 'limited'
+        ? { outcome, due: null, over: overOf(why, second * 1_000) }
+        : { outcome, due: second || null },
     );
   }
   return { state, isEarlier: isEarlier === 1, events: scriptEvents(events), replies };
@@ -138,6 +138,7 @@ export function outboxStore(lane: LaneStore, name: string, { edition = '', limit
   const putSome = async (
     messages: readonly Entry[],
     time: number | undefined,
+    isFull: boolean,
     given?: Given,
   ): Promise<PutReplies> => {
     const days: string[] = [];
@@ -156,15 +157,19 @@ export function outboxStore(lane: LaneStore, name: string, { edition = '', limit
       dayOf(counted?.limits),
       counted?.micros ?? 0,
     ]);
-    const args = { id, edition, limit, days: `[${days.join(',')}]`, time };
+    const args = { id, edition, limit, days: `[${days.join(',')}]`, isFull: Number(isFull), time };
     const reply = await putScript(lane, args, [], { ownKeys: { outbox: fixed.outbox }, entryArgs });
     if (reply.state !== 'open') throw new OutboxGoneError(reply.state);
     return reply;
   };
 
   /** Puts messages; those that a key's share of the day does not allow on this lane, again for as long as the share grows. */
-  const putWithShares = async (messages: readonly Entry[], time?: number): Promise<PutReplies> => {
-    const first = await putSome(messages, time);
+  const putWithShares = async (
+    messages: readonly Entry[],
+    time: number | undefined,
+    isFull: boolean,
+  ): Promise<PutReplies> => {
+    const first = await putSome(messages, time, isFull);
     const replies = [...first.replies];
     let { isEarlier, events } = first;
     for (const refused = new Set<string>(); ; ) {
@@ -180,7 +185,7 @@ export function outboxStore(lane: LaneStore, name: string, { edition = '', limit
         for (const at of places) replies[at] = { outcome: 'limited', due: null, over: given };
         continue;
       }
-      const again = await putSome(some, time, given);
+      const again = await putSome(some, time, isFull, given);
       for (const [at, reply] of again.replies.entries()) replies[places[at] ?? 0] = reply;
       isEarlier ||= again.isEarlier;
       events = [...events, ...again.events];
@@ -230,13 +235,16 @@ export function outboxStore(lane: LaneStore, name: string, { edition = '', limit
   return {
     keys: fixed,
 
-    /** Stores messages. Throws an {@link OutboxGoneError}. Repeating it changes nothing. `time`: ms, for tests. */
-    async put(messages: readonly Entry[], time?: number): Promise<PutReplies> {
+    /**
+     * Stores messages. Throws an {@link OutboxGoneError}. Repeating it changes nothing. `time`: ms, for tests. With `isFull`, Redis has no
+     * room: if one of the messages would be stored, none is.
+     */
+    async put(messages: readonly Entry[], time?: number, isFull = false): Promise<PutReplies> {
       const replies: PutReply[] = [];
       const events: ScriptEvent[] = [];
       let isEarlier = false;
       for (let from = 0; from < messages.length; from += PUTS_AT_ONCE) {
-        const some = await putWithShares(messages.slice(from, from + PUTS_AT_ONCE), time);
+        const some = await putWithShares(messages.slice(from, from + PUTS_AT_ONCE), time, isFull);
         replies.push(...some.replies);
         events.push(...some.events);
         isEarlier ||= some.isEarlier;

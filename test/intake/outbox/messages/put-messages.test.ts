@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { outboxId } from '../../../../src/engine/recipients/outbox-messages.js';
+import type { Entry } from '../../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../../base/redis/test-redis.js';
 import { START } from '../../../engine/lane/lane-fixture.js';
-import { LATE_MS, outboxFixture } from '../outbox-fixture.js';
+import { LATE_MS, NOW, outboxFixture } from '../outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-put');
 const outbox = () => outboxFixture(redis, prefix);
@@ -78,6 +79,42 @@ describe('A put', () => {
     await own.put('b', undefined, { values: [DIGEST] });
     await own.claim();
     expect(await own.put('b', undefined, { values: [SAME_DIGEST] })).toMatchObject({ outcome: 'sent' });
+  });
+
+  test('answers when the message is due only while it waits', async () => {
+    const own = await outbox();
+    await own.put('a', undefined, { version: 2 });
+    const due = START / 1_000;
+    expect(await own.put('a', undefined, { version: 2 })).toEqual({ outcome: 'unchanged', due });
+    expect(await own.put('a', undefined, { version: 1 })).toEqual({ outcome: 'stale', due });
+    const claims = await own.claim();
+    expect(await own.put('a', undefined, { version: 2 })).toEqual({ outcome: 'unchanged', due: null });
+    await own.settle(claims, 'accepted');
+    expect(await own.put('a', undefined, { version: 2 })).toEqual({ outcome: 'unchanged', due: null });
+    expect(await own.put('a', undefined, { version: 1 })).toEqual({ outcome: 'stale', due: null });
+  });
+
+  test('that changes nothing is answered without room, and no other', async () => {
+    const own = await outbox();
+    await own.put('a', 5_000, { tag: 'order-1' });
+    await own.put('sent');
+    await own.settle(await own.claim(), 'accepted');
+    const due = START / 1_000 + 5;
+    const again = { id: 'a', message: { ...NOW, due, tag: 'order-1' } };
+    const putFull = async (...entries: readonly Entry[]) => (await own.putMany(entries, true)).replies;
+    const [counts, stored] = [await own.counts(), await own.messages()];
+    expect(await putFull(again, { id: 'sent', message: NOW })).toEqual([
+      { outcome: 'unchanged', due },
+      { outcome: 'unchanged', due: null },
+    ]);
+    for (const message of [
+      { ...again.message, tag: 'order-2' },
+      { ...again.message, hasOwnTime: true },
+      { ...again.message, values: ['Grace'] },
+    ])
+      await expect(putFull(again, { id: 'a', message })).rejects.toMatchObject({ state: 'full' });
+    await expect(putFull({ id: 'new', message: NOW })).rejects.toMatchObject({ state: 'full' });
+    expect([await own.counts(), await own.messages()]).toEqual([counts, stored]);
   });
 
   test('to be sent at once is sent although the clock was set back since', async () => {

@@ -28,7 +28,7 @@ export function grantPermit({ timeout, margin }: PermitTiming, age: Stopwatch): 
 }
 
 /**
- * A permit that expires `withinMs` after the claim: when the window closes, or when the service no longer remembers the request that is
+ * A permit that expires `withinMs` after the claim: when the window closes, when the batch lapses, or when the service no longer remembers the request that is
  * repeated.
  */
 export function limitPermit(permit: GrantedPermit, withinMs: number): GrantedPermit {

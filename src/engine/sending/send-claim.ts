@@ -24,7 +24,7 @@ export interface SendClaim {
   readonly again?: 'underCorrelator' | 'byOperator';
   /** When the first request that may have been accepted was claimed, by the clock of Redis, ms. */
   readonly firstAt?: number | undefined;
-  /** How long after the claim call it may leave, ms: until its window closes, or while the service recognises it as a repeat. */
+  /** How long after the claim call it may leave, ms: until its window closes, until it lapses, or while the service recognises it as a repeat. */
   readonly leaveWithinMs?: number;
 }
 

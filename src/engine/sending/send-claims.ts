@@ -6,7 +6,7 @@ import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import type { SendClaim, SendClaims } from './send-claim.js';
 import { settleSends } from './settlements.js';
 
-/** A claim as Redis returns it. `closesAt`: when its window closes, by the clock of Redis, ms. */
+/** A claim as Redis returns it. `closesAt`: when its window closes, or it lapses, by the clock of Redis, ms. */
 type StoredClaim = Omit<SendClaim, 'leaveWithinMs'> & { readonly closesAt?: number };
 
 const claimSend = laneScript(

@@ -15,7 +15,7 @@
 ---@field message? string of an outbox: the id of the message, whose number is `first`
 ---@field edition? number the revision of the content with which it is sent; of a campaign, nil is 0
 ---@field notAfter? number of a message: when it lapses, ms
----@field closesAt? number when its window closes, ms
+---@field closesAt? number when it must not leave any more: when its window closes, or it lapses, ms
 ---@field at number when it was made, ms
 ---@field turn string the turn that made it, or `placeholder`
 ---@field call number the call of the turn

@@ -39,10 +39,11 @@ function WINDOW.closed_since(windowsKey, rule, now)
   return since
 end
 
--- When a request of a campaign must not leave any more: when the first of its windows closes; nil without any. A range has its own window if each
--- recipient has: it stays closed if its hours are not known.
+-- When a request must not leave any more: when the first of its windows closes, or when it lapses; nil if it may at any time. A range has its own
+-- window if each recipient has: it stays closed if its hours are not known.
 function WINDOW.closes_at(windowsKey, c, rules, now, range)
-  local campaign, lane = nil, WINDOW.at(windowsKey, rules.sendWindow, now)
-  if c.part then campaign = range.closesAt or 0 else campaign = WINDOW.at(windowsKey, c.window, now) end
-  return campaign and lane and math.min(campaign, lane) or campaign or lane
+  local own = c.part and (range.closesAt or 0) or WINDOW.at(windowsKey, c.window, now)
+  local at = math.min(own or math.huge, WINDOW.at(windowsKey, rules.sendWindow, now) or math.huge, range.notAfter or math.huge)
+  if c.lapseAt > 0 then at = math.min(at, c.lapseAt) end
+  return at < math.huge and at or nil
 end

@@ -130,6 +130,25 @@ test('Recipients lapse while the window is closed', async () => {
   expect(await lane.places()).toEqual({ running: [], scheduled: {} });
 });
 
+test('A request leaves before its campaign lapses, also a repeat, and what comes too late lapses or stays unknown', async () => {
+  const repeats = { repeatFor: HOUR, maxRecipients: 1 };
+  const lane = await laneWithWindows('validity', { w: [START, START + HOUR] }, repeats);
+  await lane.campaign('c', 2, { window: 'w', lapseAt: START + 60_000 });
+  const [first] = (await lane.claim(START + 1_000)).claims;
+  expect(first).toMatchObject({ leaveWithinMs: 58_999 });
+  if (first === undefined) throw new Error('no claim');
+  await lane.settle(first, 'unknown', START + 2_000);
+  const last = (await lane.claim(START + 59_999, 2)).claims;
+  expect(last).toMatchObject([
+    { first: 0, again: 'underCorrelator', leaveWithinMs: 0 },
+    { first: 1, leaveWithinMs: 0 },
+  ]);
+  await lane.settle(last, 'released', START + 60_000);
+  expect((await lane.claim(START + 60_000)).claims).toEqual([]);
+  await lane.sweep(START + 120_000);
+  expect((await lane.state('c')).counts).toMatchObject({ lapsed: 1, unknown: 1, planned: 0, sending: 0 });
+});
+
 test('A window whose openings are not known is closed until the sweep has computed them', async () => {
   const lane = await laneWithWindows('unknown', {});
   const rule = 'Mon-Sun 00:00-24:00; UTC';

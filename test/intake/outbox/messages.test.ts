@@ -77,6 +77,18 @@ describe('A message', () => {
     expect(await own.idsOf(await own.claim())).toEqual(['b']);
   });
 
+  test('leaves before it lapses', async () => {
+    const own = await outbox();
+    await own.put('a');
+    own.advance(LATE_MS - 1);
+    const claims = await own.claim();
+    expect(claims).toMatchObject([{ message: 'a', leaveWithinMs: 0 }]);
+    own.advance(1);
+    await own.settle(claims, 'released');
+    expect(await own.claim()).toEqual([]);
+    expect(await own.statesOf('a')).toEqual(['lapsed']);
+  });
+
   test('that was claimed, and is released after its time, lapses without another message', async () => {
     const own = await outbox();
     await own.put('a');

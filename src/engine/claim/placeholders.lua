@@ -7,7 +7,8 @@
   Three kinds of claims have the turn `placeholder`. No worker settles them, so the sweep makes them unknown a timeout and a margin later.
     placeholder = 'barrier'  made here; returned if every worker that sends replays before it is unknown
     placeholder = true       by replay-claim, for what was claimed before a replayed claim, until its own worker replays it
-    no `placeholder`         by campaign_set_aside, for what an earlier request may have reached and is not sent again; `reason` says why
+    no `placeholder`         by campaign_set_aside, for what an earlier request may have reached and is not sent again; `reason` says why. It
+                             counts no request: the earlier one is counted
   They belong to no epoch: their outcome says nothing about the lane.
 ]]
 -- @include ./lost-time.lua

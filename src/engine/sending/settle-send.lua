@@ -350,12 +350,12 @@ for i, settlement in ipairs(settlements) do
     if not claim.isLate and not c.outbox and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
       c.activeMs = campaign_active_for(lane, c, now)
     end
-    if effect.ledger ~= 'none' and not claim.isLate then
+    if effect.ledger ~= 'none' and not claim.isLate and not claim_is_set_aside(claim) then
       campaign_note_request(c, 'send')
       settle_ledger(context, effect, claim, 'send')
     end
     GATE.events(lane, before, events)
-  elseif claim and not claim.isLate then
+  elseif claim and not claim.isLate and not claim_is_set_aside(claim) then
     -- Its campaign was removed, but the request was made.
     LEDGER.spend(windowKey, lane, rules, 'send', 1, now)
   end

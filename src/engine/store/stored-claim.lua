@@ -49,6 +49,9 @@
 ---@field matched? string the request that a notification has matched to it
 ---@field charge? number[] what it is charged for (usage.lua)
 
+-- Whether a claim only keeps a batch that is not sent again until the sweep makes it unknown (campaign_set_aside). There is no request.
+local function claim_is_set_aside(claim) return claim.turn == 'placeholder' and not claim.placeholder end
+
 -- Its number as the field of its hash.
 local function claim_field(number) return string.format('%.0f', number) end
 

@@ -50,6 +50,21 @@ test('The reason of a batch that may have been accepted is the cancellation, not
   expect(await lane.commands.unknown()).toMatchObject([{ reason }]);
 });
 
+test('A batch that is not sent again counts its first request, and no other', async () => {
+  const lane = await laneWithRepeat('repeat-uncounted');
+  const spent = async (now: number) => {
+    const { permitsToCome } = await lane.views.look(now);
+    return permitsToCome.reduce((sum, { permits }) => sum + permits, 0);
+  };
+  expect((await lane.state('c'))['requests']).toMatchObject({ send: 1 });
+  expect(await spent(START + 2)).toBe(1);
+  await lane.commands.campaign('cancel', 'c');
+  await lane.sweep(START + 60_000);
+  expect((await lane.state('c')).counts).toMatchObject({ unknown: 2, sending: 0 });
+  expect((await lane.state('c'))['requests']).toMatchObject({ send: 1 });
+  expect(await spent(START + 60_000)).toBe(1);
+});
+
 test.each(['tend', 'claim'])(
   'A batch that may have been accepted becomes unknown when its campaign lapses (%s)',
   async (by) => {

@@ -76,8 +76,8 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
     const permit = await confirmPermit(
       lane,
       limited,
-      async () => (await claims.confirm(claim)) && (await messages.isAllowed(claim, message)),
-      // The settings of an outbox may have changed since: once that is confirmed, no request starts with the earlier ones.
+      // The settings of an outbox may have changed since: a request starts with the earlier ones only if it was confirmed before the change.
+      async () => (await messages.isAllowed(claim, message)) && (await claims.confirm(claim)),
       claim.message !== undefined,
     );
     const token = credentials.current();

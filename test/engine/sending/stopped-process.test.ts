@@ -95,6 +95,32 @@ test('A process that was stopped before it read the reply to its claim sends non
   expect(requests).toBe(0);
 });
 
+test('A claim is confirmed last: what changes while its numbers are checked again keeps its request from leaving', async () => {
+  const own = `${prefix}-confirmed-last`;
+  const fixture = laneFixture(redis, own, 'default');
+  await fixture.campaign('c', 1);
+  let stoppedMs = 0;
+  const opened = openDefaultLane(redis, own, { monotonic: () => performance.now() + stoppedMs });
+  const sends = sendClaims(opened.lane);
+  const claims: typeof sends = {
+    ...sends,
+    async take(call: ClaimCall) {
+      const reply = await sends.take(call);
+      // Long enough for the claim to be confirmed before its request.
+      stoppedMs += 3_000;
+      return reply;
+    },
+  };
+  const isAllowed = async () => {
+    await fixture.commands.campaign('pause', 'c', 'a test');
+    return true;
+  };
+  requests = 0;
+  await sendOnce(opened, service(), { ...messages, isAllowed }, { claims });
+  expect(requests).toBe(0);
+  expect((await fixture.state('c')).counts).toMatchObject({ planned: 1, sending: 0 });
+});
+
 test('A wall clock that is set forward returns unsent batches to planned, and makes none unknown', async () => {
   const own = `${prefix}-forward`;
   const fixture = laneFixture(redis, own, 'default');

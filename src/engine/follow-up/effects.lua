@@ -12,5 +12,6 @@ local POLL_EFFECTS = {
   unanswered = { ledger = 'spendLonger', gate = 'failed', request = 'dueLater', event = 'unanswered' },
   notSent = { ledger = 'none', gate = 'failed', request = 'dueLater', event = 'notSent' },
   released = { ledger = 'none', gate = 'unused', request = 'dueNow' },
+  damaged = { ledger = 'none', gate = 'unused', request = 'dueLater' },
   gone = { ledger = 'none', gate = 'unused', request = 'forget' },
 }

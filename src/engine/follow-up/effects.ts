@@ -21,8 +21,8 @@ interface PollEffect {
 
 /**
  * What each outcome of a poll does. The scripts use the same table: follow-up/effects.lua is generated from it. Beside the outcomes
- * of the client, it has `accused`, where the service blames the account, `released`, for a poll that its worker did not make, and
- * `gone`, for a request that was removed.
+ * of the client, it has `accused`, where the service blames the account, `released`, for a poll that its worker did not make,
+ * `damaged`, for a request whose text or numbers cannot be read, and `gone`, for one that was removed.
  */
 export const POLL_EFFECTS = {
   infos: { ledger: 'spend', gate: 'proven', request: 'report', event: null },
@@ -34,6 +34,7 @@ export const POLL_EFFECTS = {
   unanswered: { ledger: 'spendLonger', gate: 'failed', request: 'dueLater', event: 'unanswered' },
   notSent: { ledger: 'none', gate: 'failed', request: 'dueLater', event: 'notSent' },
   released: { ledger: 'none', gate: 'unused', request: 'dueNow', event: null },
+  damaged: { ledger: 'none', gate: 'unused', request: 'dueLater', event: null },
   gone: { ledger: 'none', gate: 'unused', request: 'forget', event: null },
 } as const satisfies Record<string, PollEffect>;
 

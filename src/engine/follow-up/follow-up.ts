@@ -7,6 +7,7 @@ import type { TokenSource } from '../jobs/token-source.js';
 import { runTurn, type TurnEnd, type TurnLane, type TurnOptions } from '../jobs/turn.js';
 import { type TokenLane, turnCredentials } from '../jobs/turn-credentials.js';
 import type { MatchStore } from '../notifications/match-store.js';
+import { DamagedError } from '../recipients/damaged.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
 import type { SendClaims } from '../sending/send-claim.js';
 import { settleMatch } from './match.js';
@@ -92,6 +93,15 @@ export async function followUpTurn(
     return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
   };
 
+  /** Requests whose data cannot be read are polled again later: a backup may bring it back. Each campaign is reported once in a turn. */
+  const reported = new Set<string>();
+  const damaged = (claim: PollClaim, error: DamagedError): PollSettlement => {
+    if (!reported.has(claim.campaign))
+      events.emit({ type: 'turn.failed', lane: lane.name, kind: 'poll', error });
+    reported.add(claim.campaign);
+    return { claim, result: 'damaged' };
+  };
+
   return runTurn<PollClaim, PollSettlement>(
     lane,
     {
@@ -110,7 +120,8 @@ export async function followUpTurn(
         return claimed.map((claim, at) => async () => {
           const request = followed[at];
           // Settling a removed request removes it from the due requests.
-          return request === undefined ? { claim, result: 'gone' } : poll(claim, request, permit);
+          if (request === undefined) return { claim, result: 'gone' };
+          return request instanceof DamagedError ? damaged(claim, request) : poll(claim, request, permit);
         });
       },
       async settle(settlements) {

@@ -1,7 +1,7 @@
 import { type DeliveryStatus, STATUS_LETTER } from '../../campaign/states/recipient.js';
 import type { PollOutcome } from '../../service/client/outcome.js';
 import { statusesKey } from '../recipients/campaign-keys.js';
-import { DamagedError } from '../recipients/damaged.js';
+import type { DamagedError } from '../recipients/damaged.js';
 import { readBatchMessage } from '../recipients/outbox-messages.js';
 import { readRecord } from '../recipients/request-records.js';
 import { placedWords, storedWord } from '../recipients/status-words.js';
@@ -31,8 +31,8 @@ export interface MatchedBatch {
 
 /** Finds the requests of claims. */
 export interface FollowedRequests {
-  /** Undefined for a request that no longer exists, because its campaign is being removed. */
-  find(claims: readonly PollClaim[]): Promise<(FollowedRequest | undefined)[]>;
+  /** Undefined for a request that no longer exists, because its campaign is being removed. A DamagedError for one that cannot be read. */
+  find(claims: readonly PollClaim[]): Promise<(FollowedRequest | DamagedError | undefined)[]>;
 }
 
 /** Finds a lane's requests by the records of their batches. */
@@ -78,13 +78,7 @@ export function openRequests(lane: LaneStore, content: CampaignContent): Followe
   };
 
   return {
-    find: (claims) =>
-      Promise.all(
-        claims.map(async (claim) => {
-          const request = await orDamaged(() => find(claim));
-          return request instanceof DamagedError ? undefined : request;
-        }),
-      ),
+    find: (claims) => Promise.all(claims.map((claim) => orDamaged(() => find(claim)))),
   };
 }
 

@@ -157,7 +157,7 @@ for i, settlement in ipairs(settlements) do
     GATE.events(lane, before, events)
   elseif claim then
     -- Its campaign was removed, but the request was made.
-    if settlement.result ~= 'gone' and settlement.result ~= 'released' then
+    if POLL_EFFECTS[settlement.result].ledger ~= 'none' then
       LEDGER.spend(windowKey, lane, rules, 'poll', 1, now)
     end
     GATE.unused(lane, claim)

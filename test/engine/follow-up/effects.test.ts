@@ -22,6 +22,7 @@ const DETAILS: Record<PollResult, Omit<PollSettlement, 'claim' | 'result'>> = {
   unanswered: { reason: 'no response' },
   notSent: { reason: 'ECONNREFUSED' },
   released: {},
+  damaged: {},
   gone: {},
 };
 

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
 import { pollClaims } from '../../../src/engine/follow-up/poll-claims.js';
+import { openRequests } from '../../../src/engine/follow-up/requests.js';
 import type { TokenSource } from '../../../src/engine/jobs/token-source.js';
+import { campaignContent } from '../../../src/engine/sending/campaign-content.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
@@ -34,11 +36,14 @@ let lanes = 0;
 async function createFollowUp({
   baseUrl,
   isRemoved = false,
+  isDamaged = false,
   ...change
 }: {
   readonly baseUrl: string;
   /** The campaign of the request is removed. */
   readonly isRemoved?: boolean;
+  /** Its text and its numbers are missing. */
+  readonly isDamaged?: boolean;
   readonly tokens?: TokenSource;
   /** Default: 72 hours. */
   readonly deadline?: string;
@@ -60,6 +65,7 @@ async function createFollowUp({
   await settleSends(lane, accepted, 0.5);
   await fixture.stored.setFirstPoll('c:0', 1);
   const request = { sender: 'ACME', requestId: 'r1', recipients: NUMBERS };
+  const found = { find: async (all: readonly unknown[]) => all.map(() => (isRemoved ? undefined : request)) };
   return {
     fixture,
     emitted,
@@ -72,9 +78,7 @@ async function createFollowUp({
       const followUp = {
         client,
         tokens,
-        requests: {
-          find: async (all: readonly unknown[]) => all.map(() => (isRemoved ? undefined : request)),
-        },
+        requests: isDamaged ? openRequests(lane, campaignContent(lane)) : found,
         recent: recentClaims(lane.monotonic),
         events,
         matches: fixture.matches,
@@ -160,6 +164,19 @@ describe('A poll', () => {
     await followUp.turn();
     expect(service.received).toEqual([]);
     expect(await followUp.followed()).toBe(0);
+  });
+
+  test('of a request whose text cannot be read is not made, but reported, and due again later', async () => {
+    const service = await startService(report());
+    const followUp = await createFollowUp({ ...service, isDamaged: true });
+    await followUp.turn();
+    expect(service.received).toEqual([]);
+    expect(await followUp.followed()).toBe(1);
+    expect((await followUp.status()).quota.used).toEqual({ send: 1, poll: 0 });
+    const error = expect.objectContaining({ message: 'campaign c has a state but no text' });
+    expect(followUp.emitted).toContainEqual(
+      expect.objectContaining({ type: 'turn.failed', kind: 'poll', error }),
+    );
   });
 
   test('without a response spends a permit and is repeated later', async () => {

@@ -327,7 +327,7 @@ test('A request is followed up under the sender with which it was sent', async (
   await own.settle(await own.claim(1), 'accepted');
   const requests = openRequests(own.lane, campaignContent(own.lane));
   const found = await requests.find([0, 1].map((first) => ({ campaign: id, first, number: 1, turn: 't' })));
-  expect(found.map((request) => request?.sender)).toEqual(['12345', 'SHOP']);
+  expect(found).toMatchObject([{ sender: '12345' }, { sender: 'SHOP' }]);
   const records = await readRecord(redis, own.keys, own.lane.id, id, 1);
   expect(records).toMatchObject({ edition: 1, requestId: 'r1' });
 });

@@ -7,34 +7,15 @@ import type { SendClaim, SendClaims } from './send-claim.js';
 import { settleSends } from './settlements.js';
 
 /** A claim as Redis returns it. `closesAt`: when its window closes, or it lapses, by the clock of Redis, ms. */
-type StoredClaim = Omit<SendClaim, 'leaveWithinMs'> & { readonly closesAt?: number };
+type StoredClaim = Omit<SendClaim, 'leaveWithinMs'> & { readonly closesAt?: number | undefined };
 
 const claimSend = laneScript(
   import.meta.url,
   './claim-send.lua',
   claimReply(
-    ({
-      number,
-      turn,
-      campaign,
-      first,
-      count,
-      message,
-      edition,
-      at,
-      again,
-      firstAt,
-      closesAt,
-    }): StoredClaim => ({
-      number,
-      turn,
-      campaign,
-      first,
-      count,
-      ...(message === undefined ? {} : { message }),
-      ...(edition === undefined ? {} : { edition }),
+    ({ at, again, firstAt, ...claim }): StoredClaim => ({
+      ...claim,
       ...(again === undefined ? { firstAt: at } : { again, firstAt: firstAt ?? 0 }),
-      ...(closesAt === undefined ? {} : { closesAt }),
     }),
   ),
   { comparesClock: true },

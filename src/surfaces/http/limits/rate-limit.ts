@@ -57,12 +57,13 @@ export type RouteCost =
   /** A token for so many items of a page. */
   | { readonly itemsPerToken: number; readonly defaultLimit: number };
 
-/** The tokens that a request takes, whose query has been validated. */
-function costOf(cost: RouteCost | undefined, query: unknown): number {
+/** The tokens that a request takes. Its query may not have been validated. */
+function costOf({ routeOptions, query }: FastifyRequest): number {
+  const { cost } = routeOptions.config;
   if (cost === undefined) return 1;
   if ('tokens' in cost) return cost.tokens;
   const limit = Number(Object(query).limit ?? cost.defaultLimit);
-  return Math.max(1, Math.ceil(limit / cost.itemsPerToken));
+  return Math.max(1, Math.ceil(limit / cost.itemsPerToken) || 1);
 }
 
 /** A key, and how many requests it may make a minute; null: as many as any other. */
@@ -117,19 +118,15 @@ export function rateLimits(
     });
   };
 
-  /** Takes tokens for a request that counts as `all` of them, of which it has `taken` some. */
-  const take = (
-    buckets: Buckets,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    all: number,
-    taken: number,
-  ): void => {
+  /** Takes the first token for a request, or the others that it counts as. */
+  const take = (buckets: Buckets, request: FastifyRequest, reply: FastifyReply, isFirst: boolean): void => {
     const { limit = 'requests' } = request.routeOptions.config;
     const bucket = buckets[limit];
-    const isAllowed = bucket.take(all - taken);
+    // A request that costs more than a minute's tokens waits for all of them.
+    const all = Math.min(costOf(request), bucket.perMinute);
+    const isAllowed = bucket.take(isFirst ? 1 : all - 1);
     // A request that is not allowed takes none.
-    if (!isAllowed) bucket.spend(-taken);
+    if (!isAllowed && !isFirst) bucket.spend(-1);
     reply.headers({
       'ratelimit-limit': String(bucket.perMinute),
       'ratelimit-remaining': String(Math.max(0, Math.floor(bucket.left()))),
@@ -147,7 +144,7 @@ export function rateLimits(
     admit(key: LimitedKey, request: FastifyRequest, reply: FastifyReply): void {
       const { limit, transfersList = false, list, acceptsLines = false } = request.routeOptions.config;
       const buckets = bucketsOf(key);
-      take(buckets, request, reply, 1, 0);
+      take(buckets, request, reply, true);
       if (limit === 'stream') return;
       if (buckets.sockets.size >= maxConnections && !buckets.sockets.has(request.raw.socket)) {
         throw exceeded(`Requests of this key are in progress on ${maxConnections} connections.`, 1);
@@ -169,11 +166,7 @@ export function rateLimits(
     },
     /** Charges what a request costs besides its first token, when it has been validated. */
     charge(key: LimitedKey, request: FastifyRequest, reply: FastifyReply): void {
-      const { limit = 'requests', cost } = request.routeOptions.config;
-      const buckets = bucketsOf(key);
-      // A request that costs more than a minute's tokens waits for all of them.
-      const tokens = Math.min(costOf(cost, request.query), buckets[limit].perMinute);
-      if (tokens > 1) take(buckets, request, reply, tokens, 1);
+      if (costOf(request) > 1) take(bucketsOf(key), request, reply, false);
     },
   };
 }

@@ -61,6 +61,25 @@ test('A page counts by its size, and a search more than a simple request', async
   expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(200);
 });
 
+test('A request learns when there are as many tokens as it takes, even if there is none for its arrival', async () => {
+  const { key, call } = await api({ HTTP_REQUESTS_PER_MINUTE: '30' });
+  const own = await key();
+  const refused = async (path: string) => {
+    const { status, headers, json } = await call('GET', path, { key: own });
+    return [status, headers.get('retry-after'), Object(json).detail];
+  };
+  for (let at = 0; at < 25; at += 1) await call('GET', '/v1/lanes', { key: own });
+  const text = 'The limit is 30 requests a minute. This one counts as 10. Retry in';
+  expect(await refused('/v1/campaigns?limit=50')).toEqual([429, '10', `${text} 10 s.`]);
+  for (let at = 0; at < 5; at += 1) await call('GET', '/v1/lanes', { key: own });
+  expect(await refused('/v1/campaigns?limit=50')).toEqual([429, '20', `${text} 20 s.`]);
+  expect(await refused('/v1/campaigns?limit=many')).toEqual([
+    429,
+    '2',
+    'The limit is 30 requests a minute. Retry in 2 s.',
+  ]);
+});
+
 test.each([
   ['a page that is too long', 'GET', '/v1/results?limit=100000', undefined],
   ['a page with another part that is invalid', 'GET', '/v1/campaigns?limit=200&state=x', undefined],

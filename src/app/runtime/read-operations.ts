@@ -11,6 +11,7 @@ import type { Instance } from './instance.js';
 /** Returns the operations that change nothing: they are the same for every actor. */
 export function readOperations(instance: Instance): VolleyReader {
   const { redis, keys, config, loaded, finder, heartbeats } = instance;
+  const { lifeOf } = instance.apiKeysFor;
   return {
     events: instance.events,
     ...instance.statuses,
@@ -21,7 +22,7 @@ export function readOperations(instance: Instance): VolleyReader {
     audit: instance.trail.audit,
     usage: async (options) =>
       (await import('../../engine/lane/usage.js')).readUsage(
-        { redis, keys, finder, clock: systemClock, currency: config.prices?.currency },
+        { redis, keys, finder, clock: systemClock, lifeOf, currency: config.prices?.currency },
         options,
       ),
     isSimulated: instance.isSimulated,

@@ -9,7 +9,8 @@ export function nearest(name: string, names: readonly string[]): string | null {
   const maxEdits = Math.max(1, Math.floor(name.length / 3));
   let best: string | null = null;
   let fewest = maxEdits + 1;
-  for (const candidate of names) {
+  // One of a very different length has more edits: to count them would take long for a long name.
+  for (const candidate of names.filter(({ length }) => Math.abs(length - name.length) <= maxEdits)) {
     const edits = editsBetween(name.toLowerCase(), candidate.toLowerCase());
     if (edits < fewest) {
       best = candidate;

@@ -16,18 +16,18 @@ export const optional = <Value>(schema: z.ZodType<Value>) =>
 /** An object with these members and no others. */
 export const strict = <const Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, {
-    // One line for each member.
-    error: ({ code, keys }) =>
-      code === 'unrecognized_keys'
-        ? (keys as readonly string[]).map((key) => unknownMember(key, Object.keys(shape))).join('\n')
-        : undefined,
+    error: (issue) => (issue.code === 'unrecognized_keys' ? unknownMembers(issue, closest) : undefined),
   });
 
-/** What to say about a member that there is not; continues its name. */
-function unknownMember(name: string, known: readonly string[]): string {
-  const meant = closest(name, known);
-  if (meant !== null) return `is unknown: did you mean \`${meant}\`?`;
-  return known.length === 0 ? 'is unknown' : `is unknown: use ${listed(known, 'or')}`;
+/** What to say about members that there are not, or that only something else takes: one line for each. `find` finds what was meant. */
+function unknownMembers({ inst, keys }: z.core.$ZodRawIssue, find: typeof closest): string {
+  const known = inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
+  const about = (name: string): string => {
+    const meant = find(name, known);
+    if (meant !== null) return `It is unknown: did you mean \`${meant}\`?`;
+    return known.length === 0 ? 'It is unknown' : `It cannot be set here: use ${listed(known, 'or')}`;
+  };
+  return (keys as readonly string[]).map(about).join('\n');
 }
 
 /** The member that was most likely meant: a similar name, the shortest one that contains it, or else one that shares half of it. */
@@ -94,8 +94,8 @@ export function parseInput<Value>(schema: z.ZodType<Value>, value: unknown, name
 /** A message of a schema with the name of what it is about. */
 function sentence(field: string, text: string): string {
   const subject = field === '' ? 'the input' : `\`${field}\``;
-  const predicate = text.replace(/^It (?=is |must |has )/, '');
-  return /^(?:is|must|has)\b/.test(predicate) ? `${subject} ${predicate}` : `${subject}: ${predicate}`;
+  const predicate = text.replace(/^It (?=is |must |has |cannot )/, '');
+  return /^(?:is|must|has|cannot)\b/.test(predicate) ? `${subject} ${predicate}` : `${subject}: ${predicate}`;
 }
 
 /** What is wrong with the value itself. */
@@ -121,7 +121,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** What is wrong with a member that is not there. */
 export const MISSING = 'It is missing';
 
-/** Says what is wrong with a value, without its name. A message of the schema itself comes first. */
+/** Says what is wrong with a value, without its name; of unknown members, a line for each. A message of the schema itself comes first. */
 export const plainMessage: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -142,7 +142,7 @@ export const plainMessage: z.core.$ZodErrorMap = (issue) => {
     case 'invalid_format':
       return issue.format === 'date' ? 'Use a date such as 2030-05-01' : undefined;
     case 'unrecognized_keys':
-      return 'It is unknown';
+      return unknownMembers(issue, nearest);
     default:
       return undefined;
   }

@@ -3,6 +3,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { formatAmount } from '../../campaign/limits/price.js';
+import type { KeyLife } from '../../campaign/states/api-key.js';
 import type { LaneFinder } from './lane-finder.js';
 
 /** Final states, in the order in which engine/store/usage.lua stores their counts. */
@@ -64,7 +65,7 @@ export interface UsageOptions {
 export interface UsageReader {
   /**
    * Returns what was sent on each UTC day with something to count, oldest first. Each message and each outcome counts once, on the day on which
-   * Volley learned it. Rejects with an `InputError` if a day is invalid, or there are more than 400.
+   * Volley learned it. Rejects with an `InputError` if a day is invalid, there are more than 400, or there is no such key.
    */
   usage(options?: UsageOptions): Promise<UsageDay[]>;
 }
@@ -74,6 +75,8 @@ interface UsageDeps {
   readonly keys: Keys;
   readonly finder: Pick<LaneFinder, 'ids' | 'idOf'>;
   readonly clock: Clock;
+  /** What is known of an API key; one that never existed is `expired` without a time. */
+  lifeOf(key: string): Promise<KeyLife>;
   /** Of the prices. */
   readonly currency: string | undefined;
 }
@@ -118,7 +121,7 @@ async function* storedDays(
 
 /** See {@link UsageReader}. */
 export async function readUsage(
-  { redis, keys, finder, clock, currency }: UsageDeps,
+  { redis, keys, finder, clock, lifeOf, currency }: UsageDeps,
   { from, to, lanes, tag, key }: UsageOptions = {},
 ): Promise<UsageDay[]> {
   const last = to === undefined ? Math.floor(clock() / DAY_MS) : dayOf('to', to);
@@ -171,6 +174,15 @@ export async function readUsage(
       ...countsOf(all),
       tags: tags.map(([name, numbers]) => ({ tag: name, ...countsOf(numbers) })),
     });
+  }
+  if (key !== undefined && days.length === 0) {
+    // Nothing else is known of the key of a session that has ended, or that never existed.
+    const { state, until } = await lifeOf(key);
+    if (state === 'expired' && until === null)
+      throw new InputError(
+        `there is no API key with the id ${JSON.stringify(key)}: use an id of \`keys list\`, not a name`,
+        { field: 'key' },
+      );
   }
   return days;
 }

@@ -42,7 +42,7 @@ local EPOCHS, EPOCH_CHUNKS = 50, 1e6
 -- The field of a chunk.
 function results.field(chunk) return string.format('%.0f', chunk) end
 
--- Notes that positions of a list have a result, or that the campaign itself has another state, which is the position 0 of the list `state`.
+-- Notes that positions of a list have a result, or that the campaign itself has another state, whose number is the position in the list `state`.
 -- Positions that follow each other become one entry.
 function results.note(c, list, first, count)
   c.results = c.results or {}

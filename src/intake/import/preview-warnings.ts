@@ -32,6 +32,9 @@ type Seen = Omit<Preview, 'warnings'>;
 /** What the sender may not have intended, in sentences for people. */
 export function previewWarnings(seen: Seen, noted: Noted): string[] {
   return [
+    ...(seen.recipientCount === 0 && seen.suppressed > 0
+      ? ['No recipient gets a message, because every number is suppressed.']
+      : []),
     ...placeholderWarnings(seen),
     ...(seen.message.endsWith('\n') ? ['The text ends with a line break, which is sent too.'] : []),
     ...noted.ofRows,
@@ -73,10 +76,7 @@ function notMobileWarning({ notMobile }: Noted): string[] {
   const count = notMobile.count();
   if (count === 0) return [];
   const subject = count === 1 ? '1 number is known to be a' : `${count} numbers are known to be`;
-  const kinds =
-    count === 1
-      ? 'landline, premium rate, shared cost, or voicemail number'
-      : 'landline, premium rate, shared cost, or voicemail numbers';
+  const kinds = `landline, premium rate, shared cost, or voicemail ${count === 1 ? 'number' : 'numbers'}`;
   return [
     `${subject} ${kinds}: ${notMobile.lines()}. Most of them receive no messages. To refuse them, set NUMBER_KINDS=mobile.`,
   ];

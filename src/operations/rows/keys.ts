@@ -105,6 +105,27 @@ const cancelledOfKey = z.object({
     .describe('Outboxes to which the key wrote, and maybe others: what waits in them is still sent'),
 });
 
+/** The limit `name` of a key that exists: null, which would not be the limit, is refused with what to send instead. */
+function changedLimit(name: string, limit: z.ZodOptional): z.ZodOptional {
+  const schema = limit.unwrap() as z.ZodType;
+  const error = schema.def.error as z.core.$ZodErrorMap | undefined;
+  return schema
+    .clone({
+      ...schema.def,
+      error: (issue: z.core.$ZodRawIssue) =>
+        issue.input === null
+          ? `It cannot be null: to lift the limit, leave it out and send \`"lift":["${name}"]\``
+          : error?.(issue),
+    })
+    .optional();
+}
+const changedLimits = Object.fromEntries(
+  Object.entries(keyLimits.omit({ test: true }).shape).map(([name, limit]) => [
+    name,
+    changedLimit(name, limit as z.ZodOptional),
+  ]),
+) as Omit<typeof keyLimits.shape, 'test'>;
+
 /** The flags of limits that can be changed. */
 const { test: _, ...CHANGEABLE } = LIMITS;
 
@@ -234,9 +255,12 @@ export const setKey = call({
   },
   input: z.strictObject({
     id: z.string().min(1).max(40),
-    lift: z.array(z.enum(CHANGEABLE_LIMITS)).optional().describe('Limits that no longer apply'),
+    lift: z
+      .array(z.enum(CHANGEABLE_LIMITS))
+      .optional()
+      .describe('Limits that no longer apply, such as `["senders"]`'),
     maxSuppressions,
-    ...keyLimits.omit({ test: true }).shape,
+    ...changedLimits,
   }),
   output: apiKey,
   returns: 'The key, with its limits',

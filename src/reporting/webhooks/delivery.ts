@@ -6,7 +6,7 @@ import { type Place, type Position, RESULT_LISTS, rowsOf } from '../results-log.
 
 /*
  * A delivery is what one request tells an endpoint. It names places in the log of a lane, and not what they contain: each attempt sends the
- * state that the recipients have then. Its id is a digest of the endpoint and the range of the log, so that a receiver can recognise a
+ * state that the recipients have then; one about a state of a campaign is dropped if the campaign has another by then. Its id is a digest of the endpoint and the range of the log, so that a receiver can recognise a
  * repeated request. A recipient that changes again is in a later range, which has another id, and no longer in this one.
  */
 
@@ -156,7 +156,7 @@ export function halvesOf(delivery: Delivery, now: number): readonly [Delivery, D
   return [half('first', places.slice(0, middle)), half('second', places.slice(middle))];
 }
 
-/** Whether two deliveries name the same recipient. */
+/** Whether two deliveries name the same recipient, or states of the same campaign. */
 export function overlaps(one: Delivery, other: Delivery): boolean {
   if (one.lane !== other.lane) return false;
   return one.entries.some(([campaign, list, first, count]) =>
@@ -164,8 +164,7 @@ export function overlaps(one: Delivery, other: Delivery): boolean {
       ([otherCampaign, otherList, otherFirst, otherCount]) =>
         campaign === otherCampaign &&
         rowsOf(list) === rowsOf(otherList) &&
-        first < otherFirst + otherCount &&
-        otherFirst < first + count,
+        (list === 'state' || (first < otherFirst + otherCount && otherFirst < first + count)),
     ),
   );
 }

@@ -1,6 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { returnedOf } from '../../campaign/fields/field-sets.js';
+import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import type { DeliveredEvent, WebhookData } from '../../campaign/views/webhook-events.js';
 import { inboundView } from '../../engine/inbound/inbound-service.js';
@@ -45,6 +46,9 @@ export function payloadReader({ redis, keys, finder, read }: PayloadDeps) {
     const reading = Promise.all([readMeta(redis, keys, lane, id), readState(redis, keys, lane, id)]);
     const [meta, state] = (await orNull(reading)) ?? [null, null];
     if (meta === null || state === null) return NOTHING;
+    // The state has changed again, and a later event says so. Earlier versions logged no state: then, the number is 0.
+    const told = CAMPAIGN_STATES[entry?.[2] ?? 0];
+    if (told !== 'importing' && told !== state.state) return NOTHING;
     return only('campaign.state', {
       campaign: id,
       name: meta.name,

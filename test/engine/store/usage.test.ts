@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { KeyLife } from '../../../src/campaign/states/api-key.js';
 import { readUsage } from '../../../src/engine/lane/usage.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { outboxFixture } from '../../intake/outbox/outbox-fixture.js';
@@ -32,6 +33,7 @@ test('A message counts once however often it is settled and reported, and a late
 });
 
 const DAY_MS = 86_400_000;
+const lifeOf = async (): Promise<KeyLife> => ({ state: 'active', until: null });
 
 test('What is settled at midnight UTC counts on the new day, and the day before is kept for 400 days', async () => {
   const lane = laneFixture(redis, prefix, 'midnight');
@@ -41,7 +43,7 @@ test('What is settled at midnight UTC counts on the new day, and the day before 
   for (const [at, claim] of claims.entries())
     await lane.settle(claim, 'accepted', midnight - 1 + at, { letter: at === 0 ? 'T' : 'I', charge: CHARGE });
   const finder = { ids: async () => ['midnight'], idOf: async (name: string) => name };
-  const deps = { redis, keys: lane.keys, finder, currency: undefined };
+  const deps = { redis, keys: lane.keys, finder, lifeOf, currency: undefined };
   const read = async (time: number, options = {}) =>
     (await readUsage({ ...deps, clock: () => time }, options)).map(({ day, messageCount, outcomes }) => [
       ...[day, messageCount, outcomes.deliveredToTerminal, outcomes.deliveryImpossible],
@@ -90,7 +92,7 @@ test('All lanes together have 200 tags a day, in whatever order Redis returns th
   await redis.hset(key('second'), ...tags(100).flat());
   const finder = { ids: async () => ['first', 'second'], idOf: async (name: string) => name };
   const clock = () => day * DAY_MS;
-  const [usage] = await readUsage({ redis, keys, finder, clock, currency: undefined });
+  const [usage] = await readUsage({ redis, keys, finder, clock, lifeOf, currency: undefined });
   const counts = new Map(usage?.tags.map(({ tag, messageCount }) => [tag, messageCount]));
   expect(counts.size).toBe(201);
   // 50 tags are on both lanes, and 50 are too many.

@@ -37,6 +37,25 @@ test('An endpoint learns that a campaign has another state, with its counts', as
   ]);
 });
 
+test('An endpoint gets each state of a campaign once, and none that the campaign has left before the request', async () => {
+  const { campaign, lane, turn, pass } = await endpoint();
+  const id = await campaign({ recipients: people(2) });
+  const states = () => receiver.others.map(({ event, id }) => [id, event.data['state']]);
+  await lane.commands.campaign('pause', id);
+  await lane.commands.campaign('resume', id);
+  await lane.commands.campaign('pause', id);
+  receiver.answer(() => 500);
+  await turn();
+  const failed = states();
+  expect(failed.map(([, state]) => state)).toEqual(['paused']);
+  receiver.reset();
+  await lane.commands.campaign('cancel', id);
+  pass(10 * SECOND);
+  await turn();
+  expect(states()).toEqual([[expect.any(String), 'cancelled']]);
+  expect(states()[0]?.[0]).not.toBe(failed[0]?.[0]);
+});
+
 test('An endpoint learns once that a lane is stopped, and not if it is open again by then', async () => {
   const { add, turn, pass, keys, stored } = fixture();
   await redis.sadd(keys.lanes, 'default');

@@ -199,7 +199,10 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
 
     const problemOfNumber = (row: Row, { code: cause, reason }: UnreadNumber): Problem => {
       const code = cause ?? 'invalidNumber';
-      if (code !== 'noCountry' || country === null) return { code, column: toColumn, reason };
+      const isUnnamed = code === 'noNumber' && toColumn === 'to';
+      const other = isUnnamed && list.columns.find((_, at) => readMobile(row.fields[at] ?? '').ok);
+      const why = other ? `is missing, but \`${other}\` has a number; name it \`to\`` : reason;
+      if (code !== 'noCountry' || country === null) return { code, column: toColumn, reason: why };
       return usedColumn?.countryOf(row) === null
         ? { code: 'invalidCountry', column: country.name, reason: country.problemOf(row) }
         : { code, column: toColumn, reason: withCountryAdvice(reason, country) };

@@ -173,7 +173,11 @@ function invalidItems(
     ),
   ) as Partial<CampaignDetails>;
   const { lane: _lane, ...fields } = fieldsIn('preview', sound);
-  const items = [...ofSchema];
+  const items = ofSchema.map((item) =>
+    item.pointer === '/idempotencyKey'
+      ? { ...item, message: 'Send it as the header `Idempotency-Key`.' }
+      : item,
+  );
   // A retry may arrive after the start time and still receives the existing campaign.
   const isRetry = request.headers['idempotency-key'] !== undefined;
   const caller = callerOf(request, config);

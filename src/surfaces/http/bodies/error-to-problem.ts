@@ -118,10 +118,10 @@ export function schemaItems(error: z.ZodError & { readonly validationContext?: u
   const pointerTo = (path: readonly PropertyKey[]): string =>
     [part, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
   return error.issues.flatMap((issue) => {
-    const { message } = issue;
+    const texts = issue.message.split('\n');
     const paths =
       issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-    return paths.map((path) => itemOf(pointerTo(path), message, codeOf(issue)));
+    return paths.map((path, at) => itemOf(pointerTo(path), texts[at] ?? issue.message, codeOf(issue)));
   });
 }
 

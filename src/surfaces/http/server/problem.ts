@@ -100,19 +100,21 @@ export function invalidMember(member: string, message: string): Problem {
   return invalidParts([itemOf(`/${member}`, message)]);
 }
 
-/** A request with invalid parts. The detail says what is wrong with the first one, and how many more there are. */
+/** A request with invalid parts. The detail says what is wrong with the first one, and how many more there are; a misspelt one comes before a missing one. */
 export function invalidParts(errors: readonly ErrorItem[]): Problem {
-  const [first = itemOf('', 'It does not match the schema'), ...others] = errors;
+  const [given = itemOf('', 'It does not match the schema')] = errors;
+  const first = (given.code === 'missing' && errors.find(({ code }) => code === 'unknown')) || given;
   const subject = nameOf(first.pointer ?? '');
-  const about = first.message.startsWith('It ')
-    ? `${subject}${first.message.slice(2)}`
-    : `${subject} is invalid. ${asSentence(first.message)}`;
-  return new Problem('badInput', `${asSentence(about)}${moreErrors(others.length)}`, { errors });
+  const predicate = first.message.replace(/^It /, '').replace(/^Must /, 'must ');
+  const about = predicate === first.message ? `is invalid. ${predicate}` : predicate;
+  return new Problem('badInput', `${asSentence(`${subject} ${about}`)}${moreErrors(errors.length - 1)}`, {
+    errors,
+  });
 }
 
 /** Says how many more errors there are than the one that a detail is about. Checks may stop at the last error that is listed, so a full list may not be all. */
 export function moreErrors(count: number): string {
-  if (count === 0) return '';
+  if (count < 1) return '';
   if (count === 1) return ' There is 1 more error.';
   return count < MAX_ERRORS - 1 ? ` There are ${count} more errors.` : ' There are many more errors.';
 }

@@ -88,6 +88,18 @@ test('A row without its number or a value is invalid, whether the member is miss
   expect([skipped.status, skipped.json]).toMatchObject([201, { recipientCount: 2, invalid: 5 }]);
 });
 
+test('The error of a row whose number has another name says the right name', async () => {
+  const refused = await create(campaign({ recipients: [{ phone: '+447700900123' }], message: 'Hi' }));
+  expect([refused.status, refused.json]).toMatchObject([
+    422,
+    {
+      errors: [
+        { pointer: '/recipients/0/to', message: 'It is missing, but `phone` has a number; name it `to`.' },
+      ],
+    },
+  ]);
+});
+
 test('Rows with many different members have at most 200 columns', async () => {
   const recipients = Array.from({ length: 900 }, (_, at) => ({ to: '+447700900123', [`c${at}`]: at }));
   const { json } = await call('POST', '/v1/preview', { body: { recipients, message: 'Hi' } });

@@ -207,8 +207,29 @@ test('A changed limit of requests holds from the next request on, and what was s
 
 test.each([
   [{}, 'Name a limit to set or to lift.'],
+  [
+    { senders: null },
+    '`senders` cannot be null: to lift the limit, leave it out and send `"lift":["senders"]`.',
+  ],
+  [{ maxSegments: '1' }, '`maxSegments` must be a whole number from 1 to 255.'],
   [{ maxSegments: 1, lift: ['maxSegments'] }, 'Set `maxSegments` or lift it, not both.'],
 ])('A change of %o is refused', async (body, detail) => {
   const { id } = await operators();
   expect((await call('PUT', `/v1/keys/${id}`, { body })).json).toMatchObject({ status: 400, detail });
+});
+
+test('The usage of a key is found by its id, even after it was revoked, and not by its name', async () => {
+  const { id } = await operators();
+  const usage = (key: string) => call('GET', `/v1/usage?key=${key}`);
+  const none = { status: 200, json: { days: [] } };
+  expect(await usage(id)).toMatchObject(none);
+  await volley.keys.revoke(id);
+  expect(await usage(id)).toMatchObject(none);
+  for (const wrong of ['tenant', '0123456789ab'])
+    expect(await usage(wrong)).toMatchObject({
+      status: 400,
+      json: {
+        detail: `There is no API key with the id "${wrong}": use an id of \`keys list\`, not a name.`,
+      },
+    });
 });

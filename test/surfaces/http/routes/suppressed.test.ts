@@ -27,3 +27,16 @@ test('A number that is not suppressed is on no list, and one that is none is ref
   // The lists themselves are still there.
   expect((await call('GET', '/v1/suppressions/operations')).status).toBe(200);
 });
+
+test('A campaign whose numbers are all suppressed has a warning', async () => {
+  await volley.suppression.add(['+447700900131', '+447700900132']);
+  const send = async (...numbers: string[]) => {
+    const recipients = numbers.map((to) => ({ to }));
+    const body = { lane: 'main', sender: 'ACME', message: 'Hi', recipients };
+    return Object((await call('POST', '/v1/campaigns', { body })).json);
+  };
+  const { state, suppressed, warnings } = await send('+447700900131', '+447700900132');
+  expect([state, suppressed]).toEqual(['completed', 2]);
+  expect(warnings).toContain('No recipient gets a message, because every number is suppressed.');
+  expect((await send('+447700900131', '+447700900133')).warnings.join()).not.toContain('suppressed');
+});

@@ -34,11 +34,27 @@ export const stillRunning = (inFlight: number): string =>
 export const cancelWarning = ({ planned, sending }: { planned: number; sending: number }): string =>
   `${counted(planned, 'recipient')} will get no message.${sending === 0 ? '' : ` ${counted(sending, 'more is', 'more are')} in flight and may still get it.`} This cannot be undone.`;
 
-/** A field as people call it. */
-const fieldText = (name: string): string =>
-  ({ message: 'text', sendAt: 'start', validFor: 'validity', senderName: 'sender name', zone: 'time zone' })[
-    name
-  ] ?? name;
+/** A field of a campaign, or a setting of an outbox, as people call it. */
+export const fieldText = (name: string): string =>
+  ({
+    message: 'text',
+    sendAt: 'start',
+    sendRule: 'time rule',
+    late: 'limit of lateness',
+    validFor: 'validity',
+    tags: 'set of tags',
+    zone: 'time zone',
+  })[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** What an addition did. One of numbers that are on the list already is recorded, but there is nothing to undo. */
+export function addedText(added: number, known: number, source: string, operation: string | null): string {
+  if (operation === null) return 'There are no numbers to add.';
+  if (added === 0) {
+    return `${known === 1 ? 'The number is' : 'All numbers are'} on the list already, so nothing has changed. Operation ${operation} records it: if you undo the earlier one, ${known === 1 ? 'it stays' : 'they stay'} on the list.`;
+  }
+  const already = known === 0 ? '' : `; ${known.toLocaleString('en')} already on the list`;
+  return `${counted(added, 'number')} added${source}${already}. To undo it: volley suppress undo ${operation}`;
+}
 
 /** By the names of the operations. An operation that is not here needs an answer on the command line (surfaces/cli/answers). */
 export const DONE = {
@@ -86,6 +102,20 @@ export const DONE = {
   cancelMessages: {
     text: ({ name, cancelled, inFlight }) =>
       `Outbox ${name}: ${cancelled === 0 ? 'Nothing was waiting' : `${counted(cancelled, 'message')} will never be sent`}.${stillRunning(inFlight)}`,
+  },
+  forgetNumber: {
+    text({ state, cancelled, erased, open, suppressed, lane }) {
+      const what = `${counted(cancelled, 'message')} cancelled; the number is erased in ${counted(erased, 'place')}`;
+      const rest = {
+        done: 'Nothing of it is left.',
+        waiting: `${counted(open, 'message')} ${open === 1 ? 'has' : 'have'} no final status yet: workers erase ${open === 1 ? 'it' : 'them'} then.`,
+        running: 'The search is not over: workers continue. To see its state, run the command again.',
+      }[state];
+      const after = suppressed
+        ? `It stays suppressed${lane === null ? '' : ` on lane ${lane}`}.`
+        : 'It is not suppressed: a new list may contain it.';
+      return `${what}. ${rest} ${after}`;
+    },
   },
   deleteOutbox: { text: ({ name }) => `Outbox ${name} is deleted.` },
   holdLane: { text: ({ lane }) => `Lane ${lane} is held.`, back: 'resumeLane' },

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { nearest } from '../errors/nearest.js';
 import type { CampaignFields } from '../fields/fields.js';
-import { changeBetween, countryZones, isZone, localTime, offsetAt } from '../time/zone.js';
+import { changeBetween, countryZones, isZone, localTime, noSuchZone, offsetAt } from '../time/zone.js';
 import type { SendWindow } from '../views/views.js';
 
 /*
@@ -72,13 +71,7 @@ export function readWindow(
   if (typeof hours === 'string') return refuse('hours', hours);
   if (zone === undefined)
     return refuse('zone', 'a window needs a time zone: set `zone`, such as Europe/Paris');
-  if (!isZone(zone)) {
-    const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-    return refuse(
-      'zone',
-      `there is no time zone ${JSON.stringify(zone)}: ${meant === null ? 'use a name such as Europe/Paris' : `did you mean ${meant}?`}`,
-    );
-  }
+  if (!isZone(zone)) return refuse('zone', noSuchZone(zone));
   const dates = [...new Set(except.map((date) => date.trim()))].sort();
   const wrong = dates.find((date) => !isDate(date));
   if (wrong !== undefined)

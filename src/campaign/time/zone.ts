@@ -11,10 +11,14 @@ const SECOND_MS = 1_000;
 const MAX_ZONE_LENGTH = 64;
 const DAY_MS = 86_400_000;
 
+/** Abbreviations that mean one zone. Others mean several, or an offset: to Node, BST is the time of Dhaka, and EST knows no daylight saving. */
+const CLEAR = /^(?:UTC|UCT|GMT|CET|EET|MET|WET|PRC|ROK)$/i;
+const isUnclear = (zone: string): boolean => /^[a-z]{3}$/i.test(zone) && !CLEAR.test(zone);
+
 /** Whether this is the name of a time zone, such as `Europe/London`. */
 export function isZone(zone: string): boolean {
   // `+02:00` is an offset, which knows no daylight saving.
-  if (!/^[a-z]/i.test(zone)) return false;
+  if (!/^[a-z]/i.test(zone) || isUnclear(zone)) return false;
   try {
     formatOf(zone);
     return true;
@@ -25,6 +29,8 @@ export function isZone(zone: string): boolean {
 
 /** Says that this is not the name of a time zone, and which one may be meant. */
 export function noSuchZone(zone: string): string {
+  if (isUnclear(zone))
+    return `${JSON.stringify(zone)} does not say which time zone it means. Use a name such as America/Los_Angeles`;
   const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
   const hint = meant === null ? 'Use a name such as Europe/London or UTC' : `Did you mean ${meant}?`;
   return `there is no time zone ${JSON.stringify(zone)}. ${hint}`;

@@ -45,8 +45,11 @@ export function templateFor(text: string, placeholders: readonly string[]): Temp
     placeholders.length === 0
       ? 'of no column'
       : `only of ${placeholders.map((name) => `{{${name}}}`).join(', ')}`;
+  const reason = compiled.reason
+    .replace('the list has no such column', 'the campaign has no such value')
+    .replace(/ The columns are .*/, '');
   throw new InputError(
-    `${compiled.reason}. The campaign keeps the values ${kept}, which its first text used: for others, cancel it and create another one`,
+    `${reason} The campaign keeps the values ${kept}, which its first text used: for others, cancel it and create another one`,
     { field: 'message' },
   );
 }

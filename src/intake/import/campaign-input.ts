@@ -241,7 +241,7 @@ export function checkCampaign(
     );
   for (const name of ['zoneColumn', 'zoneFrom'] as const) {
     if (input[name] !== undefined && window?.zone === undefined)
-      refuse(name, `${name} has no effect: set the \`zone\` of the window to \`recipient\``);
+      refuse(name, `\`${name}\` needs hours of the recipients' zones: set \`window.zone\` to \`recipient\``);
   }
   throwInputErrors(problems);
   const sendAt = start.ok ? start.at : undefined;
@@ -319,7 +319,8 @@ function requireMembers(input: Partial<CampaignInput>): void {
   const others = toResultsOf === undefined ? {} : { recipients, toColumn, countryColumn, zoneColumn };
   for (const [field, value] of Object.entries(others)) {
     if (value === undefined) continue;
-    const reason = `${field} and toResultsOf do not go together: leave one of them out`;
+    const kept = field === 'zoneColumn' ? 'zones' : 'numbers';
+    const reason = `a follow-up keeps the ${kept} of the earlier campaign: leave out \`${field}\``;
     problems.push(new InputError(reason, { field }));
   }
   throwInputErrors(problems);

@@ -37,11 +37,14 @@ export interface ListDeps {
 export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: number): Promise<OpenList> {
   const { recipients, toResultsOf } = campaign;
   const { config } = deps;
-  const zones = zonesOf(campaign, now);
+  const own = zonesOf(campaign, now);
   const rows =
     toResultsOf === undefined
-      ? await rowsOf(recipients, campaign, zones && [zones.column ?? ZONE])
+      ? await rowsOf(recipients, campaign, own && [own.column ?? ZONE])
       : await resultsOf(deps, toResultsOf);
+  // A follow-up keeps the zones of the earlier campaign, also those that it has found by numbers.
+  const isFromNumber = toResultsOf !== undefined && rows.columns.includes(ZONE);
+  const zones = own && { ...own, isFromNumber: own.isFromNumber || isFromNumber };
   const compiled = compileTemplate(campaign.message, rows.columns);
   if (!compiled.ok) {
     rows.close();

@@ -126,8 +126,12 @@ const changedLimits = Object.fromEntries(
   ]),
 ) as Omit<typeof keyLimits.shape, 'test'>;
 
-/** The flags of limits that can be changed. */
-const { test: _, ...CHANGEABLE } = LIMITS;
+/** The flags of limits that can be changed. One that is left out stays as it is. */
+const CHANGEABLE = Object.fromEntries(
+  Object.entries(LIMITS).flatMap(([name, { value, about }]) =>
+    name === 'test' ? [] : [[name, { value, about: about.replace(/ \(default: [^)]*\)/, '') }]],
+  ),
+);
 
 export const createKey = call({
   ...KEYS,

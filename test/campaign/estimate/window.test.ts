@@ -55,7 +55,7 @@ describe('Reading a window', () => {
       'Mon 09:00-20:00',
       'Europe/Pariss',
       [],
-      'zone: there is no time zone "Europe/Pariss": did you mean Europe/Paris?',
+      'zone: there is no time zone "Europe/Pariss". Did you mean Europe/Paris?',
     ],
     ['Mon 09:00-20:00', 'UTC', ['2030-02-30'], 'except: "2030-02-30" is not a date'],
     ['Mon 09:00-20:00', 'UTC', ['1 May'], 'except: "1 May" is not a date'],

@@ -123,3 +123,8 @@ test('A zone has a name', () => {
     false,
   ]);
 });
+
+test('An abbreviation that means several zones, or an offset without daylight saving, is no zone', () => {
+  expect(['PST', 'est', 'BST', 'IST'].filter(isZone)).toEqual([]);
+  expect(['CET', 'GMT', 'EST5EDT', 'Etc/GMT+5', 'GB'].filter((zone) => !isZone(zone))).toEqual([]);
+});

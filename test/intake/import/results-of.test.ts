@@ -158,10 +158,10 @@ test('A campaign that is imported, a removed one, a state to which nothing follo
     'toResultsOf needs',
   );
   expect(await refusal(to(source, ['failed'], { recipients: [] }))).toMatch(
-    'recipients: recipients and toResultsOf do not go together',
+    'recipients: a follow-up keeps the numbers of the earlier campaign: leave out `recipients`',
   );
   expect(await refusal(to(source, ['failed'], { toColumn: 'x' }))).toMatch(
-    'toColumn: toColumn and toResultsOf',
+    'toColumn: a follow-up keeps the numbers of the earlier campaign: leave out `toColumn`',
   );
   expect(await refusal({ message: 'x' })).toMatch('recipients: the list is missing');
   const other = await ended();

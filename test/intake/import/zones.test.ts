@@ -100,13 +100,15 @@ test('A row without a zone, or with one that does not exist, is invalid, with it
     { to: mobile(2), name: 'b', zone: '' },
     { to: mobile(3), name: 'c', zone: 'Europe/Olso' },
     { to: mobile(4), name: 'd', zone: '+02:00' },
+    { to: mobile(5), name: 'e', zone: 'EST' },
   ];
   const { invalid, errors, refusal, zones } = await previewCampaign(deps, campaign(rows));
-  expect({ invalid, refusal: refusal?.code }).toEqual({ invalid: 3, refusal: 'invalidRows' });
+  expect({ invalid, refusal: refusal?.code }).toEqual({ invalid: 4, refusal: 'invalidRows' });
   expect(errors.map(({ line, code, column, message }) => [line, code, column, message])).toEqual([
     [2, 'noZone', 'zone', expect.stringContaining('is empty, so the hours of the recipient are not known')],
     [3, 'invalidZone', 'zone', expect.stringContaining('Did you mean Europe/Oslo?')],
     [4, 'invalidZone', 'zone', expect.stringContaining('there is no time zone "+02:00"')],
+    [5, 'invalidZone', 'zone', expect.stringContaining('Use a name such as America/Los_Angeles')],
   ]);
   expect(zones).toMatchObject([{ zone: 'Europe/Oslo', recipientCount: 1, waiting: 1 }]);
   // Also if the first recipient has none, and without the member in any.
@@ -179,7 +181,7 @@ test('The column has a name of its own, or the list is refused if there is none'
     deps,
     campaign([{ to: mobile(1), name: 'a' }], { window: undefined, zoneFrom: 'number' }),
   );
-  await expect(useless).rejects.toThrow('zoneFrom has no effect');
+  await expect(useless).rejects.toThrow('`zoneFrom` needs hours of');
 });
 
 test('The results of a campaign carry the zones of their recipients to the next one', async () => {
@@ -202,8 +204,9 @@ test('The results of a campaign carry the zones of their recipients to the next 
   });
   const toResultsOf = { campaign: id, status: ['failed'] };
   const preview = await previewCampaign(deps, { message: 'Hi', toResultsOf, window: WINDOW });
-  expect(preview.zones?.map(({ zone }) => zone).sort()).toEqual(['Asia/Tokyo', 'Europe/Oslo']);
-  expect(preview.errors).toMatchObject([{ code: 'noZone' }]);
+  // A country's zones, found by the number, are kept, too.
+  const kept = preview.zones?.map(({ zone, country }) => zone ?? country).sort();
+  expect([kept, preview.errors]).toEqual([['Asia/Tokyo', 'Europe/Oslo', 'US'], []]);
 });
 
 test('A repeated request with other zones is another campaign', async () => {

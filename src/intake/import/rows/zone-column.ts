@@ -53,7 +53,7 @@ export function zoneReader(columns: readonly string[], options: ZoneOptions) {
       : wantedColumn(columns, column);
   if (position === -1 && !isFromNumber)
     throw new ListError(
-      'The window is in the zone of each recipient, but the list has no column `zone`. Name the column in `zoneColumn`, or set `zoneFrom`.',
+      'The window is in the zone of each recipient, but the list has no column "zone". Name another one in `zoneColumn`, or set `zoneFrom` to `number`.',
     );
   const name = columns[position] ?? null;
   const names = new Map<string, string>();

@@ -13,6 +13,13 @@ export interface ListOptions {
   readonly countryColumn?: string | undefined;
 }
 
+/** What became of the rows of a report. `unread`: lines of the list without a number that can be read, unless the campaign left them out, too. */
+export interface FoundRows {
+  readonly rows: number;
+  readonly missing: number;
+  readonly unread: ReadonlySet<number>;
+}
+
 /** Columns that a report has anyway. */
 const IN_REPORT = /^reference$/i;
 
@@ -24,7 +31,7 @@ export async function originalList(
   context: Context,
   file: string,
   { country, toColumn, countryColumn }: ListOptions,
-): Promise<OtherColumns> {
+): Promise<OtherColumns & { readonly found: FoundRows }> {
   const rows = await openFile((await openListFile(context, file)).csv);
   const fields = new Map<number, readonly string[]>();
   const kept = (batch: readonly Row[]): readonly Row[] => {
@@ -39,8 +46,10 @@ export async function originalList(
     { toColumn, countryColumn, defaultCountry: country },
   );
   const lines = new Map<string, number[]>();
+  const found = { rows: 0, missing: 0, unread: new Set<number>() };
   for await (const batch of list.batches) {
-    for (const { number, line } of batch) {
+    for (const { kind, number, line } of batch) {
+      if (kind === 'invalid') found.unread.add(line);
       const same = lines.get(number);
       if (same === undefined) lines.set(number, [line]);
       else same.push(line);
@@ -49,17 +58,25 @@ export async function originalList(
   const named = (line: number): Record<string, string> =>
     Object.fromEntries(list.columns.map((name, at) => [name, fields.get(line)?.[at] ?? '']));
   return {
+    found,
     columns: list.columns.filter((name) => name !== list.numberColumn && !IN_REPORT.test(name)),
     valuesOf({ to, leftOut, values }: ReportRow) {
       const same = lines.get(to ?? '') ?? [];
-      if (leftOut !== null) return same.includes(leftOut.line) ? named(leftOut.line) : undefined;
+      found.rows += 1;
+      if (same.length === 0 || (leftOut !== null && !same.includes(leftOut.line))) {
+        found.missing += 1;
+        return undefined;
+      }
+      if (leftOut !== null) {
+        found.unread.delete(leftOut.line);
+        return named(leftOut.line);
+      }
       const sent = Object.entries(values ?? {});
       const isSent = (line: number): boolean => {
         const row = named(line);
         return sent.every(([name, value]) => row[name] === value);
       };
-      const line = same.length > 1 ? (same.find(isSent) ?? same[0]) : same[0];
-      return line === undefined ? undefined : named(line);
+      return named((same.length > 1 ? same.find(isSent) : undefined) ?? same[0] ?? 0);
     },
   };
 }

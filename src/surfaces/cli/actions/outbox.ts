@@ -8,6 +8,7 @@ import { rowProblem } from '../../../campaign/errors/error-item.js';
 import { listed } from '../../../campaign/errors/listed.js';
 import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
 import { BULK_OUTCOMES, type OutboxChange } from '../../../campaign/views/outbox-views.js';
+import { fieldText } from '../../../operations/words.js';
 import { requireTerminal } from '../answers/run-operation.js';
 import { mustConfirm } from '../context/ask.js';
 import type { Answer, Context } from '../context/context.js';
@@ -46,17 +47,6 @@ interface SetFlags extends Partial<CampaignFlags<'outbox'>> {
   yes?: boolean;
 }
 
-/** Settings whose names are no plain words. */
-const SETTING_TEXTS: Readonly<Record<string, string>> = {
-  message: 'text',
-  sendRule: 'time rule',
-  zone: 'time zone',
-  late: 'limit of lateness',
-};
-
-const settingText = (name: string): string =>
-  SETTING_TEXTS[name] ?? name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-
 /** `volley outbox set` */
 export function set(context: Context, name: string, options: SetFlags): Promise<Answer> {
   const { sendRule, zone, late, window, value: values, preview, yes, lane } = options;
@@ -64,7 +54,7 @@ export function set(context: Context, name: string, options: SetFlags): Promise<
   return withOutbox(context, name, { lane }, async (outbox) => {
     const changes = {
       ...fieldsFrom('outbox', { ...options, lane: undefined }),
-      ...{ sendRule, zone, late, window: window?.hours === 'none' ? null : window },
+      ...{ sendRule, zone, late, window },
     };
     const expected = await outbox.previewSet(changes, { values });
     const { changed, unfit } = expected;
@@ -74,18 +64,16 @@ export function set(context: Context, name: string, options: SetFlags): Promise<
     if (preview === true)
       return {
         json: expected,
-        lines: [`Outbox ${name} would get another ${listed(changed.map(settingText))}.`, ...lines],
+        lines: [`Outbox ${name} would get another ${listed(changed.map(fieldText))}.`, ...lines],
         ...(unfit.length === 0 ? {} : { exit: EXIT.badInput }),
       };
     if (yes !== true && unfit.length === 0) {
-      for (const line of lines)
-        context.stderr.write(`${line}
-`);
-      const question = `Change the ${listed(changed.map(settingText))} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
+      for (const line of lines) context.note(line);
+      const question = `Change the ${listed(changed.map(fieldText))} of outbox ${name}, for ${counted(expected.waiting, 'waiting message')} too?`;
       await mustConfirm(context, question, { consequence: 'nothing was changed' });
     }
     const done = await outbox.set(changes, { values });
-    const first = `Outbox ${name} has another ${listed(done.changed.map(settingText))}. No waiting message is sent as before.`;
+    const first = `Outbox ${name} has another ${listed(done.changed.map(fieldText))}. No waiting message is sent as before.`;
     return { json: done, lines: [first, ...effectLines(done)] };
   });
 }

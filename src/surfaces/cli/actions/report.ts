@@ -9,7 +9,7 @@ import { badInput } from '../context/errors.js';
 import { separatorOf } from '../output/locale.js';
 import { OPERATION_COMMANDS } from '../output/operation-commands.js';
 import { counted } from '../output/text.js';
-import { type ListOptions, originalList } from './original-list.js';
+import { type FoundRows, type ListOptions, originalList } from './original-list.js';
 
 interface ReportOptions extends ListOptions {
   readonly format?: string;
@@ -50,36 +50,36 @@ function forExcel(
   context: Context,
   { separator = separatorOf(context.env), list: file, country, ...columns }: Omit<ReportOptions, 'format'>,
 ): RowsFormat {
-  const counts = { rows: 0, missing: 0 };
+  let found: FoundRows = { rows: 0, missing: 0, unread: new Set() };
   return {
     name: 'excel',
     async *text(rows: AsyncIterable<ReportRow>, { volley, setting, input }: Scene<{ readonly id: string }>) {
       const { zone } = await volley.status(input.id);
       const home = country ?? setting.config.defaultCountry;
-      const original =
+      const list =
         file === undefined ? undefined : await originalList(context, file, { country: home, ...columns });
-      const list = original && {
-        ...original,
-        valuesOf(row: ReportRow) {
-          const values = original.valuesOf(row);
-          counts.rows += 1;
-          if (values === undefined) counts.missing += 1;
-          return values;
-        },
-      };
+      found = list?.found ?? found;
       yield* excelReport(rows, { separator, zone: zone ?? machineZone(), list });
-      if (counts.rows > 0 && counts.missing === counts.rows)
+      if (found.rows > 0 && found.missing === found.rows)
         throw badInput(
           `No number of the report is in ${file}. Use the list of this campaign, and read it as you sent it: with --country, if its numbers have no calling code.`,
         );
     },
     lines: () => [
       `The separator is the ${separator}. If Excel shows all columns in one, choose another one with --separator.`,
-      ...(counts.missing === 0
-        ? []
-        : [
-            `${counted(counts.missing, 'row')} of the report ${counts.missing === 1 ? 'is' : 'are'} not in ${file}.`,
-          ]),
+      ...missingLines(found, file),
     ],
   };
+}
+
+/** How many rows of a report the list lacks, and which of its lines they may be. */
+function missingLines({ missing, unread }: FoundRows, file = ''): string[] {
+  if (missing === 0) return [];
+  const what = `${counted(missing, 'row')} of the report ${missing === 1 ? 'is' : 'are'} not in ${file}.`;
+  const [first] = unread;
+  if (first === undefined) return [what];
+  const others = unread.size === 1 ? ' has' : `, and ${counted(unread.size - 1, 'other')}, have`;
+  return [
+    `${what} Its line ${first}${others} no number as the list is read: read it as you sent it, with --country or --country-column.`,
+  ];
 }

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { invalidRows } from '../../../intake/import/invalid-groups.js';
-import { addedText } from '../answers/suppressions.js';
+import { addedText } from '../../../operations/words.js';
 import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { openListFile, STDIN } from '../files/input.js';
@@ -20,16 +20,11 @@ interface ImportOptions {
 export function importFile(context: Context, file: string, options: ImportOptions): Promise<Answer> {
   return withLocalVolley(context, async (volley) => {
     const { csv } = await openListFile(context, file);
-    const { lane, country, reason, toColumn, countryColumn: given } = options;
-    const outcome = await volley.suppression.import(
-      { csv },
-      {
-        ...{ lane, country, reason, toColumn, countryColumn: given },
-        source: file === STDIN ? 'standard input' : `file ${basename(file)}`,
-      },
-    );
-    const { alreadyListed, rows, duplicates, invalid, operation } = outcome;
-    const { invalidGroups, countryColumn, countries, warnings } = outcome;
+    const { lane, country, reason, toColumn, countryColumn } = options;
+    const source = file === STDIN ? 'standard input' : `file ${basename(file)}`;
+    const chosen = { lane, country, reason, toColumn, countryColumn, source };
+    const { invalid, invalidGroups, ...outcome } = await volley.suppression.import({ csv }, chosen);
+    const { alreadyListed, rows, duplicates, operation } = outcome;
     const from = ` from ${counted(rows, 'row')}`;
     const stored =
       operation === null
@@ -43,18 +38,7 @@ export function importFile(context: Context, file: string, options: ImportOption
               lookOf(context, invalid.length === 0 ? context.stdout : context.stderr),
             ),
           ];
-    const json = {
-      operation,
-      lane: outcome.lane,
-      numberCount: outcome.numberCount,
-      alreadyListed,
-      rows,
-      duplicates,
-      countryColumn,
-      countries,
-      warnings,
-    };
-    if (invalid.length === 0) return { json: { ...json, invalid: [] }, lines: stored };
+    if (invalid.length === 0) return { json: { ...outcome, invalid }, lines: stored };
     const collected = invalidRows();
     for (const row of invalid) collected.add(row, [], () => row);
     const errors = collected.errors();
@@ -64,11 +48,7 @@ export function importFile(context: Context, file: string, options: ImportOption
         `${counted(invalid.length, 'row')} without a valid number:`,
         ...renderInvalid({ invalidGroups }),
       ].join('\n'),
-      {
-        ...json,
-        invalid: invalid.length,
-        errors,
-      },
+      { ...outcome, invalid: invalid.length, errors },
     );
   });
 }

@@ -41,9 +41,9 @@ export type Questions = Readonly<Record<string, (scene: never) => Promise<string
 
 type InputOf<Row extends Operation> = z.output<Row['input']>;
 
-/** What people read when a call has run. `run` runs it, after any question. */
+/** What people read when a call has run. `run` runs it, after any question, and with other members of its input if it gets them. */
 export type CallAnswer<Row extends Call> = (
-  run: () => Promise<z.output<Row['output']>>,
+  run: (members?: Partial<InputOf<Row>>) => Promise<z.output<Row['output']>>,
   scene: Scene<InputOf<Row>>,
 ) => Promise<Answer>;
 
@@ -54,10 +54,11 @@ type PageAnswer<Row extends Page> = (
   nextCursor: string | null,
 ) => readonly string[] | Promise<readonly string[]>;
 
-/** What people read when a list has been written, and what its JSON has besides the rows. */
+/** What people read when a list of so many rows has been written, and what its JSON has besides the rows. */
 interface RowsAnswer<Row extends Rows> {
   readonly after?: (
     scene: Scene<InputOf<Row>>,
+    count: number,
   ) => Promise<{ readonly json: object; readonly lines: readonly string[] }>;
 }
 

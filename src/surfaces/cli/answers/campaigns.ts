@@ -1,12 +1,11 @@
-import { machineZone, until } from '../../../base/moments.js';
+import { until } from '../../../base/moments.js';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
-import { spelledOut } from '../../../campaign/time/moment.js';
 import * as campaigns from '../../../operations/rows/campaigns.js';
 import * as results from '../../../operations/rows/results.js';
 import { dateOf } from '../../../operations/schemas/schemas.js';
-import { cancelWarning } from '../../../operations/words.js';
+import { cancelWarning, DONE } from '../../../operations/words.js';
 import { HOW_TO_CREATE } from '../context/action.js';
-import type { Context } from '../context/context.js';
+import { startTime } from '../flags/start-time.js';
 import { destinationOf, via } from '../open/destination.js';
 import { listLines, moreLines } from '../output/list.js';
 import { costText } from '../output/progress.js';
@@ -18,19 +17,8 @@ import type { Answers, Questions, Scene, Typed } from './answer.js';
 
 const operations = { ...campaigns, ...results };
 
-const typed: Typed = {
-  setCampaign({ sendAt, window, ...given }: SetFlags, { clock }: Context) {
-    const words = sendAt === undefined ? null : spelledOut(sendAt, given.zone ?? machineZone(), clock());
-    return { ...given, sendAt: words ?? sendAt, window: window?.hours === 'none' ? null : window };
-  },
-};
-
-interface SetFlags {
-  readonly id: string;
-  readonly zone?: string;
-  readonly sendAt?: string;
-  readonly window?: { readonly hours?: string };
-}
+/** The library says best what is wrong with a change. */
+const typed: Typed = { setCampaign: (given: Readonly<Record<string, unknown>>) => given };
 
 const answers: Answers<'Campaigns', typeof operations> = {
   async listCampaigns(found, { context: { clock, stdout }, volley, input, lanes }, cursor) {
@@ -44,6 +32,14 @@ const answers: Answers<'Campaigns', typeof operations> = {
     const [createdFrom, createdBefore] = [dateOf(wanted.createdFrom), dateOf(wanted.createdBefore)];
     const rest = await volley.count({ ...wanted, createdFrom, createdBefore, lanes, cursor });
     return [...lines, ...moreLines(rest, found.length)];
+  },
+
+  async setCampaign(run, { context: { clock }, volley, setting: { config }, input }) {
+    const { lane, zone: own } = await volley.status(input.id);
+    const { sendAt, zone = own } = input;
+    const start = sendAt && startTime(config, { sendAt, zone: zone ?? undefined, lane }, clock());
+    const done = await run(start ? { sendAt: new Date(start).toISOString() } : {});
+    return { json: done, lines: [DONE.setCampaign.text(done, input)] };
   },
 
   async resumeCampaign(run, { context, volley, setting, input: { id } }) {

@@ -3,10 +3,12 @@ import { moment } from '../../../base/moments.js';
 import { LIMIT_NAMES } from '../../../campaign/limits/limits.js';
 import type { ApiKey, ApiKeyDetails } from '../../../campaign/states/api-key.js';
 import * as operations from '../../../operations/rows/keys.js';
+import type { Answer } from '../context/context.js';
 import { consoleLink, consoleOrigin } from '../open/console-link.js';
 import { tableOf, timeText } from '../output/table.js';
 import { counted, cut, oneLine } from '../output/text.js';
 import type { Answers } from './answer.js';
+import { lanesOf } from './webhooks.js';
 
 const answers: Answers<'API keys', typeof operations> = {
   async createKey(run, { context }) {
@@ -34,15 +36,8 @@ const answers: Answers<'API keys', typeof operations> = {
     return { json: { keys }, lines };
   },
 
-  async showKey(run, { context: { clock } }) {
-    const key = await run();
-    return { json: key, lines: keyLines(key, clock()) };
-  },
-
-  async setKey(run, { context: { clock } }) {
-    const key = await run();
-    return { json: key, lines: keyLines(key, clock()) };
-  },
+  showKey: async (run, { context: { clock } }) => keyAnswer(await run(), clock()),
+  setKey: async (run, { context: { clock } }) => keyAnswer(await run(), clock()),
 
   async revokeKey(run) {
     const revoked = await run();
@@ -99,6 +94,8 @@ function cancelledLines({ cancelled, emptied, shared }: CancelledOfKey): string[
   ];
 }
 
+const keyAnswer = (key: ApiKey, now: number): Answer => ({ json: key, lines: keyLines(key, now) });
+
 function keyLines(key: ApiKey & Partial<ApiKeyDetails>, now: number): string[] {
   const { id, name, test, state, createdAt, createdBy, lastUsedAt, maxSuppressions, today = null } = key;
   const { suppressionsLeft = maxSuppressions } = key;
@@ -127,13 +124,9 @@ function leftText({ recipientsLeft, costLeft }: NonNullable<ApiKeyDetails['today
   return left.length === 0 ? '' : `; ${left.join(' and ')} left`;
 }
 
-function permissionsOf({ scopes, lanes }: ApiKey): string {
-  const where = lanes === null ? 'all lanes' : `lane${lanes.length === 1 ? '' : 's'} ${lanes.join(', ')}`;
-  return `${scopes.join(', ')} on ${where}`;
-}
+const permissionsOf = (key: ApiKey): string => `${key.scopes.join(', ')} on ${lanesOf(key)}`;
 
-function expiryOf({ expiresAt }: ApiKey): string {
-  return expiresAt === null ? 'never expires' : `expires on ${expiresAt.slice(0, 10)}`;
-}
+const expiryOf = ({ expiresAt }: ApiKey): string =>
+  expiresAt === null ? 'never expires' : `expires on ${expiresAt.slice(0, 10)}`;
 
 export { answers, operations };

@@ -1,7 +1,7 @@
 import { differenceLine } from '../../../app/doctor/differences.js';
 import * as operations from '../../../operations/rows/lanes.js';
 import { DONE } from '../../../operations/words.js';
-import type { Context } from '../context/context.js';
+import type { Answer, Context } from '../context/context.js';
 import { settingsIn } from '../files/lane-file.js';
 import { differencesFrom } from '../open/differences.js';
 import { renderLane, storedLaneLines } from '../output/lane.js';
@@ -62,22 +62,10 @@ const answers: Answers<'Lanes', typeof operations> = {
     };
   },
 
-  async addLane(run) {
-    const lane = await run();
-    const first = `Lane ${lane.name} is added; workers serve it within 5 seconds.`;
-    return { json: lane, lines: [first, ...storedLaneLines(lane)] };
-  },
-
-  async setLane(run) {
-    const lane = await run();
-    const first = `Lane ${lane.name} is changed; requests in flight finish, and new ones use the new settings.`;
-    return { json: lane, lines: [first, ...storedLaneLines(lane)] };
-  },
-
-  async getLaneSettings(run) {
-    const lane = await run();
-    return { json: lane, lines: storedLaneLines(lane) };
-  },
+  addLane: async (run) => settingsAnswer(await run(), 'is added; workers serve it within 5 seconds.'),
+  setLane: async (run) =>
+    settingsAnswer(await run(), 'is changed; requests in flight finish, and new ones use the new settings.'),
+  getLaneSettings: async (run) => settingsAnswer(await run()),
 
   async removeLane(run, { context, input: { name } }) {
     const waits = setTimeout(
@@ -97,5 +85,11 @@ const answers: Answers<'Lanes', typeof operations> = {
     };
   },
 };
+
+/** The settings of a lane, below what was done to it. */
+function settingsAnswer(lane: Parameters<typeof storedLaneLines>[0], done?: string): Answer {
+  const first = done === undefined ? [] : [`Lane ${lane.name} ${done}`];
+  return { json: lane, lines: [...first, ...storedLaneLines(lane)] };
+}
 
 export { answers, operations, typed };

@@ -120,7 +120,7 @@ export async function runOperation(
       default:
         return answer === undefined
           ? plainAnswer(name, await resultOf(operation, scene, hooks), input)
-          : (answer as CallAnswer)(() => resultOf(operation, scene, hooks), scene);
+          : (answer as CallAnswer)((members) => resultOf(operation, scene, hooks, members), scene);
     }
   });
 }
@@ -192,10 +192,11 @@ class NotDone extends Error {
 
 async function resultOf(
   operation: Exclude<Operation, Page | Rows | Feed>,
-  scene: Scene<never>,
+  { volley, input }: Scene<never>,
   hooks: Hooks,
+  members: object = {},
 ): Promise<unknown> {
-  const result = await operation.run(scene.volley, scene.input, hooks);
+  const result = await operation.run(volley, { ...Object(input), ...members }, hooks);
   if (result instanceof Refused) throw new NotDone(result);
   return result;
 }
@@ -218,7 +219,7 @@ async function itemsOf(
   }
 }
 
-type CallAnswer = (run: () => Promise<unknown>, scene: Scene<never>) => Promise<Answer>;
+type CallAnswer = (run: (members?: object) => Promise<unknown>, scene: Scene<never>) => Promise<Answer>;
 
 type PageAnswer = (
   items: readonly unknown[],
@@ -227,7 +228,10 @@ type PageAnswer = (
 ) => readonly string[] | Promise<readonly string[]>;
 
 interface RowsAnswer {
-  readonly after?: (scene: Scene<never>) => Promise<{ json: object; lines: readonly string[] }>;
+  readonly after?: (
+    scene: Scene<never>,
+    count: number,
+  ) => Promise<{ json: object; lines: readonly string[] }>;
 }
 
 /** What was typed, with the lane that the command means if none was. */
@@ -335,14 +339,15 @@ async function writerOf(
     };
     const written = own === undefined ? text(counting(), input, scene.volley) : own.text(counting(), scene);
     if (file === undefined) {
-      const rest = async () => (await after(scene)).json;
+      const rest = async () => (await after(scene, count)).json;
       await pipeline(json ? asJson(member, counting(), rest) : written, stdout, { end: false });
       if (!json)
-        for (const line of [...(own?.lines() ?? []), ...(await after(scene)).lines]) context.note(line);
+        for (const line of [...(own?.lines() ?? []), ...(await after(scene, count)).lines])
+          context.note(line);
       return undefined;
     }
     await file(written);
-    const { json: more, lines } = await after(scene);
+    const { json: more, lines } = await after(scene, count);
     const subject = access.rule === 'object' ? { [access.member]: Object(input)[access.member] } : {};
     return {
       json: { ...subject, file: out, format: own?.name ?? Object(input).format, rows: count, ...more },

@@ -4,6 +4,7 @@ import { describeActor } from '../../../campaign/states/actor.js';
 import type { SuppressionOperation } from '../../../campaign/states/suppression.js';
 import type { SuppressionEntry } from '../../../intake/import/suppression-list.js';
 import * as operations from '../../../operations/rows/suppressions.js';
+import { addedText } from '../../../operations/words.js';
 import type { Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { readNumbers, STDIN } from '../files/input.js';
@@ -63,7 +64,16 @@ const answers: Answers<'Numbers', typeof operations> = {
     };
   },
 
-  listSuppressions: {},
+  listSuppressions: {
+    async after({ volley, input: { lane } }, count) {
+      const { operations: changes } = await volley.suppression.operations();
+      const lanes = [...new Set(changes.flatMap((each) => each.lane ?? []))];
+      const others = lanes.map((name) => `For lane ${name}, see: volley suppress list --lane ${name}`);
+      const none = ['No number is suppressed on all lanes.', ...others];
+      const noneOfLane = [`No number is suppressed on lane ${lane} alone.`];
+      return { json: {}, lines: count > 0 ? [] : lane === undefined ? none : noneOfLane };
+    },
+  },
 
   async getSuppression(run, { context }) {
     const done = await run();
@@ -88,21 +98,6 @@ const answers: Answers<'Numbers', typeof operations> = {
     return { json: done, lines: [line] };
   },
 
-  async forgetNumber(run) {
-    const done = await run();
-    const { state, cancelled, erased, open, suppressed } = done;
-    const what = `${counted(cancelled, 'message')} cancelled; the number is erased in ${counted(erased, 'place')}`;
-    const rest = {
-      done: 'Nothing of it is left.',
-      waiting: `${counted(open, 'message')} ${open === 1 ? 'has' : 'have'} no final status yet: workers erase ${open === 1 ? 'it' : 'them'} then.`,
-      running: 'The search is not over: workers continue. To see its state, run the command again.',
-    }[state];
-    const after = suppressed
-      ? `It stays suppressed${done.lane === null ? '' : ` on lane ${done.lane}`}.`
-      : 'It is not suppressed: a new list may contain it.';
-    return { json: done, lines: [`${what}. ${rest} ${after}`] };
-  },
-
   listSuppressionOperations(found, { context }) {
     return changesTable(context, found, 'The suppression lists were never changed.');
   },
@@ -117,16 +112,6 @@ const answers: Answers<'Numbers', typeof operations> = {
     };
   },
 };
-
-/** What an addition did. One of numbers that are on the list already is recorded, but there is nothing to undo. */
-export function addedText(added: number, known: number, source: string, operation: string | null): string {
-  if (operation === null) return 'There are no numbers to add.';
-  if (added === 0) {
-    return `${known === 1 ? 'The number is' : 'All numbers are'} on the list already, so nothing has changed. Operation ${operation} records it: if you undo the earlier one, ${known === 1 ? 'it stays' : 'they stay'} on the list.`;
-  }
-  const already = known === 0 ? '' : `; ${grouped(known)} already on the list`;
-  return `${counted(added, 'number')} added${source}${already}. To undo it: volley suppress undo ${operation}`;
-}
 
 /** On which lists a number is, and why. */
 function listsLines(context: Context, lists: readonly SuppressionEntry[]): string[] {

@@ -67,7 +67,8 @@ const answers: Answers<'Webhooks', typeof operations> = {
   },
 };
 
-const lanesOf = ({ lanes }: Pick<Webhook, 'lanes'>): string =>
+/** The lanes of a webhook, or of a key. */
+export const lanesOf = ({ lanes }: Pick<Webhook, 'lanes'>): string =>
   lanes === null ? 'all lanes' : `lane${lanes.length === 1 ? '' : 's'} ${lanes.join(', ')}`;
 
 /** Which events of its lanes an endpoint gets, if not all. */

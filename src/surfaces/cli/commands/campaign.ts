@@ -42,8 +42,7 @@ export function addCampaignCommands(program: Command, context: Context): void {
       action: action(context, () => import('../actions/report.js'), 'report'),
     },
     setCampaign: {
-      before: (command) =>
-        withFields(command, context, 'change', { window: `${FIELDS.window.help}; none removes it` }, true),
+      before: (command) => withFields(command, context, 'change', {}, true),
     },
     resolveCampaign: {
       before: withResolutions,

@@ -11,9 +11,9 @@ import {
   filled,
   listOf,
   oneOf,
-  orNever,
   someNames,
   someOf,
+  takeWord,
   today,
   tomorrow,
   wholeNumber,
@@ -68,6 +68,7 @@ function addOperation(
     else if (reads.isRepeatable) command.option(flags, about, listOf(readerOf(reads, context)));
     else if (reads.isRequired) withRequired(command, flags, about, readerOf(reads, context));
     else command.option(flags, about, readerOf(reads, context), reads.usual);
+    if (reads?.as === 'durationOrNever') takeWord(command, flags, 'never');
   }
   after?.(command);
   command
@@ -83,11 +84,11 @@ function addOperation(
 }
 
 /** The value of a flag. */
-type FlagValue = string | number | null | readonly string[];
+type FlagValue = string | number | readonly string[];
 
 /** What earlier flags have listed. */
 const listed = (before: FlagValue | undefined): readonly string[] =>
-  typeof before === 'object' && before !== null ? before : [];
+  typeof before === 'object' ? before : [];
 
 /** The parser of a value. It says what is valid before anything is loaded or read. */
 function readerOf(
@@ -108,11 +109,10 @@ function readerOf(
     case 'reportedStatus':
       return (text: string) => parseWantedStatus(text) ?? oneOf(['delivered', ...WANTED_STATUSES])(text);
     case 'duration':
+    case 'durationOrNever':
       return duration;
     case 'durationOrZero':
       return durationOrZero;
-    case 'durationOrNever':
-      return orNever(duration);
     case 'dayOrMoment':
       return (text: string) => new Date(dayOrMoment(text, clock)).toISOString();
     case 'country':

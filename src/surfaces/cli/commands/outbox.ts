@@ -45,7 +45,6 @@ export function addOutboxCommands(program: Command, context: Context): void {
             message:
               'the new text, with {{name}} placeholders for values of the messages; @file, - as for create',
             lane: 'the lane of the outbox; required if several lanes have one of this name',
-            window: `${FIELDS.window.help}; none removes it`,
           },
           true,
         ),

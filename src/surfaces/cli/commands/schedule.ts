@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { action, examples } from '../context/action.js';
 import type { Context } from '../context/context.js';
+import { badInput } from '../context/errors.js';
 import { withFields } from '../flags/campaign-flags.js';
 import { addOperations } from './operation.js';
 
 /** Adds the commands for recurring campaigns, in the order in which help lists them. */
 export function addScheduleCommands(program: Command, context: Context): void {
-  program
+  const schedule = program
     .command('schedule')
     .summary('repeat a campaign daily, weekly, or monthly')
     .description(
@@ -19,6 +20,17 @@ export function addScheduleCommands(program: Command, context: Context): void {
         'schedule list',
       ),
     );
+  schedule
+    .command('set [words...]', { hidden: true })
+    .aliases(['change', 'edit', 'replace', 'update'])
+    .allowUnknownOption()
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', examples('schedule add examples/spring-sale.csv --id weekly --replace --help'))
+    .action(() => {
+      throw badInput(
+        'To change a schedule, add it again with all of its settings: volley schedule add <file> --id <id> --replace …',
+      );
+    });
   addOperations(program, context, 'Schedules', {
     addSchedule: {
       after: (command) =>

@@ -23,6 +23,7 @@ import {
   namedValues,
   oneOf,
   someNames,
+  takeWord,
   tomorrow,
   wholeNumber,
   withRequired,
@@ -57,9 +58,19 @@ export function withList(command: Command): Command {
     });
 }
 
+/** The word with which a change resets a field, as null does over HTTP, and what help says about it. */
+const RESETS: Partial<Readonly<Record<FieldName, string>>> = {
+  senderName: 'none for SENDER_NAME, or no name',
+  tags: 'none removes them',
+  sendAt: 'now starts at once',
+  validFor: 'none lets no message lapse',
+  window: 'none removes it',
+  zone: "none for that of the lane's window",
+};
+
 /**
  * Adds the flags of the fields that something takes. `help`: what help says about fields that mean something else there. `isChange`: none is
- * required, because they change what there is.
+ * required, because they change what there is, and a word resets some.
  */
 export function withFields(
   command: Command,
@@ -71,12 +82,16 @@ export function withFields(
   for (const name of fieldsOf(by)) {
     const field = fieldNamed(name);
     const about = help[name] ?? field.help;
-    const shown = {
-      ...field,
-      name,
-      help: isChange ? about.replace(/ \(default: [^)]*\)/, '') : about,
-    };
-    withField(command, context, shown, isChange, by);
+    const reset = isChange ? RESETS[name] : undefined;
+    const changed = [about.replace(/ \(default: [^)]*\)/, ''), ...(reset === undefined ? [] : [reset])];
+    withField(
+      command,
+      context,
+      { ...field, name, help: isChange ? changed.join('; ') : about },
+      isChange,
+      by,
+    );
+    if (reset !== undefined) takeWord(command, field.flag, reset.replace(/ .*/, ''));
   }
   return command;
 }
@@ -199,7 +214,6 @@ function withMessage(
   });
 }
 
-/** Adds an entry to those of earlier options. */
 /**
  * Adds `--country`. Its value is checked against the metadata of all countries, which takes long to load, so it is
  * checked only when the option is used.

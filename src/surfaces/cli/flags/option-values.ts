@@ -95,9 +95,18 @@ export function durationOrZero(text: string): string {
   return text;
 }
 
-/** A parser that also accepts `never`, as null. */
-export function orNever<Value>(parse: (text: string) => Value): (text: string) => Value | null {
-  return (text) => (text.toLowerCase() === 'never' ? null : parse(text));
+/** Lets an option of a command also take a word, as null. Commander makes an empty text of the null that a parser returns. */
+export function takeWord(command: Command, flags: string, word: string): void {
+  const option = command.options.find((each) => each.flags === flags);
+  if (option === undefined) throw new TypeError(`There is no option ${flags}.`);
+  const { parseArg: read } = option;
+  const name = option.attributeName();
+  option.argParser((text, before: unknown) =>
+    text.toLowerCase() === word ? null : read?.(text, before === '' ? undefined : before),
+  );
+  command.hook('preAction', (_parent, called) => {
+    if (called.getOptionValue(name) === '') called.setOptionValue(name, null);
+  });
 }
 
 /** A parser for whole numbers in a range. */

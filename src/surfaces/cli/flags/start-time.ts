@@ -19,9 +19,8 @@ export function startTime(
 ): number | undefined {
   if (typeof sendAt !== 'string') return sendAt === undefined ? undefined : timeIn('sendAt', sendAt);
   const known = localZone(config, { zone, lane });
-  if (known !== undefined && !isZone(known))
-    throw badInput(`option '--zone <zone>': ${noSuchZone(known).replace(/(?<![.?])$/, '.')}`);
   const own = known ?? machineZone();
+  if (!isZone(own)) throw badInput(`option '--zone <zone>': ${noSuchZone(own).replace(/(?<![.?])$/, '.')}`);
   const local = spelledOut(sendAt, own, now);
   const read = local === null ? readMoment(sendAt) : undefined;
   if (read?.kind === 'noZone' && known === undefined)

@@ -154,8 +154,9 @@ function leftOutText({ id, duplicates, invalid }: CampaignStatus): string {
 }
 
 /** The name at the left, the rest at the right; below each other if they do not fit. */
-function headingLines({ id, name, lane, state }: CampaignStatus, width: number, paint: Paint): string[] {
-  const about = `${id} · lane ${oneLine(lane)} · ${state}`;
+function headingLines(status: CampaignStatus, width: number, paint: Paint): string[] {
+  const { id, name, lane, state, revision } = status;
+  const about = `${id} · lane ${oneLine(lane)} · ${state}${revision > 0 ? ` · revision ${revision}` : ''}`;
   const room = width - widthOf(about) - 2;
   if (room < 8) {
     return [

@@ -90,6 +90,19 @@ test('--list adds the other columns of the list, also to rows that were left out
     join(cwd, 'p.csv'),
   );
   expect(answer.stdout).toContain(`1 row of the report is not in ${partly}.`);
+  const national = LIST.replace('0171 2345679', '+49 171 2345679');
+  const unread = await volley(
+    'report',
+    id,
+    '--excel',
+    '--list',
+    write('nat.csv', national),
+    '--out',
+    'n.csv',
+  );
+  expect(unread.stdout.replaceAll(/\s+/g, ' ')).toContain(
+    'Its line 2, and 1 other, have no number as the list is read: read it as you sent it, with --country or --country-column.',
+  );
   const other = write('other.csv', 'phone\n+447700900123\n');
   const missing = await volley('report', id, '--excel', '--list', other, '--out', join(cwd, 'none.csv'));
   expect(missing).toMatchObject({ exit: 2 });

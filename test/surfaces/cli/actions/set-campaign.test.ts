@@ -53,3 +53,55 @@ test('A campaign is changed on the command line, and the status and the answer s
   expect([other.exit, other.stderr]).toEqual([2, expect.stringContaining('{{phone}}')]);
   expect((await volley('set', 'last', ...message)).stdout).toContain('is like that already');
 });
+
+test('A start in words, and a local one, are read as `send` reads them, and words reset what null does over HTTP', async () => {
+  const tomorrow = ['--at', 'tomorrow 10:00'];
+  const send = ['send', list, '-s', 'ACME', '-m', 'Hi', '--yes', '--again', ...tomorrow];
+  await volley(...send, '--valid-for', '24h', '--tag', 'vip', '--tag', 'blue');
+  const { output } = await json('status');
+  const { sendAt } = output as { sendAt: string };
+  const changed = await volley(
+    'set',
+    'last',
+    '--at',
+    'tomorrow 11:00',
+    '--valid-for',
+    'none',
+    '--tag',
+    'none',
+  );
+  expect([changed.exit, changed.stderr, changed.stdout]).toEqual([
+    0,
+    '',
+    expect.stringContaining('has another set of tags, start, and validity, and revision 1.'),
+  ]);
+  expect((await json('status')).output).toMatchObject({
+    sendAt: new Date(Date.parse(sendAt) + 3_600_000).toISOString(),
+    tags: [],
+  });
+  expect((await volley('status')).stdout).toMatch(/ · scheduled · revision 1$/m);
+  const local = await volley('set', 'last', '--at', '2030-05-01T09:00');
+  expect([local.exit, local.stderr]).toEqual([2, expect.stringContaining('it has no time zone. Add --zone')]);
+  await volley('set', 'last', ...tomorrow, '--zone', 'Asia/Tokyo');
+  // The zone of the campaign is known from now on.
+  await volley('set', 'last', '--at', 'tomorrow 12:00');
+  expect((await json('status')).output).toMatchObject({
+    zone: 'Asia/Tokyo',
+    sendAt: expect.stringMatching(/T03:00:00.000Z$/),
+  });
+  const past = await volley('set', 'last', '--at', '2020-05-01T09:00Z');
+  expect([past.exit, past.stderr]).toEqual([2, expect.stringMatching(/use --at now to start now/)]);
+  const before = Date.now();
+  expect((await volley('set', 'last', '--at', 'now')).stdout).toContain('has another start');
+  const { output: started } = await json('status');
+  expect(Date.parse((started as { sendAt: string }).sendAt) - before).toBeLessThan(60_000);
+});
+
+test('A text with a value that the campaign lacks is refused in whole sentences', async () => {
+  await volley('send', list, '-s', 'ACME', '-m', 'Hey {{name}}', '--yes', '--at', 'tomorrow 9:00');
+  const { stderr } = await volley('set', 'last', '--message', '{{nme}}');
+  expect(stderr.replaceAll(/\s+/g, ' ')).toContain(
+    'At character 1, the message has {{nme}}, but the campaign has no such value. Did you mean {{name}}? The campaign keeps the values only of {{name}}, which',
+  );
+  expect((await volley('set', 'last', '--message', '{{color}}')).stderr).toMatch(/no\s+such\s+value\. The/);
+});

@@ -23,6 +23,11 @@ test('A key is shown once, listed without its secret, and revoked', async () => 
   expect((await json('keys', 'list')).output).toEqual({ keys: [] });
 });
 
+test('A key may never expire', async () => {
+  const made = await volley('keys', 'create', '--name', 'ever', '--scope', 'read', '--expires', 'never');
+  expect([made.exit, made.stderr]).toEqual([0, expect.stringContaining('never expires')]);
+});
+
 test('Pages of the command line have the same cursor as those of the library', async () => {
   for (const name of ['one', 'two', 'three'])
     await volley('keys', 'create', '--name', name, '--scope', 'read');

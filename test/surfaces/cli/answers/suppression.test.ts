@@ -59,3 +59,16 @@ test('The audit trail shows an operation that failed once, with the reason', asy
   expect(renames).toHaveLength(2);
   for (const line of renames) expect(line).toContain('failed: ');
 });
+
+test('An empty list says so, and which lanes have lists of their own', async () => {
+  await volley('suppress', 'add', '+447700900160', '--lane', 'other');
+  const list = await volley('suppress', 'list');
+  expect([list.stdout, list.stderr]).toEqual([
+    '',
+    'No number is suppressed on all lanes.\nFor lane other, see: volley suppress list --lane other\n',
+  ]);
+  expect((await volley('suppress', 'list', '--lane', 'main')).stderr).toBe(
+    'No number is suppressed on lane main alone.\n',
+  );
+  expect((await volley('suppress', 'list', '--lane', 'other')).stderr).toBe('');
+});

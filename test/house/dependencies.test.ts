@@ -159,7 +159,7 @@ const WITHIN: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     flags: ['context', 'files'],
     watch: ['output', 'context', 'open'],
     // What people read of an operation.
-    answers: ['output', 'context', 'open', 'files', 'watch'],
+    answers: ['output', 'context', 'open', 'files', 'flags', 'watch'],
     // The commands that are written by hand: those on campaigns and the like, and those on this machine.
     actions: ['output', 'context', 'open', 'files', 'flags', 'watch', 'answers'],
     machine: ['output', 'context', 'open', 'files'],

@@ -73,6 +73,7 @@ const COMMANDS_BY_HAND: Readonly<Record<string, string>> = {
   conformance: 'it tests a service, without Redis',
   'suppress import': 'it reads a file, and does what `suppress add` does',
   completion: 'it prints a script for the shell',
+  'schedule set': 'it says which command changes a schedule',
 };
 
 const unlisted = (names: readonly string[], ...lists: readonly (readonly string[])[]): string[] =>

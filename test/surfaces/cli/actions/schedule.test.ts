@@ -39,7 +39,9 @@ test('A schedule is added once; its id comes from its file', async () => {
   const other = await volley('schedule', 'add', 'Spring sale.csv', ...TIMES, '--priority', 'high');
   expect(other).toMatchObject({
     exit: 2,
-    stderr: expect.stringContaining('another schedule with the id spring-sale'),
+    stderr: expect.stringMatching(
+      /another\s+schedule\s+with\s+the\s+id\s+spring-sale:[\s\S]*replace\s+that\s+one\s+with\s+--replace/,
+    ),
   });
   const replaced = await volley(
     'schedule',

@@ -43,10 +43,10 @@ local EPOCHS, EPOCH_CHUNKS = 50, 1e6
 function results.field(chunk) return string.format('%.0f', chunk) end
 
 -- Notes that positions of a list have a result, or that the campaign itself has another state, whose number is the position in the list `state`.
--- Positions that follow each other become one entry.
+-- Positions that follow each other become one entry, but each state is one of its own.
 function results.note(c, list, first, count)
   c.results = c.results or {}
-  local last = c.results[#c.results]
+  local last = list ~= results.LIST.state and c.results[#c.results]
   if last and not c.outbox and last[1] == list and last[2] + last[3] == first then
     last[3] = last[3] + count
   else

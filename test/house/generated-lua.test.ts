@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CAMPAIGN_STATE } from '../../src/campaign/states/campaign.js';
+import { CAMPAIGN_STATE, CAMPAIGN_STATES } from '../../src/campaign/states/campaign.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES, RESULT_STATES } from '../../src/campaign/states/recipient.js';
 import { POLL_EFFECTS } from '../../src/engine/follow-up/effects.js';
 import { SEND_EFFECTS } from '../../src/engine/sending/effects.js';
@@ -54,6 +54,7 @@ test('The states of the scripts are those of campaign/states/campaign.ts and cam
         mapped(CAMPAIGN_STATE, ({ commands }) => set(commands)),
       ) +
       `local CAMPAIGN_DEFAULTS = ${row(STATE_DEFAULTS)}`,
+    `local CAMPAIGN_NUMBER = ${row(Object.fromEntries(CAMPAIGN_STATES.map((state, at) => [state, at])))}`,
     `local OPEN_STATES = { ${open.map(cell).join(', ')} }`,
     `local RESULT_STATES = ${row(set(RESULT_STATES))}`,
     `local RECIPIENT_LETTER = ${row(Object.fromEntries(letters))}`,

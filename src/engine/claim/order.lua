@@ -37,9 +37,9 @@ local function order_ready(order, c)
   if from > order.now then return 'newCampaign', from end
 end
 
--- Placeholder claims for a campaign that takes no part in their order (PLACEHOLDERS.may_have_waited): once, and none if nothing of it can be lost.
+-- Placeholder claims, once, for a campaign that takes no part in their order (PLACEHOLDERS.may_have_waited).
 local function order_make_own(order, id, c)
-  if order.placed[id] or LOST.is_newcomer(order.lane, c) then return end
+  if order.placed[id] then return end
   PLACEHOLDERS.make_own(order.keys.claims, order.lane, id, c, order.now)
   order.touched[id] = c
   if not campaign_is_sendable(c) then order.exhausted[#order.exhausted + 1] = id end
@@ -62,7 +62,9 @@ local function order_consider(order, id, virtual, c)
     order_close(order, id, c, from)
   elseif why then
     order.readyAt = math.min(order.readyAt or from, from)
-  elseif order.isForPlaceholders and (LOST.is_newcomer(order.lane, c) or PLACEHOLDERS.may_have_waited(order.lane, c)) then
+  elseif order.isForPlaceholders and LOST.is_newcomer(order.lane, c) then
+    return
+  elseif order.isForPlaceholders and PLACEHOLDERS.may_have_waited(order.lane, c) then
     order_make_own(order, id, c)
   else
     order.ids[#order.ids + 1], order.virtual[id], order.campaigns[id] = id, virtual, c

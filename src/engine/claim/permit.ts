@@ -28,8 +28,8 @@ export function grantPermit({ timeout, margin }: PermitTiming, age: Stopwatch): 
 }
 
 /**
- * A permit that expires `withinMs` after the claim: when the window closes, when the batch lapses, or when the service no longer remembers the request that is
- * repeated.
+ * A permit that expires `withinMs` after the claim: when the window closes, when the batch lapses, or when the service no longer remembers
+ * the request that is repeated.
  */
 export function limitPermit(permit: GrantedPermit, withinMs: number): GrantedPermit {
   return { ...permit, isExpired: () => permit.isExpired() || permit.age() > withinMs };

@@ -14,15 +14,12 @@ local function campaigns_save(statesKey, campaigns, resultsKey, latestResultsKey
   campaigns_store(statesKey, campaigns)
 end
 
--- The position in the log of a change to each state. Also in reporting/webhooks/payload.ts, by the order of the states.
-local STATE_NUMBER = { scheduled = 1, running = 2, paused = 3, cancelled = 4, completed = 5 }
-
 -- Moves a campaign to another state, if its state machine allows it. The log of results has the change, unless the client that creates the
 -- campaign learns it from the answer, or it is an outbox.
 local function campaign_enter(c, state)
   if c.state == state then return end
   if not CAMPAIGN_MOVES[c.state][state] then error('campaign: no move from ' .. c.state .. ' to ' .. state) end
-  if c.state ~= 'importing' and not c.outbox then results.note(c, results.LIST.state, STATE_NUMBER[state], 1) end
+  if c.state ~= 'importing' and not c.outbox then results.note(c, results.LIST.state, CAMPAIGN_NUMBER[state], 1) end
   c.state = state
 end
 

@@ -19,6 +19,7 @@ local CAMPAIGN_COMMANDS = {
   completed = {},
 }
 local CAMPAIGN_DEFAULTS = { cursor = 0, batch = 256, slice = 256, remainder = 'planned', lapseAt = 0, weight = 1, contradictions = 0, launchAt = 0, endedAt = 0, pauseReason = '', pausedAt = 0, idleMs = 0, activeMs = 0, changes = 0 }
+local CAMPAIGN_NUMBER = { importing = 0, scheduled = 1, running = 2, paused = 3, cancelled = 4, completed = 5 }
 local OPEN_STATES = { 'planned', 'sending', 'unknown', 'deliveredToNetwork' }
 local RESULT_STATES = { deliveredToTerminal = true, deliveryImpossible = true, rejected = true, lapsed = true, cancelled = true, suppressed = true, abandoned = true, unconfirmed = true, unknown = true }
 local RECIPIENT_LETTER = { unknown = 'U', deliveredToNetwork = 'N', deliveredToTerminal = 'T', deliveryImpossible = 'I', rejected = 'R', lapsed = 'L', cancelled = 'X', suppressed = 'S', abandoned = 'A', unconfirmed = 'C' }

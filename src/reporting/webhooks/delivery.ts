@@ -6,8 +6,8 @@ import { type Place, type Position, RESULT_LISTS, rowsOf } from '../results-log.
 
 /*
  * A delivery is what one request tells an endpoint. It names places in the log of a lane, and not what they contain: each attempt sends the
- * state that the recipients have then; one about a state of a campaign is dropped if the campaign has another by then. Its id is a digest of the endpoint and the range of the log, so that a receiver can recognise a
- * repeated request. A recipient that changes again is in a later range, which has another id, and no longer in this one.
+ * state that the recipients have then; one about a state of a campaign is dropped if the campaign has another by then. Its id is a digest of
+ * the endpoint and the range of the log, so that a receiver can recognise a repeated request. A recipient that changes again is in a later range, which has another id, and no longer in this one.
  */
 
 /** Consecutive positions of a list: the number of the campaign in the log of the lane, the list, the first position, how many. */

@@ -35,10 +35,14 @@ const answers: Answers<'Campaigns', typeof operations> = {
   },
 
   async setCampaign(run, { context: { clock }, volley, setting: { config }, input }) {
-    const { lane, zone: own } = await volley.status(input.id);
-    const { sendAt, zone = own } = input;
-    const start = sendAt && startTime(config, { sendAt, zone: zone ?? undefined, lane }, clock());
-    const done = await run(start ? { sendAt: new Date(start).toISOString() } : {});
+    const { sendAt } = input;
+    let start: number | undefined;
+    if (typeof sendAt === 'string') {
+      const { lane, zone: own } = await volley.status(input.id);
+      const { zone = own } = input;
+      start = startTime(config, { sendAt, zone: zone ?? undefined, lane }, clock());
+    }
+    const done = await run(start === undefined ? {} : { sendAt: new Date(start).toISOString() });
     return { json: done, lines: [DONE.setCampaign.text(done, input)] };
   },
 

@@ -66,12 +66,12 @@ const answers: Answers<'Numbers', typeof operations> = {
 
   listSuppressions: {
     async after({ volley, input: { lane } }, count) {
+      if (count > 0) return { json: {}, lines: [] };
+      if (lane !== undefined) return { json: {}, lines: [`No number is suppressed on lane ${lane} alone.`] };
       const { operations: changes } = await volley.suppression.operations();
       const lanes = [...new Set(changes.flatMap((each) => each.lane ?? []))];
       const others = lanes.map((name) => `For lane ${name}, see: volley suppress list --lane ${name}`);
-      const none = ['No number is suppressed on all lanes.', ...others];
-      const noneOfLane = [`No number is suppressed on lane ${lane} alone.`];
-      return { json: {}, lines: count > 0 ? [] : lane === undefined ? none : noneOfLane };
+      return { json: {}, lines: ['No number is suppressed on all lanes.', ...others] };
     },
   },
 

@@ -84,13 +84,8 @@ export function withFields(
     const about = help[name] ?? field.help;
     const reset = isChange ? RESETS[name] : undefined;
     const changed = [about.replace(/ \(default: [^)]*\)/, ''), ...(reset === undefined ? [] : [reset])];
-    withField(
-      command,
-      context,
-      { ...field, name, help: isChange ? changed.join('; ') : about },
-      isChange,
-      by,
-    );
+    const shown = { ...field, name, help: isChange ? changed.join('; ') : about };
+    withField(command, context, shown, isChange, by);
     if (reset !== undefined) takeWord(command, field.flag, reset.replace(/ .*/, ''));
   }
   return command;

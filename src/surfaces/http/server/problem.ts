@@ -100,7 +100,7 @@ export function invalidMember(member: string, message: string): Problem {
   return invalidParts([itemOf(`/${member}`, message)]);
 }
 
-/** A request with invalid parts. The detail says what is wrong with the first one, and how many more there are; a misspelt one comes before a missing one. */
+/** A request with invalid parts. The detail is about the first one, or a misspelt one if that is missing, and says how many more there are. */
 export function invalidParts(errors: readonly ErrorItem[]): Problem {
   const [given = itemOf('', 'It does not match the schema')] = errors;
   const first = (given.code === 'missing' && errors.find(({ code }) => code === 'unknown')) || given;

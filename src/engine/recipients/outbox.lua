@@ -6,8 +6,8 @@
     outbox:NAME            hash: `settings`, JSON (intake/outbox/definition/settings.ts); their `edition`, which only shows whether they have changed;
                            `edition:R`: those of an earlier revision; `outdated`: messages must be rewritten, and until when a process does that
     outbox:NAME:messages   hash: id -> message, a JSON array of MEMBERS; trailing members that are not set are left out
-    outbox:NAME:due        sorted set: id of a waiting message -> when it may be claimed, ms (one in flight is not in it); as a negative number,
-                           since when an ended message is as it is, or a day (LIST and its number) has been over, ms: tend-outbox forgets it long after
+    outbox:NAME:due        sorted set. From 0: id of a waiting message -> when it may be claimed, ms (one in flight is not in it). Below 0: id of an
+                           ended message, or LIST and a day -> since when it has been over, ms, negative: tend-outbox forgets it long after
     outbox:NAME:results:D  list: `number id` of messages that got a result on the day D, for the log of results (results.lua)
     outbox:NAME:accepted:D string: a filter of the request ids that were accepted on the day D (request-index.lua)
 
@@ -138,7 +138,7 @@ function OUTBOX.due_at(m) return math.abs(m.due) * 1000 end
 function OUTBOX.lapses_at(c, m) return OUTBOX.due_at(m) + c.lateMs end
 
 -- Whether a message may be sent again although it may have been accepted.
-function OUTBOX.may_be_sent(m) return m.again ~= '' end
+function OUTBOX.may_have_been_sent(m) return m.again ~= '' end
 
 -- The number of the next message. After a loss of data they skip, so that none is used twice.
 function OUTBOX.next_number(c, lane)
@@ -176,7 +176,7 @@ end
 -- only when the message lapses. Returns whether the lane has something to do earlier than before.
 function OUTBOX.arrive(c, m, at, now)
   local isServed = at <= now and redis.call('ZSCORE', OUTBOX.lane_key('running'), 'outbox:' .. c.outbox)
-  return OUTBOX.earlier(c, isServed and OUTBOX.due_at(m) + c.lateMs or at) and not isServed
+  return OUTBOX.earlier(c, isServed and OUTBOX.lapses_at(c, m) or at) and not isServed
 end
 
 -- Stores the messages that have changed. One that has ended keeps neither its values nor what a repeat would need.

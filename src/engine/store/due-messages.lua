@@ -12,7 +12,7 @@
 OUTBOX.LOOK_AT, OUTBOX.LOOK_AT_OUTBOXES = 1000, 100
 
 -- Whether settings have changed since that may have moved the message, or ask for other values.
-function OUTBOX.is_outdated(c, m) return m.edition < (c.since or 0) and not OUTBOX.may_be_sent(m) end
+function OUTBOX.is_outdated(c, m) return m.edition < (c.since or 0) and not OUTBOX.may_have_been_sent(m) end
 
 -- Takes the message that is due first, as a range to be claimed; nil if there is none. `now`: nil for placeholder claims, which take what
 -- may have been claimed.
@@ -34,7 +34,7 @@ function OUTBOX.take(c, lane, now)
         OUTBOX.finish(lane, c, m, 'lapsed', now)
       elseif m then
         -- A placeholder claim may be returned: what is outdated stays so.
-        if not OUTBOX.may_be_sent(m) and not OUTBOX.is_outdated(c, m) then m.edition = c.revision or 0 end
+        if not OUTBOX.may_have_been_sent(m) and not OUTBOX.is_outdated(c, m) then m.edition = c.revision or 0 end
         m.state = OUTBOX.SENDING
         OUTBOX.change(c, m)
         return OUTBOX.range(c, m)
@@ -43,10 +43,10 @@ function OUTBOX.take(c, lane, now)
   end
 end
 
--- Looks at one outbox. OUTBOX.finish ends what is too late, or makes it unknown if an earlier request may have been accepted. Returns how
--- many messages it has looked at.
+-- Looks at one outbox. OUTBOX.finish ends what is too late, or makes it unknown if an earlier request may have been accepted. A message that
+-- is to be rewritten may have a later time by the new settings. Returns how many messages it has looked at.
 local function look(keys, lane, c, now)
-  local due = OUTBOX.key(c, ':due')
+  local due, isRewritten = OUTBOX.key(c, ':due'), redis.call('HEXISTS', OUTBOX.key(c, ''), 'outdated') == 1
   local page = redis.call('ZRANGEBYSCORE', due, 0, string.format('%.0f', now), 'WITHSCORES', 'LIMIT', 0, OUTBOX.LOOK_AT)
   local ids, isDue, nextAt = {}, false, math.huge
   for at = 1, #page, 2 do ids[#ids + 1] = page[at] end
@@ -54,7 +54,7 @@ local function look(keys, lane, c, now)
   for at, id in ipairs(ids) do
     local m, score = found[at], tonumber(page[2 * at])
     local lapsesAt = m and OUTBOX.lapses_at(c, m) or now
-    if lane_is_doubtful(lane, score) then
+    if lane_is_doubtful(lane, score) or m and isRewritten and OUTBOX.is_outdated(c, m) then
       isDue, nextAt = true, math.min(nextAt, math.max(lapsesAt, now + OUTBOX.AGAIN_MS))
     elseif lapsesAt <= now then
       redis.call('ZREM', due, id)

@@ -12,23 +12,18 @@ local function statuses_place(c, batch, key)
   return OUTBOX.find(c, batch.message, batch.first)
 end
 
--- The letter of a message.
-local function message_letter(m) return (m.state == OUTBOX.WAITING or m.state == OUTBOX.SENDING) and '\0' or m.state end
-
--- Gives a message the state of a letter; without one, its release decides.
-local function message_set_letter(m, letter)
-  if letter ~= '\0' then m.state = letter end
-  OUTBOX.change(m.source, m)
-end
-
 local function statuses_read(statuses, first, count)
-  if type(statuses) == 'table' then return message_letter(statuses) end
+  if type(statuses) == 'table' then return RECIPIENT_STATE[statuses.state] and statuses.state or '\0' end
   local letters = redis.call('GETRANGE', statuses, string.format('%.0f', first), string.format('%.0f', first + count - 1))
   return letters .. string.rep('\0', count - #letters)
 end
 
 local function statuses_write(statuses, first, letters)
-  if type(statuses) == 'table' then return message_set_letter(statuses, letters) end
+  if type(statuses) == 'table' then
+    -- Without a letter, the release of the message decides.
+    if letters ~= '\0' then statuses.state = letters end
+    return OUTBOX.change(statuses.source, statuses)
+  end
   redis.call('SETRANGE', statuses, string.format('%.0f', first), letters)
 end
 

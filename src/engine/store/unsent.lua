@@ -39,7 +39,7 @@ end
 
 -- A message as the range of a claim. `lane.sequence` and the like stay: the caller claims it.
 function OUTBOX.range(c, m)
-  local again = OUTBOX.may_be_sent(m) and m.again or nil
+  local again = OUTBOX.may_have_been_sent(m) and m.again or nil
   return {
     first = m.number, count = 1, message = m.id, edition = m.edition, again = again, firstAt = again and m.firstAt or nil,
     accused = m.accused == 1 or nil, notAfter = OUTBOX.lapses_at(c, m),
@@ -49,7 +49,7 @@ end
 -- Ends a waiting message, which is no longer in `due`. One that may have been accepted becomes unknown: the sweep settles its placeholder.
 function OUTBOX.finish(lane, c, m, state, now)
   BURST.note_removed(lane, OUTBOX.due_at(m), now)
-  if OUTBOX.may_be_sent(m) then
+  if OUTBOX.may_have_been_sent(m) then
     m.state = OUTBOX.SENDING
     campaign_set_aside(OUTBOX.lane_key('claims'), lane, OUTBOX.id(c), c, OUTBOX.range(c, m), state .. ' before it was sent again', now)
   else

@@ -173,6 +173,26 @@ describe('When many messages that were due', () => {
   });
 });
 
+test('When many messages that were due get a later time by a new rule, others are claimed only when Redis can no longer lose that', async () => {
+  const own = await twoWorkers('many-by-a-rule');
+  await own.putAllNow(named('many', 400));
+  const visit = new Date(own.now() + 7_200_000).toISOString();
+  const changed = own.set(
+    { sendRule: 'visit - 1h', zone: 'UTC' },
+    { values: { visit }, over: own.dyingAfterChange() },
+  );
+  await expect(changed).rejects.toThrow('dead');
+  own.advance(REWRITE_LEASE_MS);
+  await own.putAllNow(named('other', 50));
+  own.advance(LOSS);
+  await own.backUp();
+  await own.tend();
+  const claimed = await own.idsOf(await own.claim('a'));
+  await own.lose();
+  const again = await own.idsOf(await own.recover());
+  expect(again.filter((id) => claimed.includes(id))).toEqual([]);
+});
+
 test('Messages that are cancelled count towards what may be claimed within the loss time, and many delay the lane by it once', async () => {
   const own = await twoWorkers('removed');
   await own.putAllNow([...named('few', 100), ...named('rest', 100)]);

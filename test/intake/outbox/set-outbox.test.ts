@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { MessagesUnfitError } from '../../../src/intake/outbox/definition/errors.js';
+import { REWRITE_LEASE_MS } from '../../../src/intake/outbox/messages/rewrite-messages.js';
 import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { NOW, outboxFixture } from './outbox-fixture.js';
@@ -156,6 +157,27 @@ describe('A new rule for times', () => {
     own.advance(22 * HOUR_MS);
     await own.tend();
     expect(await claimed(own)).toEqual(['rule: Hi']);
+  });
+
+  test('applies to a message that is too late only by the rule before it', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.set({ ...rule, sendRule: 'visit - 2h', lateMs: 2 * HOUR_MS });
+    await own.put('a', HOUR_MS, { values: ['', iso(own.now() + 3 * HOUR_MS)] });
+    await own.put('own', HOUR_MS, { values: ['', ''], hasOwnTime: true });
+    own.advance(HOUR_MS + 600_000);
+    const later = { sendRule: 'visit - 1h', lateMs: 300_000 };
+    expect(await own.set(later, { isPreview: true })).toMatchObject({ moved: 1, lapsing: 1 });
+    await expect(own.set(later, { over: own.dyingAfterChange() })).rejects.toThrow('dead');
+    await own.lapseDue();
+    expect(await own.claim()).toEqual([]);
+    await own.lapseDue();
+    expect(await own.statesOf('a', 'own')).toEqual(['planned', 'planned']);
+    own.advance(REWRITE_LEASE_MS);
+    await own.tend();
+    await own.lapseDue();
+    expect(await own.statesOf('a', 'own')).toEqual(['planned', 'lapsed']);
+    own.advance(50 * 60_000 - REWRITE_LEASE_MS);
+    expect(await claimed(own)).toEqual(['a: Hi']);
   });
 
   test('lets messages lapse whose time is over, and says so before', async () => {

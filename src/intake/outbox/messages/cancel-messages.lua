@@ -50,7 +50,7 @@ local function cancel(message)
   if not m then return bury(message) end
   if version >= 0 and version < m.version then return 'stale' end
   local state, due = RECIPIENT_STATE[m.state], OUTBOX.key(c, ':due')
-  local isWaiting = m.state == OUTBOX.WAITING and not OUTBOX.may_be_sent(m)
+  local isWaiting = m.state == OUTBOX.WAITING and not OUTBOX.may_have_been_sent(m)
   if isWaiting and lane_is_doubtful(lane, tonumber(redis.call('ZSCORE', due, message) or 0)) then return 'recovering' end
   if version > m.version then
     -- A put with a version in between comes too late as well, for as long as after the first cancel.

@@ -89,7 +89,7 @@ local function put_message(m, key, bytes, counted)
     local done, why = store('created', m, nil, key, bytes, counted)
     if done == 'created' then c.total, c.counts.planned = c.total + 1, (c.counts.planned or 0) + 1 end
     return done, why
-  elseif before.state == OUTBOX.WAITING and not OUTBOX.may_be_sent(before) then
+  elseif before.state == OUTBOX.WAITING and not OUTBOX.may_have_been_sent(before) then
     return put_waiting(m, before, isNow, key, bytes, counted)
   elseif ended ~= 'cancelled' and ended ~= 'lapsed' then
     if m.version >= 0 and m.version < before.version then return 'stale' end

@@ -13,7 +13,7 @@
                   do not allow it. At most 500 messages
   Returns  1; 0 if the outbox has other settings by now, and nothing was changed
 ]]
--- @include ../../../engine/store/record.lua
+-- @include ../../../engine/store/burst.lua
 -- @include ../../../engine/store/campaigns.lua
 -- @include ../../../base/redis/when-full.lua
 run_when_full(laneKey)
@@ -24,7 +24,8 @@ if not c or redis.call('HGET', outboxKey, 'edition') ~= edition then return 0 en
 
 for at = 1, entry_args(), 4 do
   local m = OUTBOX.find(c, entry_arg(at), tonumber(entry_arg(at + 1)))
-  if m and m.state == OUTBOX.WAITING and m.edition == tonumber(entry_arg(at + 2)) and not OUTBOX.may_be_sent(m) then
+  if m and m.state == OUTBOX.WAITING and m.edition == tonumber(entry_arg(at + 2)) and not OUTBOX.may_have_been_sent(m) then
+    BURST.note_removed(lane, OUTBOX.due_at(m), now)
     -- What cannot be sent waits apart from what is due, until it is put again or lapses.
     local from = OUTBOX.lapses_at(c, m)
     if entry_arg(at + 3) ~= '' then
@@ -37,4 +38,5 @@ for at = 1, entry_args(), 4 do
 end
 if isLast == 1 then redis.call('HDEL', outboxKey, 'outdated') end
 campaigns_store(statesKey, campaigns)
+lane_save(laneKey, lane)
 return 1

@@ -14,10 +14,11 @@ import type { SendClaim, SendClaims, SendSettlement } from './send-claim.js';
 
 /*
  *   claim ──► render ──► all suppressed? ──► permit still good? ──► POST ──► outcome ──► settle
- *   (durable: `sending`)                     (confirmed if old)              (retried until answered)
+ *   (durable: `sending`)                     (confirmed)                     (retried until answered)
  *
- * The check whether a number is suppressed follows its claim, and a claim that is confirmed is checked again. So no request carries a
- * number whose claim began after the number was on a list; one whose number came onto a list meanwhile is released, and rendered again.
+ * A claim is confirmed right before each message of an outbox, and before a batch if it is old. The check whether a number is suppressed
+ * follows its claim, and a claim that is confirmed is checked again. So no request carries a number whose claim began after the number was
+ * on a list; one whose number came onto a list meanwhile is released, and rendered again.
  *
  * If a process dies after the claim, the batch stays `sending` until the sweep settles it: it becomes `unknown`, or is planned
  * again under its correlator if the service recognises a repeat (RECIPIENTS.unknown in settle-send.lua).

@@ -20,7 +20,6 @@ end
 
 local function statuses_write(statuses, first, letters)
   if type(statuses) == 'table' then
-    -- Without a letter, the release of the message decides.
     if letters ~= '\0' then statuses.state = letters end
     return OUTBOX.change(statuses.source, statuses)
   end

@@ -101,16 +101,6 @@ export async function outboxTotals(
 /** When a message that is due at this time is sent: when its window and that of the lane are open. */
 export function whenSent(
   { window }: Pick<OutboxSettings, 'window'>,
-  lane: Pick<Lane, 'rules' | 'clock'>,
-  due: string,
-): string;
-export function whenSent(
-  { window }: Pick<OutboxSettings, 'window'>,
-  lane: Pick<Lane, 'rules' | 'clock'>,
-  due: string | null,
-): string | null;
-export function whenSent(
-  { window }: Pick<OutboxSettings, 'window'>,
   { rules, clock }: Pick<Lane, 'rules' | 'clock'>,
   due: string | null,
 ): string | null {

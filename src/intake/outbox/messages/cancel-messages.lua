@@ -16,7 +16,7 @@
         limit     number: how many the key may store
         time      ms, or '' for the server's
   ARGV+ entries   ids, at most 1000; one if there is a version
-  Returns  1 if there is such an outbox; events; per id: cancelled, lapsed, sent (it was claimed, or may have been), unknown, stale,
+  Returns  1 if there is such an outbox; events; per id: cancelled, lapsed, sent (it was claimed, may have been, or has another result), unknown, stale,
            recovering, or full (the key may not store so much)
 ]]
 -- @include ../../../engine/claim/losses.lua

@@ -14,12 +14,13 @@
         time      ms, or '' for the server's
   ARGV+ entries   per message: its id; the message, with the time 0 if it is due now; the API key that pays for it or ''; how many bytes
                   it pays; which of the lists of daily limits count it, or 0; what it costs, in micros
-  Returns  open, missing, closed, changed (the outbox has other settings by now, and nothing was stored), or full (isFull, and one of them would
-           be stored); 1 if the lane has something to do
-           earlier than before; events; per message created, updated, unchanged, stale, cancelled, lapsed, sent (it was claimed, may
-           have been, or has another result than cancelled and lapsed), recovering (it was due before a loss from which the lane recovers, so
-           Redis may have lost its claim), full (its key may not store so much), or limited (a daily limit does not allow it); when it is due,
-           s, 0 if it does not wait, or when the day of the limit ends; why a limit does not allow it, else ''
+  Returns  open, missing, closed, changed (the outbox has other settings by now), or full (isFull, and one of them would be stored)
+           1 if the lane has something to do earlier than before
+           events
+           per message: created, updated, unchanged, stale, cancelled, lapsed, sent (it was claimed, may have been, or has another result),
+             recovering (it was due before a loss from which the lane recovers), full (its key may not store so much), or limited (by the day)
+             when it is due, s; 0 if it does not wait; of one that is limited, when the day ends
+             why a limit does not allow it, else ''
 ]]
 -- @include ../../../engine/claim/losses.lua
 -- @include ../../../engine/store/burst.lua

@@ -20,7 +20,7 @@ import { type ScriptEvent, scriptEvents } from '../../../engine/scripts/script-e
 import { messageText, paidBytes, type WaitingMessage } from '../definition/stored-message.js';
 
 /**
- * What a put did, or why it did nothing. `sent`: it was claimed, or may have been; `recovering`: Redis may have lost its claim; `full`: its API
+ * What a put did, or why it did nothing. `sent`: it was claimed, may have been, or has another result; `recovering`: Redis may have lost its claim; `full`: its API
  * key may not store so much; `limited`: a daily limit does not allow it.
  */
 export const PUT_OUTCOMES = [

@@ -28,6 +28,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     'exit-codes': [],
     counted: [],
     lazily: [],
+    repeating: ['clock'],
     'host-header': [],
     redis: ['clock'],
     // What each version of the service documents, as data.

@@ -1,4 +1,5 @@
 import { accountOf } from '../../base/config/index.js';
+import { type RepeatingTask, repeating } from '../../base/repeating.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { KNOWN_MS } from '../../engine/lane/stored-lanes.js';
 import { accountId } from '../../service/auth/token-record.js';
@@ -15,10 +16,7 @@ const ONLY_COUNT = -1;
  * operator. Then the subscription, the token, and the credentials are deleted, in this order, because each needs the next. Every step may be
  * repeated, by any worker.
  */
-export function finishRemovals(
-  instance: Instance,
-  admin: Pick<LaneAdmin, 'remove'>,
-): { stop(): Promise<void> } {
+export function finishRemovals(instance: Instance, admin: Pick<LaneAdmin, 'remove'>): RepeatingTask {
   const { config, redis, keys, events, finder, lanes, stored, notifications, time } = instance;
 
   const finish = async (lane: Lane): Promise<void> => {
@@ -51,26 +49,11 @@ export function finishRemovals(
   };
 
   const everyMs = Math.min(LOOK_MS, Math.max(500, config.quotaWindowMs / 240));
-  let isStopped = false;
-  let cancel = (): void => {};
-  let running: Promise<void> = Promise.resolve();
   const look = async (): Promise<void> => {
     // What fails is tried again; another worker may just have finished it.
     for (const lane of finder.live.current().values())
-      if (lane.settings.stored?.isLeaving && !isStopped) await finish(lane).catch(() => {});
+      if (lane.settings.stored?.isLeaving && !task.isStopped) await finish(lane).catch(() => {});
   };
-  const next = (): void => {
-    if (isStopped) return;
-    cancel = time.alarm(everyMs, () => {
-      running = look().then(next);
-    });
-  };
-  next();
-  return {
-    async stop() {
-      isStopped = true;
-      cancel();
-      await running;
-    },
-  };
+  const task = repeating(time.alarm, look, { everyMs });
+  return task;
 }

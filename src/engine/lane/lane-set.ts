@@ -1,6 +1,7 @@
 import { type Alarm, systemAlarm } from '../../base/clock.js';
 import type { Config, LaneRules, LaneSettings, LocalConfig } from '../../base/config/index.js';
 import type { LaneId } from '../../base/redis/keys.js';
+import { type RepeatingTask, repeating } from '../../base/repeating.js';
 import { singleFlight } from './single-flight.js';
 import type { StoredLane, StoredLanes } from './stored-lanes.js';
 
@@ -102,27 +103,6 @@ export function laneSet(config: Config | LocalConfig, stored: StoredLanes): Lane
 }
 
 /** Keeps the lanes of a process current until it is stopped. Errors pass: the next look reads what this one has missed. */
-export function followLanes(
-  look: () => Promise<unknown>,
-  alarm: Alarm = systemAlarm,
-): { stop(): Promise<void> } {
-  let isStopped = false;
-  let cancel = (): void => {};
-  let looking: Promise<unknown> = Promise.resolve();
-  const next = (): void => {
-    if (isStopped) return;
-    cancel = alarm(LOOK_MS, () => {
-      looking = look()
-        .catch(() => {})
-        .then(next);
-    });
-  };
-  next();
-  return {
-    async stop() {
-      isStopped = true;
-      cancel();
-      await looking;
-    },
-  };
+export function followLanes(look: () => Promise<unknown>, alarm: Alarm = systemAlarm): RepeatingTask {
+  return repeating(alarm, () => look().catch(() => {}), { everyMs: LOOK_MS });
 }

@@ -1,4 +1,5 @@
 import type { Alarm } from '../../base/clock.js';
+import { type RepeatingTask, repeating } from '../../base/repeating.js';
 import { checkOldCampaigns, type OldCampaignsOptions } from './old-campaigns.js';
 import { fileRewriter } from './rewrite-file.js';
 
@@ -17,16 +18,11 @@ export interface DataRemovalOptions extends OldCampaignsOptions {
 
 /**
  * Ends campaigns that never end by themselves, continues to forget numbers, and rewrites the append-only file after
- * removals. Unlike the sweep, it covers lanes
- * that are not configured. Errors are reported and tried again a minute later.
+ * removals. Unlike the sweep, it covers lanes that are not configured. Errors are reported and tried again a minute later.
  */
-export function startDataRemoval(options: DataRemovalOptions): { stop(): Promise<void> } {
+export function startDataRemoval(options: DataRemovalOptions): RepeatingTask {
   const { redis, keys, events, alarm } = options;
   const rewrite = fileRewriter(options);
-  let isStopped = false;
-  let running = Promise.resolve();
-  let cancel = (): void => {};
-
   const round = async (): Promise<void> => {
     try {
       const isMine = await redis.set(keys.oldCampaignsChecked, '', 'PX', OLD_CAMPAIGNS_EVERY_MS, 'NX');
@@ -37,18 +33,5 @@ export function startDataRemoval(options: DataRemovalOptions): { stop(): Promise
       events.emit({ type: 'sweep.failed', error: error instanceof Error ? error : new Error(String(error)) });
     }
   };
-  const next = (afterMs: number): void => {
-    if (isStopped) return;
-    cancel = alarm(afterMs, () => {
-      running = round().then(() => next(EVERY_MS));
-    });
-  };
-  next(FIRST_MS);
-  return {
-    async stop() {
-      isStopped = true;
-      cancel();
-      await running;
-    },
-  };
+  return repeating(alarm, round, { everyMs: EVERY_MS, firstMs: FIRST_MS });
 }

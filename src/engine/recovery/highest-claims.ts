@@ -5,6 +5,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { MAX_LOSS_MS, type MayLose } from '../../base/redis/may-lose.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
+import { type RepeatingTask, repeating } from '../../base/repeating.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
 import { readStateFile, storedState, writeStateFile } from './state-file.js';
 
@@ -150,15 +151,7 @@ export async function openHighestClaims(options: HighestClaimsOptions): Promise<
     if (isLast || monotonic() - exchangedAt >= EXCHANGE_EVERY_MS) await exchange().catch(() => {});
     await write();
   };
-  let cancel = (): void => {};
-  let running = Promise.resolve();
-  let isStopped = false;
-  const next = (): void => {
-    if (isStopped) return;
-    cancel = alarm(NOTE_EVERY_MS, () => {
-      running = once().then(next);
-    });
-  };
+  let noting: RepeatingTask | undefined;
   await write();
 
   return {
@@ -166,12 +159,10 @@ export async function openHighestClaims(options: HighestClaimsOptions): Promise<
     of: (lane) => claims.get(lane) ?? 0,
     watch(all) {
       recents = all;
-      next();
+      noting ??= repeating(alarm, () => once(), { everyMs: NOTE_EVERY_MS });
     },
     async stop() {
-      isStopped = true;
-      cancel();
-      await running;
+      await noting?.stop();
       await once(true);
     },
   };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
 import { z } from 'zod';
-import { type Clock, monotonicClock, type Random, systemMachine } from '../../base/clock.js';
+import { type Clock, monotonicClock, type Random, systemAlarm, systemMachine } from '../../base/clock.js';
 import type { LaneRules } from '../../base/config/index.js';
 import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
@@ -9,6 +9,7 @@ import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { luaList } from '../../base/redis/script.js';
 import { isSlotMoving } from '../../base/redis/unavailable.js';
+import { type RepeatingTask, repeating } from '../../base/repeating.js';
 import { claimShape } from '../claim/claims.js';
 import type { Charge } from '../claim/settlement.js';
 import { settlePolls } from '../follow-up/settlements.js';
@@ -85,10 +86,9 @@ export interface SweepOptions {
 }
 
 /** A running sweep. */
-export interface Sweep {
+export interface Sweep extends Pick<RepeatingTask, 'stop'> {
   /** Makes every lane due: Redis may have lost the entries that say when. */
   checkAll(): void;
-  stop(): Promise<void>;
 }
 
 /**
@@ -106,9 +106,6 @@ export function startSweep(options: SweepOptions): Sweep {
   const moves = unfinishedMoves(options);
   const progress = progressFollower(options);
   let [longest, differing] = [0, ''];
-  let timer: NodeJS.Timeout | undefined;
-  let isStopped = false;
-  let running: Promise<void> = Promise.resolve();
   let isCheckDue = true;
   let [ensureAt, unservedAt] = [0, 0];
   const serverClock = createServerClock(systemMachine);
@@ -197,7 +194,7 @@ export function startSweep(options: SweepOptions): Sweep {
     try {
       await checkClock();
       await markAll();
-      while ((await sweepTaken()) === LANES_AT_ONCE && !isStopped);
+      while ((await sweepTaken()) === LANES_AT_ONCE && !task.isStopped);
       await lookAtUnserved();
       await redis.set(keys.swept(digestOf([...lanes.keys()])), '', 'PX', KEEP_MS);
     } catch (error) {
@@ -205,23 +202,13 @@ export function startSweep(options: SweepOptions): Sweep {
       failed(error);
     }
   };
-  const next = (): void => {
-    if (isStopped) return;
-    timer = setTimeout(() => {
-      running = round().then(next);
-    }, EVERY_MS);
-  };
-  next();
+  const task = repeating(systemAlarm, round, { everyMs: EVERY_MS });
 
   return {
     checkAll() {
       isCheckDue = true;
     },
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await running;
-    },
+    stop: task.stop,
   };
 }
 

@@ -1,6 +1,7 @@
 import { type Alarm, within } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { type RepeatingTask, repeating } from '../../base/repeating.js';
 import { announcedLosses } from '../lane/announced-losses.js';
 import type { RecentClaims } from '../sending/recent-claims.js';
 
@@ -27,24 +28,13 @@ export function watchLosses(
   keys: Keys,
   recents: ReadonlyMap<LaneId, RecentClaims>,
   alarm: Alarm,
-): { stop(): Promise<void> } {
-  let isStopped = false;
-  let cancel = (): void => {};
-  let looking = Promise.resolve();
+): Pick<RepeatingTask, 'stop'> {
   const look = (): Promise<void> => replayAfterAnnouncements(redis, keys, recents).catch(() => {});
-  const next = (): void => {
-    if (isStopped) return;
-    cancel = alarm(LOOK_MS, () => {
-      looking = look().then(next);
-    });
-  };
-  next();
+  const task = repeating(alarm, look, { everyMs: LOOK_MS });
   return {
     async stop() {
-      isStopped = true;
-      cancel();
       const replay = async (): Promise<void> => {
-        await looking;
+        await task.stop();
         await look();
         await Promise.all([...recents.values()].map(({ replayed }) => replayed));
       };

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { type Clocks, type Machine, startStopwatch, systemMachine } from '../../base/clock.js';
+import { type RepeatingTask, repeating } from '../../base/repeating.js';
 import { HOLD_MS, NEVER_DUE, returnDue, takeDue } from '../../engine/jobs/due.js';
 import { canRun, lookAt, type OccurDeps } from './occur.js';
 
@@ -21,20 +22,18 @@ const OTHERS_FOR_MS = 60_000;
 /** The clocks and timers that a sweep uses; tests replace them. */
 type Timing = Clocks & Pick<Machine, 'alarm'>;
 
-/** A running sweep of the schedules. */
-export interface ScheduleSweep {
-  /** Stops. A list that is being imported is discarded, and its schedule left to other workers. */
-  stop(): Promise<void>;
-}
-
-/** Looks every two seconds for schedules that are due, and creates their campaigns. One process has a schedule in hand at a time. */
-export function startScheduleSweep(deps: OccurDeps, timing: Timing = systemMachine): ScheduleSweep {
+/**
+ * Looks every two seconds for schedules that are due, and creates their campaigns. One process has a schedule in hand at a time. `stop`
+ * discards a list that is being imported, and leaves its schedule to other workers.
+ */
+export function startScheduleSweep(
+  deps: OccurDeps,
+  timing: Timing = systemMachine,
+): Pick<RepeatingTask, 'stop'> {
   const control = new AbortController();
   // Schedules that only other processes can run.
   let others = new Set<string>();
   let othersUntil = 0;
-  let cancel = (): void => {};
-  let running: Promise<void> = Promise.resolve();
   const failed = (error: unknown): void =>
     deps.events.emit({
       type: 'sweep.failed',
@@ -54,18 +53,11 @@ export function startScheduleSweep(deps: OccurDeps, timing: Timing = systemMachi
       failed(error);
     }
   };
-  const next = (afterMs: number): void => {
-    if (control.signal.aborted) return;
-    cancel = timing.alarm(afterMs, () => {
-      running = round().then(() => next(EVERY_MS));
-    });
-  };
-  next(0);
+  const task = repeating(timing.alarm, round, { everyMs: EVERY_MS, firstMs: 0 });
   return {
     async stop() {
       control.abort();
-      cancel();
-      await running;
+      await task.stop();
     },
   };
 }

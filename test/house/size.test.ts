@@ -15,7 +15,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   intake: 13_500,
   'call-records': 2600,
   reporting: 7190,
-  tools: 6800,
+  tools: 6680,
   app: 6915,
   operations: 5510,
   surfaces: 21_040,

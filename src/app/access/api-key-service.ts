@@ -217,7 +217,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
     const { stored } = newSecret(id, { lifetime, limits: {} });
     // Before the key: a key without its session is removed.
     const session = await sessions.begin(id, stored.digest, id);
-    const name = actor.name.slice(0, 100);
+    const name = [...actor.name].slice(0, 100).join('');
     const key: UnsignedKey = {
       ...{ name, scopes, lanes: null, created: clock(), lifetime, limits: {}, session: true },
       maxSuppressions: DEFAULT_MAX_SUPPRESSIONS,

@@ -27,7 +27,7 @@ import { isOnLanes, requireNotRaised, requireUncounted, requireWithin } from './
  * What changes API keys. A key that makes, rotates, or changes another one can give it nothing that it may not do itself (within-key.ts).
  */
 
-const NAME_FORMAT = /^[^\p{Cc}]{1,100}$/u;
+const NAME_FORMAT = /^[^\p{Cc}\p{Surrogate}]{1,100}$/u;
 const DAY_MS = 86_400_000;
 const DEFAULT_LIFETIME_MS = 365 * DAY_MS;
 const DEFAULT_OVERLAP_MS = DAY_MS;

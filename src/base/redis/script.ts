@@ -14,8 +14,6 @@ type Named<Value> = Readonly<Record<string, Value>> | readonly Value[];
  * `parse` turns the raw reply into the script's typed answer; it throws on a reply that does not fit.
  */
 interface Script<Answer> {
-  readonly name: string;
-  readonly source: string;
   /** The names of its keys and arguments, in the order of its header. */
   readonly header: ScriptHeader;
   /** `entryKeys` and `entryArgs` follow the named ones, where the header has a group `KEYS+` or `ARGV+`. */
@@ -174,15 +172,13 @@ export function loadScript<Answer>(
   const argNames = header.args.map(({ name }) => name);
   const sha = createHash('sha1').update(source).digest('hex');
   return {
-    name: path.replace(/^.*\/|\.lua$/g, ''),
-    source,
     header,
     async run(redis, keys, args, entryKeys = [], entryArgs = []) {
       const allKeys = [...inOrder(path, header.keys, keys), ...entryKeys];
       const named = inOrder<ScriptArgument>(path, argNames, args, (name) =>
         name === 'time' ? '' : undefined,
-      );
-      const values = entryArgs.length === 0 ? named : [...named, ...entryArgs];
+      ).map((value, at) => (header.args[at]?.type === 'json' ? luaJson(String(value)) : value));
+      const values = [...named, ...entryArgs];
       mustShareSlot(path, allKeys);
       if (sendsText) return parse(await redis.eval(source, allKeys.length, ...allKeys, ...values));
       try {
@@ -198,6 +194,10 @@ export function loadScript<Answer>(
 /** Leaves out the headers of a script, and its lines of comments. */
 const withoutComments = (source: string): string =>
   source.replaceAll(/^--\[\[\n.*?\n\]\]\n/gms, '').replaceAll(/^\s*--.*\n/gm, '');
+
+/** JSON as Lua reads it: without half of a surrogate pair, which JSON.stringify writes as an escape, and at which a script fails. */
+export const luaJson = (json: string): string =>
+  json.replaceAll(/(?<!\\)((?:\\\\)*)\\ud[\da-f]{3}/g, '$1\ufffd');
 
 /** A list as a script writes it: Lua has no empty list, and writes an empty object instead. */
 export const luaList = <Item extends z.ZodType>(item: Item) =>

@@ -99,11 +99,11 @@ local function order_next(order)
   return id
 end
 
--- The next range of a campaign. A batch that the service may have forgotten is not repeated: its outcome is unknown.
+-- The next range of a campaign, of as many recipients as the lane and the campaign allow. A batch that the service may have forgotten is not repeated: its outcome is unknown.
 local function order_range(order, id, c)
   local lane, rules, now = order.lane, order.rules, order.now
   while campaign_is_sendable(c) do
-    local most = order.isForPlaceholders and PLACEHOLDERS.batch_size(lane, c) or campaign_batch_size(rules, c)
+    local most = order.isForPlaceholders and PLACEHOLDERS.batch_size(lane, c) or math.min(rules.maxRecipients, c.batch)
     local range = campaign_next(c, most, lane, not order.isForPlaceholders and now or nil)
     if not range then return nil end
     local isRepeat = range.again == 'underCorrelator' and not order.isForPlaceholders

@@ -8,7 +8,7 @@
 -- @include ../store/stored-claim.lua
 -- @include ../recipients/request-records.lua
 
--- How a claim ended, as its worker says. See settle-send and settle-poll.
+-- How a claim ended, as its worker says; settlement.ts explains the fields that have no remark here.
 ---@class Settlement
 ---@field number number of the claim
 ---@field turn string of the claim
@@ -18,19 +18,19 @@
 ---@field message? string
 ---@field result string
 ---@field letters string
----@field words? table
+---@field words? table pairs of place from 0 and word
 ---@field contradicted? string
----@field charge? number[] the segments of the request, and what each message costs, or all of them
+---@field charge? number[]
 ---@field requestId string
 ---@field reason string
 ---@field retryAfterMs number
 ---@field overdue? boolean
 ---@field isFinal? boolean
 ---@field byNotification? boolean
----@field digest? string
----@field hashes? string
----@field isText? boolean the service refuses the text
----@field isKnown? boolean the service knows the correlator, so it has received an earlier request
+---@field digest? string of the request id, as its index has it; on lanes with notifications
+---@field hashes? string of the request id, as the filter of accepted ids has them
+---@field isText? boolean
+---@field isKnown? boolean
 ---@field notAgain? string see Batch (stored-claim.lua)
 
 -- Whether a settlement is of this claim, and not of another with its number: after a loss of data, Redis may assign one twice, even
@@ -83,9 +83,14 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
   if gate == 'accused' then GATE.accused(lane, claim, reason) end
 end
 
+-- Counts and reports a request that the service answered with 429.
+local function settle_throttled(c, settlement, kind, events)
+  campaign_note_request(c, 'throttled')
+  events[#events + 1] = { type = 'throttled', kind = kind, retryAfterMs = settlement.retryAfterMs, reason = settlement.reason }
+end
+
 -- Applies a result to the ledger. A request without an answer counts longer, as far as the ring reaches.
 local function settle_ledger(context, effect, claim, kind)
-  if effect.ledger == 'none' then return end
   local timeout = claim_timing(claim, context.rules)
   local at = effect.ledger == 'spendLonger' and LEDGER.latest(context.rules, timeout, context.now) or context.now
   LEDGER.spend(context.windowKey, context.lane, context.rules, kind, 1, at)

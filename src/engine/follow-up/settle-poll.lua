@@ -17,8 +17,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, message, result, letters, words, contradicted, requestId, reason, retryAfterMs, overdue, digest },
-                  …]; a letter `-` means no news; words: the service's own, pairs of place from 0 and word; requestId: of the polled request; digest: of it, with notifications
+        settlements  JSON: Settlement[] (settle.lua); a letter `-` means no news; requestId: of the polled request
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
@@ -139,14 +138,9 @@ for i, settlement in ipairs(settlements) do
     settle_gate(context, effect, claim, settlement, inFlight)
     REQUESTS[effect.request](poll, settlement)
     if settlement.result == 'throttled' then
-      campaign_note_request(c, 'throttled')
-      events[#events + 1] = {
-        type = 'throttled', kind = 'poll', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
-      }
-    elseif effect.event == 'missing' then
-      events[#events + 1] = { type = 'missing', requestId = request_id(poll, settlement), reason = settlement.reason }
-    elseif effect.event == 'unanswered' then
-      events[#events + 1] = { type = 'unanswered', requestId = request_id(poll, settlement), reason = settlement.reason }
+      settle_throttled(c, settlement, 'poll', events)
+    elseif effect.event == 'missing' or effect.event == 'unanswered' then
+      events[#events + 1] = { type = effect.event, requestId = request_id(poll, settlement), reason = settlement.reason }
     elseif effect.event then
       events[#events + 1] = { type = effect.event, kind = 'poll', reason = settlement.reason }
     end

@@ -89,6 +89,12 @@ export async function runTurn<Claim, Settlement>(
         .finally(end);
     }
   };
+  /** If Redis refuses one of them, the others are settled all the same. */
+  const settle = (all: readonly Settlement[]): Promise<void> =>
+    steps.settle(all).catch(async (error: unknown) => {
+      fail(error);
+      if (all.length > 1) for (const one of all) await settle([one]);
+    });
   const mayClaim = (): boolean =>
     !signal.aborted && monotonic() < endAt && why !== 'fenced' && failure === undefined;
 
@@ -96,7 +102,7 @@ export async function runTurn<Claim, Settlement>(
     for (;;) {
       // A response may have opened the lane or made room, so claim again.
       if (outcomes.length > 0 && why !== 'quota') claimAgainAt = 0;
-      const settling = outcomes.length > 0 ? steps.settle(outcomes.splice(0)).catch(fail) : undefined;
+      const settling = outcomes.length > 0 ? settle(outcomes.splice(0)) : undefined;
       const want = inFlight - inProgress;
       let claimed = 0;
       if (mayClaim() && want > 0 && monotonic() >= Math.min(claimAgainAt, lookAt)) {

@@ -19,10 +19,7 @@
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules
-        settlements  JSON: [{ number, turn, campaign, first, count, message, result, letters, words, contradicted, charge, requestId, reason, retryAfterMs, overdue,
-                  isFinal, isText, isKnown, byNotification, digest, hashes }, …]; words: the service's own, pairs of place from
-                  0 and word; charge: see usage.lua; overdue: its worker never settled it; isFinal: a repeat would get the
-                  same response; isText: the service refuses the text; isKnown: it knows the correlator; digest, hashes: of the request id
+        settlements  JSON: Settlement[] (settle.lua)
         jitter    number: random, 0 to 1
         time      ms, or '' for the server's
   Returns  how many settlements took effect, events
@@ -339,10 +336,7 @@ for i, settlement in ipairs(settlements) do
     -- A notification does not say how the request itself went.
     if not settlement.byNotification then settle_gate(context, effect, claim, settlement, inFlight) end
     if settlement.result == 'throttled' then
-      campaign_note_request(c, 'throttled')
-      events[#events + 1] = {
-        type = 'throttled', kind = 'send', retryAfterMs = settlement.retryAfterMs, reason = settlement.reason,
-      }
+      settle_throttled(c, settlement, 'send', events)
     elseif effect.event == 'unauthorised' or effect.event == 'requestStopped' or effect.event == 'notSent' then
       events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
     end

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { luaJson } from '../../base/redis/script.js';
 import { storedFields } from '../../campaign/fields/field-schemas.js';
 import type { StoredFields } from '../../campaign/fields/field-sets.js';
 import { FIELDS } from '../../campaign/fields/fields.js';
@@ -134,7 +135,7 @@ export function storedMeta({ id: _, lane: __, ...members }: CampaignMeta): strin
   const usual: Readonly<Record<string, unknown>> = USUAL;
   const isOwn = ([name, value]: readonly [string, unknown]): boolean =>
     !isDeepStrictEqual(value, usual[name]);
-  return JSON.stringify(Object.fromEntries(Object.entries(members).filter(isOwn)));
+  return luaJson(JSON.stringify(Object.fromEntries(Object.entries(members).filter(isOwn))));
 }
 
 /** What can be read of a damaged part, and the least that a campaign has for the rest: its text and sender may be empty. */

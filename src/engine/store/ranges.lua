@@ -6,9 +6,6 @@
 -- @include ./open-zones.lua
 -- @include ./due-messages.lua
 
--- Recipients of a request: at most as many as the lane and the campaign allow.
-local function campaign_batch_size(rules, c) return math.min(rules.maxRecipients, c.batch) end
-
 -- The recipients of the batch of at most `most` that begins at `first`. It stays within one slice.
 local function campaign_cut(c, first, most) return math.min(most, c.slice - first % c.slice) end
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import { joinCalls } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import { loadScript } from '../../base/redis/script.js';
+import { loadScript, luaJson } from '../../base/redis/script.js';
 import { NotAllowedError } from '../../campaign/errors/errors.js';
 import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
 import { type Actor, actor } from '../../campaign/states/actor.js';
@@ -107,7 +107,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       },
     );
   const write = (id: string, operation: StoredOperation): Promise<unknown> =>
-    redis.hset(names.operations, id, JSON.stringify(operation));
+    redis.hset(names.operations, id, luaJson(JSON.stringify(operation)));
   /**
    * Rewrites a record as it is by then: a stop word may renew it, and an operator may undo it, at the same time. False if `change` returns
    * what it got, there is no record, or the list names the operation for none of the `numbers`, if there are any.
@@ -125,7 +125,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       const stored = storedOperation.parse(JSON.parse(before));
       const changed = change(stored);
       if (changed === stored) return false;
-      const after = JSON.stringify(changed);
+      const after = luaJson(JSON.stringify(changed));
       const at = { list: names.list(list), operations: names.operations };
       const named = numbers.length === 0 ? '' : Buffer.concat(packed(numbers));
       if (await rewriteScript.run(redis, at, { operation: id, numbers: named, before, after })) return true;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { requestedLane } from '../../base/config/requested-lane.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
-import { loadScript } from '../../base/redis/script.js';
+import { loadScript, luaJson } from '../../base/redis/script.js';
 import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
 import type { Operator } from '../../campaign/states/audit.js';
@@ -191,7 +191,7 @@ export function openOutboxes(
           await indexOutbox(redis, keys, lane.id, input.name);
           if (wanted.window !== undefined) await registerWindows(lane, [wanted.window], clock());
           const payer = payerOf(by.actor, config.keyBytes);
-          const text = JSON.stringify(settings);
+          const text = luaJson(JSON.stringify(settings));
           const { created, used } = await createScript.run(
             redis,
             {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isThisMachine } from '../../base/config/cleartext.js';
+import { luaJson } from '../../base/redis/script.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { actor } from '../../campaign/states/actor.js';
 import { DELIVERED_EVENTS, type DeliveredEvent } from '../../campaign/views/webhook-events.js';
@@ -44,7 +45,7 @@ export function readEndpoint(id: string, json: string): Endpoint | null {
 
 /** An endpoint as Redis stores it. */
 export function packEndpoint({ id: _id, json: _json, ...endpoint }: Endpoint): string {
-  return JSON.stringify(stored.parse(endpoint));
+  return luaJson(JSON.stringify(stored.parse(endpoint)));
 }
 
 /** Where an endpoint is, for logs: its path may be a secret. */

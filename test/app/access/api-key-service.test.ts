@@ -98,6 +98,16 @@ test('A key is valid until it is revoked, and states its scopes and lanes', asyn
   await expect(apiKeys.revoke(created.id)).rejects.toThrow(`there is no key ${created.id}`);
 });
 
+test('The name of a key is 1 to 100 characters on one line, without half of a surrogate pair', async () => {
+  for (const name of ['', ' ', 'a\nb', 'a'.repeat(101), 'shop \ud83d']) {
+    const refused = apiKeys.create({ name, scopes: ['read'] });
+    await expect(refused).rejects.toThrow('a key needs a name of 1 to 100 characters on one line');
+  }
+  expect(await apiKeys.create({ name: '😀'.repeat(100), scopes: ['read'] })).toMatchObject({
+    name: '😀'.repeat(100),
+  });
+});
+
 test('Revoking a key whose campaigns could not all be cancelled can be repeated until they are', async () => {
   let isFull = true;
   const failing = keysWith('a'.repeat(64), undefined, async (key) => {

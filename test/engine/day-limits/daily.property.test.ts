@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import type { Redis } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import { loadScript } from '../../../src/base/redis/script.js';
+import { loadScript, readLua } from '../../../src/base/redis/script.js';
 import { LimitError } from '../../../src/campaign/limits/check-limits.js';
 import { reserveDay } from '../../../src/engine/day-limits/daily.js';
 import { NIGHTLY } from '../../base/parts.js';
@@ -26,7 +26,8 @@ const discard = loadScript(source, '../recipients/forget-campaign.lua', () => un
 const TIMED = new Map<string, number>();
 beforeAll(async () => {
   for (const name of ['reserve-day', 'share-day', 'return-share']) {
-    const { source: text, header } = loadScript(source, `./${name}.lua`, () => undefined);
+    const { header } = loadScript(source, `./${name}.lua`, () => undefined);
+    const text = readLua(new URL(`./${name}.lua`, source));
     TIMED.set(String(await redis.script('LOAD', text)), header.keys.length + header.args.length - 1);
   }
 });

@@ -24,6 +24,7 @@ function startTurn(
   const left = [...replies];
   const log: string[] = [];
   const flying = new Map<number, { resolve(): void; reject(error: Error): void }>();
+  const refused = new Set<number>();
   const alarms = new Set<{ at: number; ring(): void }>();
   const control = new AbortController();
   let now = 0;
@@ -45,6 +46,7 @@ function startTurn(
       ),
     async settle(settlements) {
       log.push(`settle ${settlements.join(' ')}`);
+      if (settlements.some((each) => refused.has(each))) throw new Error('Redis refuses it');
     },
   };
   const machine = {
@@ -73,6 +75,8 @@ function startTurn(
     ended,
     settled,
     abort: () => control.abort(),
+    /** Settling this claim rejects. */
+    refuse: (claim: number): void => void refused.add(claim),
     /** Answers a request without letting anything run. */
     answer: (claim: number): void => flying.get(claim)?.resolve(),
     async respond(...claims: readonly number[]): Promise<void> {
@@ -267,6 +271,16 @@ describe('A turn', () => {
     await turn.respond(1, 3);
     await expect(turn.ended).rejects.toThrow('a defect');
     expect(turn.log.slice(4)).toEqual(['settle 1 3']);
+  });
+
+  test('settles each outcome alone after Redis has refused them together, and ends with the error', async () => {
+    const turn = startTurn([reply([1, 2, 3], 'more')]);
+    await turn.settled();
+    turn.refuse(2);
+    await turn.respond(1, 2, 3);
+    await expect(turn.ended).rejects.toThrow('Redis refuses it');
+    const settled = turn.log.filter((step) => step.startsWith('settle'));
+    expect(settled).toEqual(['settle 1 2 3', 'settle 1', 'settle 2', 'settle 3']);
   });
 
   test('whose claim rejects ends with the error, but settles its requests in flight first', async () => {

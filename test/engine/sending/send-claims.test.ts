@@ -197,3 +197,21 @@ test('Campaigns that must not be claimed from yet do not delay the ones behind t
   const later = await lane.ask(START + 2_000, 10);
   expect(later.claims.every(({ campaign }) => campaign !== 'old')).toBe(true);
 });
+
+test('Half of a surrogate pair in a text of the service keeps back no settlement', async () => {
+  const lane = laneFixture(redis, prefix, 'half-a-pair', { maxRecipients: 2 });
+  await lane.campaign('c', 6);
+  const [accepted, refused, unknown] = await lane.claim(START, 3);
+  if (accepted === undefined || refused === undefined || unknown === undefined) throw new Error('no claims');
+  const half = 'she said \ud83d, and C:\\ud83d';
+  const settlements = [
+    { claim: accepted, result: 'accepted' as const, letters: 'NN', words: [[1, '7,\udc4d']] as const },
+    { claim: refused, result: 'refused' as const, letters: 'RR', reason: half },
+    { claim: unknown, result: 'unknown' as const, reason: `${'x'.repeat(239)}😀` },
+  ];
+  const { settled, events } = await lane.settlements.send(settlements, 0, START);
+  expect(settled).toBe(3);
+  expect(await lane.stored.letters('c')).toBe('NNRRUU');
+  const reason = 'she said \ufffd, and C:\\ud83d';
+  expect(events).toContainEqual(expect.objectContaining({ type: 'rejected', ordinal: 2, reason }));
+});

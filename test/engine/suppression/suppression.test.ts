@@ -322,3 +322,12 @@ test.each([
     }
   },
 );
+
+test('Half of a surrogate pair in a reason or in the name of an actor does not lock the numbers of the operation', async () => {
+  const list = open('half-a-pair');
+  const named = { ...SUPPRESSING, reason: 'asked \ud83d', actor: { ...SHOP, name: '\udc4d' } };
+  const { id } = await list.add([number(1)], named);
+  expect(await list.add([number(1)], SUPPRESSING)).toMatchObject({ numbers: 0 });
+  expect(await list.remove([number(1)], SUPPRESSING)).toMatchObject({ numbers: 1 });
+  expect(await list.operation(id)).toMatchObject({ reason: 'asked \ufffd' });
+});

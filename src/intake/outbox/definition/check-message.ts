@@ -140,6 +140,7 @@ export function messageChecker(
     const referenceBytes = Buffer.byteLength(reference);
     if (referenceBytes > MAX_REFERENCE_BYTES)
       refuse('reference', `has ${referenceBytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`);
+    if (LONE_SURROGATE.test(reference)) refuse('reference', LONE_SURROGATE_REASON);
     const tag = textOf(message, 'tag');
     if (tag !== '' && labelsProblem('tag', [tag]) !== null)
       refuse('tag', 'is not a text of 1 to 64 letters (A-Z, a-z), digits, and . _ : -');

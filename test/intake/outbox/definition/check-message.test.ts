@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { messageChecker } from '../../../../src/intake/outbox/definition/check-message.js';
+import { UNCHANGED } from '../../../../src/intake/outbox/definition/settings.js';
+
+const settings = {
+  message: 'Hi',
+  columns: [],
+  ...UNCHANGED,
+  sender: 'ACME',
+  sendRule: 'now',
+  zone: 'UTC',
+  lateMs: 1_000,
+  priority: 'normal' as const,
+  id: 'outbox0000001',
+  created: 0,
+};
+const check = messageChecker(settings, { numberKinds: 'any' }, []);
+
+test('A reference with half of a surrogate pair is refused: the script that stores the message could not read it', () => {
+  const message = { id: 'a', to: '+447700900123', reference: '😀' };
+  expect(check(message, 0)).toMatchObject({ ok: true });
+  expect(check({ ...message, reference: 'order \ud83d' }, 0)).toMatchObject({
+    problems: [{ member: 'reference', reason: expect.stringMatching(/^contains half of a surrogate pair/) }],
+  });
+});

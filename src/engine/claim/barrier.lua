@@ -19,7 +19,7 @@ end
 
 -- Counts the sends that lost workers may have made, whatever becomes of their batches: as many as may be lost, but not more than the window
 -- had room for, nor than the lane had to send. Without this bound, a process that dies would stop every lane of a small quota, also an
--- idle one, for a window.
+-- idle one, for a window. A claim in flight may have been refused and halved since; one that was replayed (epoch -1) is as its worker left it.
 local function count_sends(keys, lane, rules, now)
   local inFlight = redis.call('HLEN', keys.claims) + redis.call('HLEN', keys.polls)
   local most = math.min(LOST.batches(lane), LIMIT.room(lane, rules, now, inFlight))
@@ -66,21 +66,11 @@ function BARRIER.holds_until(keys, lane, rules, now, events)
   return nil
 end
 
--- A claim ends the barrier. Without anything to claim, it ends when its time is over.
-function BARRIER.end_idle(keys, lane, rules, now)
-  if now < lane.barrierUntil then return end
-  if lane.barrierUntil > 0 and lane.mayHaveLost == 1 and #WORKERS.sending(lane.awaited) > 0 then
-    LEDGER.expire(keys.window, lane, rules, now)
-    count_sends(keys, lane, rules, now)
-  end
-  lane.barrierUntil, lane.placeholders = 0, 0
-end
-
 -- Counts polls of workers that do not replay theirs. Their requests are due again, because the poll is lost as well, but the
 -- permits are spent.
 function BARRIER.count_polls(windowKey, unpolledKey, polledKey, lane, rules, inFlight, now)
-  if lane.uncountedPolls == 0 or lane.mayHaveLost ~= 1 then return end
-  lane.uncountedPolls = 0
+  if lane.pollsToCount == 0 or lane.mayHaveLost ~= 1 then return end
+  lane.pollsToCount = 0
   local room = LIMIT.room(lane, rules, now, inFlight.send + inFlight.poll)
   local due = redis.call('ZCOUNT', unpolledKey, '-inf', now) + redis.call('ZCOUNT', polledKey, '-inf', now)
   LEDGER.spend(windowKey, lane, rules, 'poll', math.max(0, math.min(due, room)), now)

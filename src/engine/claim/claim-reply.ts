@@ -62,9 +62,9 @@ export interface ClaimingProcess {
   /** The highest claim number of the lane that no crash and no failover can have lost (recovery/highest-claims.ts); default: none is known. */
   readonly kept?: number;
   /** How many milliseconds of acknowledged writes Redis may lose; -1: nothing bounds it. */
-  readonly loss: number;
+  readonly mayLoseMs: number;
   /** The same as soon as Redis has a replica. */
-  readonly replicaLoss: number;
+  readonly withReplicaMs: number;
 }
 
 /** A claim call of a turn. If its reply is lost, the turn repeats it unchanged. */

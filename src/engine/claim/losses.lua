@@ -7,30 +7,22 @@
   2. Noticed, by LOSSES.recognise, in what claims, puts, changes, pauses, cancels, sweeps, or reports to the barrier; not in settle-send,
      commit-import, or resolve-unknown: the server has another run id, or another replication id after a promotion, or knows fewer claims than
      a process has seen. Claim numbers skip ahead, so that none is used twice, and the workers replay their recent claims. Two times begin,
-     and claims answer `recovering` while one of them lasts (`rules.grace` is a twentieth of the quota window, 0.5 to 5 s):
-       the grace    `closed.recovering`, max(rules.grace, mayLoseMs), but only until each worker has replayed, also one that only polls
-       the barrier  `barrierUntil`, max(2 * rules.grace, 5 s, mayLoseMs), but only until each worker that sends has replayed, and not while
+     and claims answer `recovering` while one of them lasts (its least length, `rules.grace`, is a twentieth of the quota window, 0.5 to 5 s):
+       the grace    `closed.recovering`, max(rules.grace, mayLoseMs); ends early once each worker has replayed, also one that only polls
+       the barrier  `barrierUntil`, max(2 * rules.grace, 5 s, mayLoseMs); ends early once each sender has replayed. There is no barrier while
                     `mayHaveLost` is 0: a server with `appendfsync always` and no replica has lost nothing by a restart
-  3. All have replayed (recovery-barrier): what was held back meanwhile is returned, and the lane goes on.
-  4. The barrier ends before that (barrier.lua): the workers that are awaited are lost together with the data. Their sends count in the
-     ledger, and placeholder claims stand for the batches that they may have claimed (placeholders.lua); how many these are: lost-time.lua.
+  3. All have replayed (recovery-barrier), and the lane goes on; or the barrier ends before that (barrier.lua), and the others are lost.
   Lost polls are repeated, and their permits count again. A campaign that is lost completely is not rebuilt.
-
-  Names. `loss` and `replicaLoss`, arguments of scripts: how many ms of its writes the server may lose, without and with a replica. The
-  loss of an event or a report: the name of one that was noticed (LOSSES.name). The `loss` of a claim: which one that was (`losses`).
 ]]
 -- @include ../../base/redis/server.lua
 -- @include ../store/record.lua
 -- NOTICED_MS: how soon a running worker notices a loss after the server has lost its last writes.
 local LOSSES = { BARRIER_MS = 5000, NOTICED_MS = 60000 }
 
--- The name of the last loss. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
+-- The name of the last loss, or ''. Its time alone is not unique: the lane's time stands still while a clock that was set back catches up.
 function LOSSES.name(lane)
-  return string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8))
+  return lane.losses > 0 and string.format('%.0f-%d-%s', lane.lostAt, lane.losses, string.sub(lane.runId, -8)) or ''
 end
-
--- The same, or '' if there was none.
-function LOSSES.last(lane) return lane.losses > 0 and LOSSES.name(lane) or '' end
 
 -- Raises the barrier if this is another server than before, or one that knows less than the calling process: it may have lost
 -- its last writes. `seen`: the highest claim number that this knows.
@@ -64,18 +56,18 @@ function LOSSES.recognise(lane, rules, seen, now, events)
   CLOSED.note(lane, 'recovering', nil, now + graceMs)
   lane.losses = lane.losses + 1
   lane.awaited, lane.barrierUntil = lane.workers, now + math.max(2 * rules.grace, LOSSES.BARRIER_MS, lane.mayLoseMs)
-  lane.uncountedPolls = lane.awaited ~= '' and 1 or 0
+  lane.pollsToCount = lane.awaited ~= '' and 1 or 0
   -- A server that writes before it answers has lost nothing by a restart, unless a process knows more than it does.
   lane.mayHaveLost = (sign == 'sequence' or lane.mayLoseMs > 0) and 1 or 0
   lane.placeholders = 0
   events[#events + 1] = {
-    type = 'dataLoss', loss = LOSSES.name(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = graceMs,
+    type = 'dataLoss', lossName = LOSSES.name(lane), sign = sign, mayHaveLost = lane.mayHaveLost, graceMs = graceMs,
   }
 end
 
 -- Announces again that the barrier waits, in case the process that raised it died before it announced the loss.
 function LOSSES.announce_again(lane, events)
   if lane.barrierUntil > 0 and lane.awaited ~= '' and #events == 0 then
-    events[#events + 1] = { type = 'awaiting', loss = LOSSES.name(lane) }
+    events[#events + 1] = { type = 'awaiting', lossName = LOSSES.name(lane) }
   end
 end

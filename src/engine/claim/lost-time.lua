@@ -24,6 +24,6 @@ function LOST.count_messages(c, lane, after)
   return redis.call('ZCOUNT', OUTBOX.key(c, ':due'), from, string.format('(%.0f', lane_lost_until(lane)))
 end
 
--- Whether no worker can have sent what a placeholder claim holds, now that all workers have replayed their claims: one made for an
--- earlier loss may have been sent by a worker that was removed since.
-function LOST.was_not_sent(lane, claim) return claim.placeholder == 'barrier' and claim.loss == lane.losses end
+-- Whether a placeholder claim was made for the last loss. Then no worker can have sent what it holds, once all have replayed their claims: one
+-- made for an earlier loss may have been sent by a worker that was removed since.
+function LOST.is_of_last_loss(lane, claim) return claim.placeholder == 'barrier' and claim.lossNumber == lane.losses end

@@ -23,9 +23,8 @@ function PLACEHOLDERS.batch_size(lane, c)
   return math.min(most, c.batch)
 end
 
--- Whether a campaign may have been too new in a part of the lost time, or a message of an outbox not due yet, while others were claimed from
--- as if it were not there. In the order of the placeholder claims, it would take a share of what may be lost; so it gets as many as may be
--- lost of its own.
+-- Whether a campaign may have been too new in a part of the lost time, or a message of an outbox not due yet. Then all that was lost may have been
+-- claimed from others. In the order of the placeholder claims, it would take a share of theirs; so it gets as many as may be lost of its own.
 function PLACEHOLDERS.may_have_waited(lane, c)
   local from = lane.lostFrom
   -- Which of its zones had their turn is known only together with how many batches each may have lost.
@@ -38,7 +37,7 @@ function PLACEHOLDERS.placed(claimsKey, lane)
   local placed = {}
   for _, raw in ipairs(redis.call('HVALS', claimsKey)) do
     local claim = cjson.decode(raw)
-    if LOST.was_not_sent(lane, claim) then placed[claim.campaign] = true end
+    if LOST.is_of_last_loss(lane, claim) then placed[claim.campaign] = true end
   end
   return placed
 end
@@ -58,7 +57,7 @@ function PLACEHOLDERS.add(claimsKey, lane, id, claim, range, now)
   if claim then PLACEHOLDERS.store(claimsKey, lane, claim) end
   return {
     campaign = id, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
-    placeholder = 'barrier', loss = lane.losses, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter,
+    placeholder = 'barrier', lossNumber = lane.losses, again = range.again, firstAt = range.firstAt, notAfter = range.notAfter,
     message = range.message, edition = range.edition,
   }
 end

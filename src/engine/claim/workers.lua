@@ -21,9 +21,9 @@ end
 
 -- Notes how much the server may lose. Returns from when the lane may claim, or nil if nothing bounds the loss. When more may be lost
 -- than before, nothing is claimed for as long: what was claimed, launched, or joined until now can then no longer be lost.
-function WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+function WORKERS.note_loss_time(lane, mayLoseMs, withReplicaMs, now, events)
   local hasReplica = WORKERS.see_replica(lane, now)
-  if loss < 0 or (hasReplica and replicaLoss < 0) then
+  if mayLoseMs < 0 or (hasReplica and withReplicaMs < 0) then
     if not lane.closed.unbounded then
       CLOSED.note(lane, 'unbounded')
       events[#events + 1] = { type = 'unbounded' }
@@ -31,7 +31,7 @@ function WORKERS.note_loss(lane, loss, replicaLoss, now, events)
     return nil
   end
   lane.closed.unbounded = nil
-  local mayLoseMs = hasReplica and math.max(loss, replicaLoss) or loss
+  if hasReplica then mayLoseMs = math.max(mayLoseMs, withReplicaMs) end
   if mayLoseMs > lane.mayLoseMs then CLOSED.note(lane, 'joining', nil, now + mayLoseMs) end
   lane.mayLoseMs = mayLoseMs
   return CLOSED.until_at(lane, 'joining')

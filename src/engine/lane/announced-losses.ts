@@ -5,7 +5,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 export interface AnnouncedLoss {
   readonly lane: LaneId;
   /** Its unique name, which begins with its time. */
-  readonly loss: string;
+  readonly lossName: string;
 }
 
 /** A recovery barrier lasts a minute at most, and a lost worker has nothing to say later than that. */
@@ -17,9 +17,9 @@ const KEEP_MS = 90_000;
  */
 
 /** Announces a loss of data on a lane. Safe to repeat. */
-export async function announceLoss(redis: Redis, keys: Keys, lane: LaneId, loss: string): Promise<void> {
-  const at = Number.parseInt(loss, 10);
-  await redis.zadd(keys.losses, `${at}`, `${loss} ${lane}`);
+export async function announceLoss(redis: Redis, keys: Keys, lane: LaneId, lossName: string): Promise<void> {
+  const at = Number.parseInt(lossName, 10);
+  await redis.zadd(keys.losses, `${at}`, `${lossName} ${lane}`);
   await redis.zremrangebyscore(keys.losses, '-inf', `${at - KEEP_MS}`);
   await redis.pexpire(keys.losses, KEEP_MS);
 }
@@ -28,7 +28,7 @@ export async function announceLoss(redis: Redis, keys: Keys, lane: LaneId, loss:
 export async function announcedLosses(redis: Redis, keys: Keys): Promise<AnnouncedLoss[]> {
   const members = await redis.zrangebyscore(keys.losses, '-inf', '+inf');
   return members.map((member) => {
-    const [loss = ''] = member.split(' ', 1);
-    return { loss, lane: member.slice(loss.length + 1) };
+    const [lossName = ''] = member.split(' ', 1);
+    return { lossName, lane: member.slice(lossName.length + 1) };
   });
 }

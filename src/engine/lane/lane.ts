@@ -152,7 +152,7 @@ export function openLane(
       for (const event of list.flatMap((one) => toEvents(name, one))) events.emit(event);
       for (const event of list) {
         if (event.type !== 'dataLoss' && event.type !== 'awaiting') continue;
-        untilAnswered(() => announceLoss(redis, keys, store.id, event.loss), { alarm }).catch(() => {});
+        untilAnswered(() => announceLoss(redis, keys, store.id, event.lossName), { alarm }).catch(() => {});
       }
     },
   };

@@ -20,10 +20,11 @@
         seen      number: the highest claim number that it knows of this lane
         kept      number: the highest that no crash and no failover can have lost, or 0
         after     of replayed: the last loss when this replay began
-        restored  number: claims that it has just restored
+        restored  number: of its claims, those that were lost
         polls     number: polls that it has made in the last seconds
-        loss      number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
-        replicaLoss  number: the same as soon as it has a replica
+        sends     number: requests of its lost claims that no settlement counts
+        mayLoseMs  number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
+        withReplicaMs  number: the same as soon as it has a replica
         time      ms, or '' for the server's
   Returns  the lane's last loss, or ''; events
 ]]
@@ -43,7 +44,7 @@ local function return_placeholders()
   local all, owners, placeholders = redis.call('HGETALL', claimsKey), {}, {}
   for i = 1, #all, 2 do
     local claim = cjson.decode(all[i + 1])
-    if LOST.was_not_sent(lane, claim) then
+    if LOST.is_of_last_loss(lane, claim) then
       claim.number = all[i]
       placeholders[#placeholders + 1], owners[#owners + 1] = claim, claim.campaign
     end
@@ -71,11 +72,11 @@ end
 lane_hold_if_rolled_back(lane, kept, events)
 LOSSES.recognise(lane, rules, seen, now, events)
 if action == 'join' or action == 'attend' then
-  WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+  WORKERS.note_loss_time(lane, mayLoseMs, withReplicaMs, now, events)
   WORKERS.join(lane, process, action == 'join' and rules.maxRecipients or 0, action == 'join' and now or 0)
 elseif action == 'leave' then
   WORKERS.leave(lane, process)
-elseif action == 'replayed' and after == LOSSES.last(lane) then
+elseif action == 'replayed' and after == LOSSES.name(lane) then
   local awaited = WORKERS.read(lane.awaited)
   if awaited[process] then
     awaited[process] = nil
@@ -85,14 +86,15 @@ elseif action == 'replayed' and after == LOSSES.last(lane) then
     if lane.mayHaveLost == 1 then
       LEDGER.expire(windowKey, lane, rules, now)
       LEDGER.spend(windowKey, lane, rules, 'poll', polls, now)
+      LEDGER.spend(windowKey, lane, rules, 'send', sends, now)
     end
     if #WORKERS.sending(lane.awaited) == 0 then
       lane.barrierUntil, lane.placeholders, lane.heldBack = 0, 0, 0
       return_placeholders()
     end
     -- No worker is awaited any more, also none that only polls: the permits of all are counted, and the grace need not last longer.
-    if lane.awaited == '' then lane.closed.recovering, lane.uncountedPolls = nil, 0 end
+    if lane.awaited == '' then lane.closed.recovering, lane.pollsToCount = nil, 0 end
   end
 end
 lane_save(laneKey, lane)
-return { LOSSES.last(lane), #events > 0 and cjson.encode(events) or '[]' }
+return { LOSSES.name(lane), #events > 0 and cjson.encode(events) or '[]' }

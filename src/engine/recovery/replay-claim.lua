@@ -8,6 +8,7 @@
         claims         hash: claim number -> send in flight
         states         hash: campaign -> its state, JSON
         unknown        hash: claim number -> batch with an unknown outcome
+  KEYS+ statuses       those of the campaign
   ARGV  rules          JSON: the lane's rules
   ARGV  number         the claim
         turn           the turn that made it
@@ -19,10 +20,10 @@
         again          how it goes again, if an earlier request may have been accepted (campaigns.lua), or ''
         firstAt        number: time of the first request that may have been accepted, ms
         time           ms, or '' for the server's
-  Returns  known, restored, settled, or missing
+  Returns  known, restored, settled, or uncounted: Redis has lost it, and no settlement will count its request
 ]]
 -- @include ../../base/redis/server.lua
--- @include ../store/campaign.lua
+-- @include ../store/statuses.lua
 -- @include ../store/stored-claim.lua
 -- @include ../quota/ledger.lua
 local isTaken = false
@@ -33,7 +34,6 @@ for _, key in ipairs({ claimsKey, unknownKey }) do
 end
 local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
-if not c then return 'missing' end
 local lane, now = lane_load(laneKey, time)
 if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number)) end
 
@@ -42,16 +42,10 @@ if lane.sequence < tonumber(number) then lane_skip_numbers(lane, tonumber(number
 local isOtherServer = SERVER.is_other(SERVER.now(), lane.runId, lane.replicationId)
 local hasLost = math.floor(tonumber(number) / 1e9) < math.floor(lane.sequence / 1e9) or isOtherServer
 
--- Recipients that are neither planned nor in a claim of their own any more, but to whom a lost worker may have sent: they count when the
--- barrier ends (barrier.lua). One that is over has counted them.
-local function note_uncounted(recipients)
+-- Recipients in placeholders, or taken out of a lost worker's claim: if the barrier ends without that worker, it counts their requests
+-- (barrier.lua). One that is over has counted them.
+local function note_held_back(recipients)
   if isOtherServer or lane.barrierUntil > 0 then lane.heldBack = math.max(0, lane.heldBack + recipients) end
-end
-
--- Counts a request that no settlement will count.
-local function count_send()
-  LEDGER.expire(windowKey, lane, rules, now)
-  LEDGER.spend(windowKey, lane, rules, 'send', 1, now)
 end
 
 -- A replayed claim belongs to no epoch: its outcome says nothing about the lane now. A placeholder takes a permit, but no place of the turn.
@@ -65,7 +59,7 @@ local function put_placeholder(from, length, rest, kind)
   if length <= 0 then return end
   lane.sendInherited = lane.sendInherited + 1
   put(lane_next_number(lane), {
-    first = from, count = length, turn = 'placeholder', placeholder = kind or true, loss = not rest and lane.losses or rest.loss,
+    first = from, count = length, turn = 'placeholder', placeholder = kind or true, lossNumber = not rest and lane.losses or rest.lossNumber,
     again = rest and rest.again and 'byOperator' or nil, firstAt = rest and rest.firstAt,
     edition = rest and rest.edition or edition > 0 and edition or nil,
   })
@@ -73,8 +67,7 @@ end
 
 -- If Redis has given the claim's number to another claim, it gets a new one. Its worker cannot settle it then: it becomes unknown.
 local function put_replayed(notAfter)
-  local free = isTaken and lane_next_number(lane) or tonumber(number)
-  put(free, {
+  put(isTaken and lane_next_number(lane) or tonumber(number), {
     first = first, count = count, turn = turn, timeout = rules.timeout, margin = rules.margin,
     again = again ~= '' and again or nil, firstAt = firstAt, notAfter = notAfter, message = message ~= '' and message or nil,
     edition = (message ~= '' or edition > 0) and edition or nil,
@@ -111,10 +104,13 @@ local function take_claimed()
     local isOlder = hasLost and tonumber(all[i]) < tonumber(number)
     if (claim.placeholder or isOlder) and claim.campaign == id and claim.first <= first and first + count <= claim.first + claim.count then
       redis.call('HDEL', claimsKey, all[i])
-      -- The settlement of that claim comes too late.
-      if not claim.placeholder then count_send() end
-      if claim.placeholder and claim.loss == lane.losses then note_uncounted(-count) end
-      if not claim.placeholder and claim.epoch ~= -1 then note_uncounted(claim.count) end
+      -- The settlement of that claim comes too late to count it.
+      if not claim.placeholder then
+        LEDGER.expire(windowKey, lane, rules, now)
+        LEDGER.spend(windowKey, lane, rules, 'send', 1, now)
+      end
+      if claim.placeholder and claim.lossNumber == lane.losses then note_held_back(-count) end
+      if not claim.placeholder and claim.epoch ~= -1 then note_held_back(claim.count) end
       put_placeholder(claim.first, first - claim.first, claim)
       put_placeholder(first + count, claim.first + claim.count - first - count, claim, claim.placeholder)
       return true
@@ -123,18 +119,34 @@ local function take_claimed()
   return false
 end
 
--- Redis has lost that a batch with an unknown outcome was sent again. It stays unknown, now as this claim, whose settlement may still show that
--- it was accepted.
+-- Stores a part of a batch with an unknown outcome.
+local function put_unknown(batch, partNumber, part)
+  local at, charge = part.first - batch.first, batch.charge
+  if charge and charge[3] then part.charge = { charge[1], unpack(charge, at + 2, at + 1 + part.count) } end
+  for name, value in pairs(batch) do part[name] = part[name] or value end
+  redis.call('HSET', unknownKey, claim_field(partNumber), cjson.encode(part))
+end
+
+-- Redis has lost that a batch with an unknown outcome was sent again, maybe in parts. It stays unknown: what this claim has sent as this claim,
+-- whose settlement may still show that it was accepted, and the rest as batches that no settlement names, until other claims are replayed.
 local function take_unknown()
-  local all = redis.call('HGETALL', unknownKey)
+  local all, stop = redis.call('HGETALL', unknownKey), first + count
   for i = 1, #all, 2 do
     local batch = cjson.decode(all[i + 1])
-    if tonumber(all[i]) < tonumber(number) and batch.campaign == id and batch.first == first and batch.count == count then
-      batch.turn, batch.again, batch.firstAt, batch.epoch = turn, again, firstAt, -1
-      batch.at, batch.safeAt = now, now + 2 * rules.timeout + rules.margin
+    local isEarlier = batch.turn == 'placeholder' or tonumber(all[i]) < tonumber(number)
+    if isEarlier and batch.campaign == id and batch.first <= first and stop <= batch.first + batch.count then
       redis.call('HDEL', unknownKey, all[i])
-      redis.call('HSET', unknownKey, number, cjson.encode(batch))
-      count_send()
+      for _, rest in ipairs({ { batch.first, first }, { stop, batch.first + batch.count } }) do
+        local runs = rest[1] < rest[2] and statuses_unknown_runs(entry_key(1), rest[1], rest[2] - rest[1]) or {}
+        for _, run in ipairs(runs) do
+          run.turn = 'placeholder'
+          put_unknown(batch, lane_next_number(lane), run)
+        end
+      end
+      put_unknown(batch, number, {
+        first = first, count = count, turn = turn, again = again, firstAt = firstAt, epoch = -1, at = now,
+        safeAt = now + 2 * rules.timeout + rules.margin,
+      })
       return true
     end
   end
@@ -163,17 +175,15 @@ local function replay_message()
   return 'restored'
 end
 
-if again ~= '' and hasLost and not isTaken and take_unknown() then
-  lane_save(laneKey, lane)
-  return 'restored'
-end
 local answer = 'restored'
-if c.outbox then
+if not c or again ~= '' and hasLost and not isTaken and take_unknown() then
+  answer = 'settled'
+elseif c.outbox then
   answer = replay_message()
 elseif first >= campaign_cursor(c, first) and c.remainder == 'planned' then
   local cursor = campaign_cursor(c, first)
   put_placeholder(cursor, first - cursor)
-  note_uncounted(first - cursor)
+  note_held_back(first - cursor)
   campaign_move(c, 'planned', 'sending', first + count - cursor)
   campaign_pass(c, first, first + count)
   put_replayed()
@@ -185,6 +195,7 @@ elseif take_claimed() then
 else
   answer = 'settled'
 end
+if answer == 'settled' and hasLost and tonumber(number) > lane.skippedFrom then answer = 'uncounted' end
 campaigns_store(statesKey, campaigns)
 lane_save(laneKey, lane)
 return answer

@@ -2,8 +2,10 @@ import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Random } from '../../base/clock.js';
 import type { ClaimingProcess } from '../claim/claim-reply.js';
+import { statusesKey } from '../recipients/campaign-keys.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../scripts/script-events.js';
+import { SEND_EFFECTS } from '../sending/effects.js';
 import type { RecentClaim, RecentClaims } from '../sending/recent-claims.js';
 import type { SendClaim } from '../sending/send-claim.js';
 import { settleSends } from '../sending/settlements.js';
@@ -12,8 +14,8 @@ const barrierScript = laneScript(
   import.meta.url,
   './recovery-barrier.lua',
   (reply): BarrierReply => {
-    const [loss, events] = z.tuple([z.string(), z.string()]).parse(reply);
-    return { loss, events: scriptEvents(events) };
+    const [lossName, events] = z.tuple([z.string(), z.string()]).parse(reply);
+    return { lossName, events: scriptEvents(events) };
   },
   { comparesClock: true },
 );
@@ -30,7 +32,7 @@ export type BarrierReport = 'join' | 'attend' | 'leave' | 'replaying' | 'replaye
 
 /** The reply to a report: the name of the lane's last loss of data, '' if there was none, and the events. */
 export interface BarrierReply {
-  readonly loss: string;
+  readonly lossName: string;
   readonly events: readonly ScriptEvent[];
 }
 
@@ -42,17 +44,20 @@ interface BarrierDetails {
   readonly restored?: number;
   /** Its recent polls. */
   readonly polls?: number;
+  /** Its requests that Redis has lost, and that no settlement counts. */
+  readonly sends?: number;
   readonly now?: number | undefined;
 }
+
+const NO_DETAILS = { kept: 0, after: '', restored: 0, polls: 0, sends: 0 };
 
 /** Reports to a lane's recovery barrier. Safe to repeat. */
 export const reportToBarrier = (
   store: LaneStore,
   action: BarrierReport,
-  { process, seen, kept = 0, loss, replicaLoss }: ClaimingProcess,
-  { after = '', restored = 0, polls = 0, now }: BarrierDetails = {},
-): Promise<BarrierReply> =>
-  barrierScript(store, { action, process, seen, kept, after, restored, polls, loss, replicaLoss, time: now });
+  self: ClaimingProcess,
+  { now, ...details }: BarrierDetails = {},
+): Promise<BarrierReply> => barrierScript(store, { action, ...NO_DETAILS, ...self, ...details, time: now });
 
 /** Lanes reported on at once. All of them at once would be one long write, during which the process does nothing else. */
 const LANES_AT_ONCE = 50;
@@ -70,33 +75,23 @@ export async function reportToBarriers(
   );
 }
 
-/** What Redis does with a replayed claim. `settled`: all recipients of its range have moved on; nothing to restore. */
-type ReplayResult = 'known' | 'restored' | 'settled' | 'missing';
+const replayReply = z.enum(['known', 'restored', 'settled', 'uncounted']);
+const replayScript = laneScript(import.meta.url, './replay-claim.lua', (reply) => replayReply.parse(reply));
 
-const replayScript = laneScript(
-  import.meta.url,
-  './replay-claim.lua',
-  (reply): ReplayResult => z.enum(['known', 'restored', 'settled', 'missing']).parse(reply),
-);
-
-/** Restores a claim if Redis has lost it. Safe to repeat. `now` is for tests and simulations. */
+/**
+ * Restores a claim if Redis has lost it. Safe to repeat. `now` is for tests and simulations. `settled`: there is nothing to restore, because
+ * all recipients of its range have moved on. `uncounted`: so it is, or they are unknown, and no settlement will count its request.
+ */
 export const replayClaim = (
   store: LaneStore,
-  { number, turn, campaign, first, count, message = '', edition = 0, again, firstAt }: SendClaim,
+  { number, turn, campaign, first, count, message = '', edition = 0, again, firstAt = 0 }: SendClaim,
   now?: number,
-): Promise<ReplayResult> =>
-  replayScript(store, {
-    number,
-    turn,
-    id: campaign,
-    first,
-    count,
-    message,
-    edition,
-    again: again ?? '',
-    firstAt: firstAt ?? 0,
-    time: now,
-  });
+): Promise<z.output<typeof replayReply>> =>
+  replayScript(
+    store,
+    { number, turn, id: campaign, first, count, message, edition, again: again ?? '', firstAt, time: now },
+    [statusesKey(store.keys, store.id, campaign)],
+  );
 
 /** Claims replayed at once. The connection keeps their order, so none waits for the reply to the one before. */
 const CLAIMS_AT_ONCE = 200;
@@ -111,44 +106,52 @@ interface ReplayedLane extends LaneStore {
 /**
  * Replays this process's recent claims of a lane to Redis, in the order in which they were made: lost claims are restored and
  * settled again. If nothing was lost, this changes nothing. Then it reports to the recovery barrier. If Redis has lost data meanwhile, it
- * may have lost what was replayed before, so all are replayed again. Returns how many claims were restored.
+ * may have lost what was replayed before, so all are replayed again. Returns how many claims were lost.
  * The order matters: a batch may have been claimed, released, and claimed again, and only the last claim counts.
  */
 export async function replayClaims(lane: ReplayedLane, recent: RecentClaims): Promise<number> {
   const report = async (action: BarrierReport, details: BarrierDetails = {}): Promise<string> => {
-    const { loss, events } = await lane.retry(() => reportToBarrier(lane, action, recent.self, details));
+    const { lossName, events } = await lane.retry(() => reportToBarrier(lane, action, recent.self, details));
     lane.emit(events);
-    return loss;
+    return lossName;
   };
-  const restored = new Set<string>();
-  let last = await report('replaying');
+  let [restored, last] = [0, await report('replaying')];
   for (;;) {
+    const lost: LostClaims = new Map();
     const all = recent.all();
     for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
-      await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE), restored));
+      await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE), lost));
     }
-    const after = last;
-    last = await report('replayed', { after, restored: restored.size, polls: recent.polls });
-    if (last === after) return restored.size;
+    restored += lost.size;
+    const [after, sends] = [last, [...lost.values()].filter(Boolean).length];
+    last = await report('replayed', { after, restored: lost.size, polls: recent.polls, sends });
+    if (last === after) return restored;
   }
 }
+
+/** The claims that were lost, by number and turn: whether they have made a request that no settlement counts. */
+type LostClaims = Map<string, boolean>;
 
 /** A claim that does not exist; the scripts ignore it. */
 const NO_CLAIM = { number: 0, turn: '', campaign: '', first: 0, count: 0 };
 
-/** Replays some claims, and adds to `restored` which of them were lost. If it rejects, some are there: a repeated attempt finds them known. */
+/** Replays some claims, and notes which of them were lost. If it rejects, some are there: a repeated attempt finds them known. */
 async function replaySome(
   lane: ReplayedLane,
   claims: readonly RecentClaim[],
-  restored: Set<string>,
+  lost: LostClaims,
 ): Promise<void> {
   // A new server has no scripts cached. Load both first: a script that is sent again with its text would arrive out of order.
   await replayClaim(lane, NO_CLAIM);
   await settleSends(lane, [{ claim: NO_CLAIM, result: 'released' }], 0);
   await Promise.all(
     claims.map(async ({ claim, settlement }) => {
+      const name = `${claim.number} ${claim.turn}`;
+      const isMade = settlement === undefined || SEND_EFFECTS[settlement.result].ledger !== 'none';
       const replaying = replayClaim(lane, claim).then((result) => {
-        if (result === 'restored') restored.add(`${claim.number} ${claim.turn}`);
+        // An attempt before may have restored it, and its settlement has counted it.
+        if (lost.has(name) || (result !== 'restored' && result !== 'uncounted')) return;
+        lost.set(name, isMade && result === 'uncounted');
       });
       // No need to await the replay first: a settled claim ignores a second settlement.
       const settling = settlement && settleSends(lane, [settlement], lane.random());

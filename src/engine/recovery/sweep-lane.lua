@@ -58,15 +58,19 @@ if lane.unsureUntil then
   lane_save(laneKey, lane)
   local nothing = {
     overdueSends = {}, overduePolls = {}, resolvable = {}, deadImports = {}, expired = {}, outboxes = {}, windows = {}, unusedWindows = {},
-    now = now,
-    dueAt = lane.unsureUntil,
+    now = now, dueAt = lane.unsureUntil,
   }
   return { cjson.encode(nothing), #events > 0 and cjson.encode(events) or '[]' }
 end
 lane.closed.unattended = nil
 campaigns_launch(keys, lane, now, events)
 local outboxAt = OUTBOX.look(keys, lane, now)
-if redis.call('ZCARD', runningKey) == 0 and not (outboxAt and outboxAt <= now) then BARRIER.end_idle(keys, lane, rules, now) end
+-- A claim ends the barrier. Without anything to claim, it ends when its time is over.
+if now >= lane.barrierUntil and redis.call('ZCARD', runningKey) == 0 and not (outboxAt and outboxAt <= now) then
+  LEDGER.expire(keys.window, lane, rules, now)
+  BARRIER.holds_until(keys, lane, rules, now, events)
+  lane.placeholders = 0
+end
 WORKERS.prune(lane, alive)
 if longest > 0 then lane.windowMs = longest end
 

@@ -16,7 +16,8 @@ export async function replayAfterAnnouncements(
   keys: Keys,
   recents: ReadonlyMap<LaneId, RecentClaims>,
 ): Promise<void> {
-  for (const { lane, loss } of await announcedLosses(redis, keys)) recents.get(lane)?.replayOnce(loss);
+  for (const { lane, lossName } of await announcedLosses(redis, keys))
+    recents.get(lane)?.replayOnce(lossName);
 }
 
 /**

@@ -60,13 +60,13 @@ const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('deducted'), requests: integer }),
   z.object({
     type: z.literal('dataLoss'),
-    loss: z.string(),
+    lossName: z.string(),
     sign: z.enum(['runId', 'sequence']),
     mayHaveLost: z.union([z.literal(0), z.literal(1)]),
     graceMs: integer,
   }),
   z.object({ type: z.literal('rolledBack'), missing: integer }),
-  z.object({ type: z.literal('awaiting'), loss: z.string() }),
+  z.object({ type: z.literal('awaiting'), lossName: z.string() }),
   z.object({ type: z.literal('unbounded') }),
   z.object({ type: z.literal('workersLost'), processes: z.string() }),
 ]);

@@ -25,8 +25,8 @@
         seen       number: the highest claim number that the caller knows of this lane
         kept       number: the highest that no crash and no failover can have lost, or 0
         process    the claiming process, or '' in tests
-        loss       number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
-        replicaLoss  number: the same as soon as it has a replica
+        mayLoseMs  number: ms of acknowledged writes that the server may lose, or -1 if nothing bounds it
+        withReplicaMs  number: the same as soon as it has a replica
         time       ms, or '' for the server's
   Returns  why there are no more now, when to ask again (ms; 0: when woken), the time, events, claims…
 ]]
@@ -49,7 +49,7 @@ LIMIT.raise(windowKey, lane, rules, now, events)
 -- Whether the process may claim sends now: it has joined the workers, and the lane knows what may be lost and has recovered from what was.
 -- Otherwise returns why not, and from when on. The order is: the grace, the barrier, here; then placeholders; then permits.
 local function ready()
-  local lossKnownAt = WORKERS.note_loss(lane, loss, replicaLoss, now, events)
+  local lossKnownAt = WORKERS.note_loss_time(lane, mayLoseMs, withReplicaMs, now, events)
   local graceUntil = CLOSED.until_at(lane, 'recovering')
   if now < graceUntil then return 'recovering', graceUntil end
   if not lossKnownAt then return 'unbounded', now + UNBOUNDED_AGAIN_MS end
@@ -61,10 +61,8 @@ local function ready()
   if claimsFrom > math.max(lossKnownAt, now) then return 'newWorker', claimsFrom end
   if lossKnownAt > now then return 'joining', lossKnownAt end
 end
-do
-  local why, from = ready()
-  if why then return claim_end(context, why, from, {}) end
-end
+local notReady, readyAt = ready()
+if notReady then return claim_end(context, notReady, readyAt, {}) end
 
 -- Claims for what lost workers may have claimed, in the order in which the lane would have claimed it. One claim holds all consecutive
 -- batches of a campaign. No response will settle these.
@@ -76,7 +74,7 @@ local function make_placeholders()
   end)
   for _, claim in pairs(last) do PLACEHOLDERS.store(claimsKey, lane, claim) end
   ORDER.save(order)
-  -- Candidates with nothing to take have left the order, and others may follow them.
+  -- If fewer were taken and no candidate is left, nothing else can have been claimed.
   lane.placeholders = (taken == most or #order.ids > most) and lane.placeholders - taken or 0
   return claim_end(context, 'more', now, {})
 end

@@ -50,10 +50,10 @@ export interface RecentClaims {
   settled(settlement: SendSettlement): void;
   /** Starts to replay the claims to Redis, after the replay that is running. */
   replay(): void;
-  /** Does the same if a script's events report a loss of data. Do not delay it: other claims wait only for a short grace period. */
+  /** Does the same if a script's events report a loss of data. Do not delay it: the lane waits for it, at most 60 s. */
   replayAfterLoss(events: readonly ScriptEvent[]): void;
   /** Does the same for a loss that another process has announced, once: announcements are repeated. */
-  replayOnce(loss: string): void;
+  replayOnce(lossName: string): void;
   /** Resolves when no replay is running. Until then, this process claims no sends. */
   readonly replayed: Promise<unknown>;
   /** All claims, in the order in which they were made. */
@@ -104,8 +104,8 @@ export function recentClaims(
         process: self.process,
         seen: Math.max(seen, kept),
         kept,
-        loss: forScripts(ms),
-        replicaLoss: forScripts(withReplicaMs),
+        mayLoseMs: forScripts(ms),
+        withReplicaMs: forScripts(withReplicaMs),
       };
     },
     claimed(list) {
@@ -145,11 +145,11 @@ export function recentClaims(
         .catch(() => {});
     },
     replayAfterLoss(events) {
-      for (const event of events) if (event.type === 'dataLoss') recent.replayOnce(event.loss);
+      for (const event of events) if (event.type === 'dataLoss') recent.replayOnce(event.lossName);
     },
-    replayOnce(loss) {
-      if (losses.has(loss)) return;
-      losses.add(loss);
+    replayOnce(lossName) {
+      if (losses.has(lossName)) return;
+      losses.add(lossName);
       recent.replay();
       // How many were restored is not known if a reply was lost.
       replayed = replayed.then(() => {

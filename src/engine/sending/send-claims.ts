@@ -32,8 +32,8 @@ export function sendClaims(store: LaneStore & { readonly random?: Random }): Sen
       seen = 0,
       kept = 0,
       process = '',
-      loss = 0,
-      replicaLoss = loss,
+      mayLoseMs = 0,
+      withReplicaMs = mayLoseMs,
       now,
     }: ClaimCall): Promise<ClaimReply<SendClaim>> => {
       const reply = await claimSend(store, {
@@ -43,8 +43,8 @@ export function sendClaims(store: LaneStore & { readonly random?: Random }): Sen
         seen,
         kept,
         process,
-        loss,
-        replicaLoss,
+        mayLoseMs,
+        withReplicaMs,
         time: now,
       });
       const claims = reply.claims.map(({ closesAt = Number.POSITIVE_INFINITY, ...claim }): SendClaim => {

@@ -74,7 +74,7 @@ local LANE_FIELDS = {
   -- when, ms, and at most how many recipients it sends in a request (0: it only polls); the rest see there and in the files that it names
   runId = 'text', replicationId = 'text', workers = 'processes', awaited = 'text', mayLoseMs = 'duration',
   replicaAt = 'past', losses = 'count', lostFrom = 'past', lostAt = 'past', lostMs = 'duration', barrierUntil = 'recovery',
-  mayHaveLost = 'count', placeholders = 'count', heldBack = 'count', uncountedPolls = 'count',
+  mayHaveLost = 'count', placeholders = 'count', heldBack = 'count', pollsToCount = 'count',
   -- burst.lua: since when a span is counted, batches in it, and at most how many
   burstAt = 'past', burstClaims = 'count', burstMax = 'count',
   -- released.lua

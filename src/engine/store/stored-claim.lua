@@ -23,7 +23,7 @@
 ---@field timeout? number of its worker, ms
 ---@field margin? number of its worker, ms
 ---@field placeholder? string|boolean `barrier`: made for a lost worker; true: for what was claimed before a replayed claim
----@field loss? number of a placeholder: the lane's losses then
+---@field lossNumber? number of a placeholder: which loss it was made for
 ---@field reason? string of a placeholder: why its outcome will be unknown
 ---@field isLate? boolean not stored: it has become unknown before it was settled
 ---@field matched? string the request that a notification has matched to it

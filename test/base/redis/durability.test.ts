@@ -167,9 +167,16 @@ describe.runIf((await findServer()) !== undefined)('a server of its own', async 
     const lane = laneFixture(server.redis, 'appears', 'default');
     await lane.campaign('c', 9);
     let turns = 0;
-    const claim = (replicaLoss: number) => {
+    const claim = (withReplicaMs: number) => {
       turns += 1;
-      return lane.claims.send({ turn: `t${turns}`, call: 1, want: 1, process: 'p', loss: 0, replicaLoss });
+      return lane.claims.send({
+        turn: `t${turns}`,
+        call: 1,
+        want: 1,
+        process: 'p',
+        mayLoseMs: 0,
+        withReplicaMs,
+      });
     };
     expect((await claim(-1)).claims).toHaveLength(1);
     const replica = await replicaOf(server);

@@ -40,7 +40,7 @@ function place(name: string) {
     resume: () => commandStore(lane).lane('resume'),
     /** A process without a state file, which knows this claim, notices that Redis knows less. */
     notice: (seen: number) =>
-      reportToBarrier(lane, 'join', { process: 'other', seen, loss: 0, replicaLoss: 0 }),
+      reportToBarrier(lane, 'join', { process: 'other', seen, mayLoseMs: 0, withReplicaMs: 0 }),
     /** A worker that has seen this claim; Redis may lose as much. Each of its ticks must be asked for. */
     async worker(file: string, seen = 0, lossMs = 0) {
       let tick = async (): Promise<void> => {};
@@ -57,7 +57,7 @@ function place(name: string) {
         signal: new AbortController().signal,
         mayLose: () => ({ ms: lossMs, withReplicaMs: lossMs }),
       });
-      const self = { process: file, seen, loss: 0, replicaLoss: 0 };
+      const self = { process: file, seen, mayLoseMs: 0, withReplicaMs: 0 };
       highest.watch(new Map([['a', { self }]]));
       return {
         ...highest,

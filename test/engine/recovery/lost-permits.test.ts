@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
+import { systemMachine } from '../../../src/base/clock.js';
 import { takeSinglePermit } from '../../../src/engine/lane/single-permit.js';
-import { replayClaim, reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
+import { replayClaims } from '../../../src/engine/recovery/replay-claims.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
+import { createServerClock } from '../../../src/engine/scripts/server-clock.js';
+import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import type { SendClaim, SendSettlement } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { openDefaultLane, START } from '../lane/lane-fixture.js';
@@ -31,17 +34,23 @@ async function laneWithQuota(name: string, recipients: number, change: Partial<S
       }
       return sent;
     },
-    /** A worker replays these claims with their settlements. */
+    /** A worker replays these claims with their settlements, as it does after a loss. */
     async replay(
       process: string,
       claims: readonly SendClaim[],
       as: SendSettlement['result'] = 'accepted',
+      now = SENDS,
     ): Promise<void> {
-      const self = { process, seen: claims.at(-1)?.number ?? 0, loss: LOSS_MS, replicaLoss: LOSS_MS };
-      const { loss } = await reportToBarrier(it.store, 'replaying', self, { now: SENDS });
-      for (const claim of claims) await replayClaim(it.store, claim, SENDS);
-      await it.settle(claims, as, SENDS, { letter: 'T' });
-      await reportToBarrier(it.store, 'replayed', self, { after: loss, restored: claims.length, now: SENDS });
+      const mayLose = () => ({ ms: LOSS_MS, withReplicaMs: LOSS_MS });
+      const recent = recentClaims(() => 0, { process, mayLose });
+      recent.claimed(claims);
+      for (const claim of claims) {
+        const letters = as === 'accepted' ? { letters: 'T'.repeat(claim.count) } : {};
+        recent.settled({ claim, result: as, requestId: 'r', reason: as, ...letters });
+      }
+      const serverClock = { ...createServerClock(systemMachine), expectation: String(now), isDue: false };
+      const retry = <Answer>(run: () => Promise<Answer>): Promise<Answer> => run();
+      await replayClaims({ ...it.store, serverClock, random: () => 0, retry, emit() {} }, recent);
     },
     /** The server fails over, and worker `b` replays. */
     async fail(): Promise<void> {
@@ -138,6 +147,117 @@ test('A batch that an operator has sent again counts, and is accepted, although 
   expect((await it.state('c')).counts).toMatchObject({ deliveredToTerminal: 1, unknown: 0 });
   expect(await it.commands.unknown()).toEqual([]);
   expect(await it.sendOther()).toBe(QUOTA - 2);
+});
+
+/** A batch of six with an unknown outcome, of which recipients 1 and 4 are suppressed, is sent again in three parts, and Redis loses that. */
+async function laneWithLostParts(name: string) {
+  const it = await laneWithQuota(name, 6, { maxRecipients: 6 });
+  const first = (await it.claim('a', 1, SENDS)).claims;
+  await it.settle(first, 'unknown', SENDS, { letters: 'USUUSU' });
+  await it.backUp();
+  await it.commands.resolve('resend', 'x', await it.commands.unknown(), SENDS);
+  const parts = (await it.claim('a', 3, SENDS)).claims;
+  expect(parts.map((part) => [part.first, part.count])).toEqual([
+    [0, 1],
+    [2, 2],
+    [5, 1],
+  ]);
+  return { ...it, parts };
+}
+
+test.each([
+  ['forwards', [0, 1, 2]],
+  ['backwards', [2, 1, 0]],
+  ['from the middle', [1, 2, 0]],
+])(
+  'A batch that was sent again in parts is not sent again, although Redis has lost that: replayed %s',
+  async (name, order) => {
+    const it = await laneWithLostParts(`parts-${name.replaceAll(' ', '-')}`);
+    await it.accept(it.parts, SENDS);
+    await it.failOver();
+    const [earlier, ...later] = order.flatMap((part) => it.parts.slice(part, part + 1));
+    await it.replay('b', earlier === undefined ? [] : [earlier]);
+    await it.replay('a', later);
+    expect((await it.state('c')).counts).toMatchObject({ deliveredToTerminal: 4, suppressed: 2, unknown: 0 });
+    expect(await it.commands.unknown()).toEqual([]);
+    expect(await it.sendOther()).toBe(QUOTA - 1 - 3);
+  },
+);
+
+test('A part whose lost claim no worker replays stays unknown, and only that', async () => {
+  const it = await laneWithLostParts('part-missing');
+  await it.accept(it.parts, SENDS);
+  await it.failOver();
+  await it.replay('b', it.parts.slice(1, 2));
+  expect((await it.state('c')).counts).toMatchObject({ deliveredToTerminal: 2, suppressed: 2, unknown: 2 });
+  expect((await it.commands.unknown()).map(({ first, count }) => [first, count])).toEqual([
+    [0, 1],
+    [5, 1],
+  ]);
+});
+
+test('Placeholders of many batches that were sent again are not sent again, although Redis has lost that', async () => {
+  const it = await laneWithQuota('resent-placeholder', 8);
+  await it.backUp();
+  await it.send(3);
+  await it.fail();
+  await it.claim('b', 1, it.end);
+  const unknownAt = it.end + it.rules.timeout + it.rules.margin;
+  await it.sweep(unknownAt, ['a', 'b']);
+  expect(await it.commands.unknown()).toMatchObject([{ first: 0, count: 8 }]);
+  await it.backUp();
+  const resentAt = Math.max(...(await it.commands.unknown()).map(({ safeAt }) => safeAt));
+  await it.commands.resolve('resend', 'x', await it.commands.unknown(), resentAt);
+  const again = (await it.claim('b', 8, resentAt)).claims;
+  expect(again).toHaveLength(8);
+  await it.accept(again, resentAt);
+  await it.failOver();
+  await it.replay('b', again, 'accepted', resentAt);
+  expect((await it.state('c')).counts).toMatchObject({ deliveredToTerminal: 8 });
+  expect(await it.commands.unknown()).toEqual([]);
+});
+
+test('A request that was answered 401 counts, although its recipients were claimed again and are replayed before it', async () => {
+  const it = await laneWithQuota('answered', 8, { maxRecipients: 8 });
+  await it.backUp();
+  const early = (await it.claim('a', 1, SENDS)).claims;
+  await it.settle(early, 'unauthorised', SENDS);
+  const late = (await it.claim('b', 1, SENDS)).claims;
+  expect([early, late].map(([claim]) => claim?.count)).toEqual([8, 8]);
+  await it.accept(late, SENDS);
+  await it.failOver();
+  await it.replay('b', late);
+  await it.replay('a', early, 'unauthorised');
+  // Its connection breaks, and it replays again.
+  await it.replay('a', early, 'unauthorised');
+  expect((await it.state('c')).counts).toMatchObject({ deliveredToTerminal: 8, planned: 0, sending: 0 });
+  expect(await it.sendOther()).toBe(QUOTA - 2);
+});
+
+test('A lost claim that its worker released costs no permit', async () => {
+  const it = await laneWithQuota('released', 8, { maxRecipients: 8 });
+  await it.backUp();
+  const early = (await it.claim('a', 1, SENDS)).claims;
+  await it.settle(early, 'released', SENDS);
+  const late = (await it.claim('b', 1, SENDS)).claims;
+  await it.accept(late, SENDS);
+  await it.failOver();
+  await it.replay('b', late);
+  await it.replay('a', early, 'released');
+  expect(await it.sendOther()).toBe(QUOTA - 1);
+});
+
+test('A request of a campaign that Redis has lost completely counts', async () => {
+  const it = await laneWithQuota('lost-campaign', 0);
+  await it.backUp();
+  await it.campaign('gone', 5, { launchAt: START });
+  const sent = (await it.claim('a', 5, SENDS)).claims;
+  expect(sent).toHaveLength(5);
+  await it.accept(sent, SENDS);
+  await it.failOver();
+  await it.replay('a', sent);
+  await it.replay('b', []);
+  expect(await it.sendOther()).toBe(QUOTA - 5);
 });
 
 test('What was claimed before a replayed claim costs no permits if its worker replays it', async () => {

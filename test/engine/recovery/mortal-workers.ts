@@ -19,7 +19,7 @@ export async function reportReplay(
   details: Parameters<typeof reportToBarrier>[3] = {},
 ): Promise<readonly ScriptEvent[]> {
   const begun = await reportToBarrier(store, 'replaying', self, details);
-  const ended = await reportToBarrier(store, 'replayed', self, { ...details, after: begun.loss });
+  const ended = await reportToBarrier(store, 'replayed', self, { ...details, after: begun.lossName });
   return [...begun.events, ...ended.events];
 }
 
@@ -40,8 +40,8 @@ export async function laneWithWorkers(
   const self = (process: string) => ({
     process,
     seen: seen.get(process) ?? 0,
-    loss: mayLose,
-    replicaLoss: mayLose,
+    mayLoseMs: mayLose,
+    withReplicaMs: mayLose,
   });
   const report = (action: BarrierReport, process: string, now: number) =>
     reportToBarrier(lane.store, action, self(process), { now });

@@ -65,7 +65,7 @@ test('The sweep announces a loss again while the recovery barrier waits, in case
   const [found] = (await it.claim(it.one, START + LOSS)).events;
   const { events } = await sweepLaneState(it.one.lane, 1e12, ['one', 'other'], START + LOSS + 1);
   if (found?.type !== 'dataLoss') throw new Error('the claim does not notice the loss');
-  expect(events).toEqual([{ type: 'awaiting', loss: found.loss }]);
+  expect(events).toEqual([{ type: 'awaiting', lossName: found.lossName }]);
   const watch = watchLosses(redis, it.keys, it.other.recents, systemAlarm);
   onTestFinished(watch.stop);
   it.one.lane.emit(events);

@@ -194,7 +194,7 @@ test('The placeholder claims of ten thousand campaigns are released in one call'
     call: 0,
     epoch: -1,
     placeholder: 'barrier',
-    loss: 1,
+    lossNumber: 1,
   };
   for (let from = 0; from < many.length; from += 1_000) {
     const some = many.slice(from, from + 1_000);
@@ -262,7 +262,7 @@ test.runIf((await findServer()) !== undefined)(
     const lane = laneFixture(server, prefix, 'default');
     await lane.campaign('c', 10);
     const claim = (turn: string, process: string) =>
-      lane.claims.send({ turn, call: 1, want: 1, seen: 0, process, loss: 0, replicaLoss: 0 });
+      lane.claims.send({ turn, call: 1, want: 1, seen: 0, process, mayLoseMs: 0, withReplicaMs: 0 });
     expect((await claim('t1', 'a')).claims).toMatchObject([{ first: 0 }]);
     await failOver();
     expect((await claim('t2', 'b')).claims).toMatchObject([{ first: 1 }]);

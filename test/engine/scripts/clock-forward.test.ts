@@ -232,7 +232,7 @@ describe('A clock of Redis that is set forward', () => {
     await known.send(1);
     lane.pass(20 * SECOND);
     lane.step(2 * HOUR);
-    const loses = { process: 'new', seen: 0, loss: 2 * SECOND, replicaLoss: 2 * SECOND };
+    const loses = { process: 'new', seen: 0, mayLoseMs: 2 * SECOND, withReplicaMs: 2 * SECOND };
     await reportToBarrier(lane.worker().store, 'join', loses);
     lane.pass(SECOND);
     await known.sweep();

@@ -21,7 +21,7 @@ async function recovered(name: string) {
     const turn = `${process}${turns}`;
     return own.claims.send({ turn, call: 1, want: 10, ...self(process), now: own.now() });
   };
-  const self = (process: string) => ({ process, seen: 0, loss: LOSS, replicaLoss: LOSS });
+  const self = (process: string) => ({ process, seen: 0, mayLoseMs: LOSS, withReplicaMs: LOSS });
   for (const process of ['a', 'b'])
     await reportToBarrier(own.laneStore, 'join', self(process), { now: own.now() });
   await claim('a');

@@ -19,7 +19,7 @@ const LOSS = 2_000;
 async function twoWorkers(name: string, change: Partial<ScriptRules> = {}) {
   const own = await outboxFixture(redis, `${prefix}-${name}`, { inFlight: 1_000, ...change });
   let turns = 0;
-  const self = (process: string) => ({ process, seen: 0, loss: LOSS, replicaLoss: LOSS });
+  const self = (process: string) => ({ process, seen: 0, mayLoseMs: LOSS, withReplicaMs: LOSS });
   const claim = async (process: string, want = 1_000) => {
     turns += 1;
     const turn = `${process}${turns}`;

@@ -119,7 +119,7 @@ export async function playOutbox(redis: Redis, prefix: string, { repeats, steps 
     const holds = await Promise.all(claims.map((each) => own.confirm(each)));
     return claims.filter((_, at) => holds[at]);
   };
-  const self = () => ({ process: `worker-${workers}`, seen, loss: LOSS, replicaLoss: LOSS });
+  const self = () => ({ process: `worker-${workers}`, seen, mayLoseMs: LOSS, withReplicaMs: LOSS });
   const join = () => reportToBarrier(own.laneStore, 'join', self(), { now: own.now() });
 
   const put = async (one: Extract<Step, { kind: 'put' | 'race' }>): Promise<void> => {

@@ -155,7 +155,7 @@ export const DATA_LOSS_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/recovery/recovery-barrier.lua',
-          from: 'and after == LOSSES.last(lane) then',
+          from: 'and after == LOSSES.name(lane) then',
           to: 'then',
         },
       ],

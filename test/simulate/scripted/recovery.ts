@@ -128,7 +128,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/recovery/replay-claim.lua',
-          from: 'note_uncounted(first - cursor)',
+          from: 'note_held_back(first - cursor)',
           to: '',
         },
       ],
@@ -193,7 +193,7 @@ export const RECOVERY_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/claim/lost-time.lua',
-          from: "return claim.placeholder == 'barrier' and claim.loss == lane.losses",
+          from: "return claim.placeholder == 'barrier' and claim.lossNumber == lane.losses",
           to: "return claim.placeholder == 'barrier'",
         },
       ],

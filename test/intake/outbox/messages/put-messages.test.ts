@@ -231,7 +231,7 @@ describe('A message that is due now', () => {
 
   test('is claimed only when Redis can no longer lose it, nor its last change', async () => {
     const own = await outbox();
-    const lossy = { process: 'p', loss: 2_000, replicaLoss: 2_000 };
+    const lossy = { process: 'p', mayLoseMs: 2_000, withReplicaMs: 2_000 };
     const claim = async (call: number) =>
       own.idsOf((await own.claims.send({ turn: 'one', call, want: 10, ...lossy, now: own.now() })).claims);
     await claim(1);

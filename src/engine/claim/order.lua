@@ -126,6 +126,8 @@ local function order_leave(order, id, c)
   -- Messages may have lapsed instead of being taken, or be due since the loss: then the outbox joins the order again.
   if c.outbox then order.touched[id] = c end
   if c.outbox and order.isForPlaceholders then OUTBOX.earlier(c, order.now) end
+  -- More are due, but this script has passed over enough of them.
+  if c.outbox and not order.isForPlaceholders and redis.call('ZCOUNT', OUTBOX.key(c, ':due'), 0, order.now) > 0 then return end
   order.exhausted[#order.exhausted + 1] = id
 end
 

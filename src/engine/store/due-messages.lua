@@ -14,11 +14,14 @@ OUTBOX.LOOK_AT, OUTBOX.LOOK_AT_OUTBOXES = 1000, 100
 -- Whether settings have changed since that may have moved the message, or ask for other values.
 function OUTBOX.is_outdated(c, m) return m.edition < (c.since or 0) and not OUTBOX.may_have_been_sent(m) end
 
--- Takes the message that is due first, as a range to be claimed; nil if there is none. `now`: nil for placeholder claims, which take what
--- may have been claimed.
+-- How many messages this script has passed over, because they lapse or are to be rewritten.
+local passed = 0
+
+-- Takes the message that is due first, as a range to be claimed; nil if there is none, or if enough were passed over. `now`: nil for
+-- placeholder claims, which take what may have been claimed.
 function OUTBOX.take(c, lane, now)
   local due, upTo = OUTBOX.key(c, ':due'), now and string.format('%.0f', now) or string.format('(%.0f', lane_lost_until(lane))
-  while true do
+  while passed < OUTBOX.LOOK_AT do
     local id = redis.call('ZRANGEBYSCORE', due, 0, upTo, 'LIMIT', 0, 1)[1]
     if not id then return nil end
     local m = OUTBOX.find(c, id)
@@ -40,6 +43,7 @@ function OUTBOX.take(c, lane, now)
         return OUTBOX.range(c, m)
       end
     end
+    passed = passed + 1
   end
 end
 

@@ -67,4 +67,27 @@ describe('A message that is due', () => {
     expect(await own.idsOf(await own.claim())).toEqual(['b']);
     expect(await own.statesOf('late', 'b')).toEqual(['lapsed', 'sending']);
   });
+
+  test('waits for further claims if more before it lapse than one script ends', async () => {
+    const own = await outbox();
+    await own.putAllNow(Array.from({ length: 4_500 }, (_, at) => `m${at}`));
+    // Since then, the outbox is in the order.
+    expect(await own.claim(1)).toHaveLength(1);
+    own.advance(LATE_MS);
+    await own.put('next');
+    const ended: number[] = [];
+    for (let turn = 1; turn <= 3; turn += 1) {
+      const before = (await own.counts()).lapsed;
+      const { why, againInMs, claims } = await own.claims.send({
+        turn: `t${turn}`,
+        call: 1,
+        want: 9,
+        now: own.now(),
+      });
+      ended.push((await own.counts()).lapsed - before);
+      if (turn < 3) expect({ why, againInMs, claims }).toEqual({ why: 'more', againInMs: 0, claims: [] });
+      else expect(await own.idsOf(claims)).toEqual(['next']);
+    }
+    expect(ended).toEqual([2_000, 2_000, 499]);
+  });
 });

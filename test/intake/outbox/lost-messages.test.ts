@@ -132,6 +132,25 @@ test('A message that a change makes due at once is claimed only when Redis can n
   expect(claimed).toEqual(['a']);
 });
 
+test('A message that is due at once may be late from when Redis can no longer lose it', async () => {
+  const own = await twoWorkers('short-late');
+  await own.set({ lateMs: LOSS / 2 });
+  const sent = await own.put('in-time');
+  expect(sent).toEqual({ outcome: 'created', due: (own.now() + LOSS) / 1_000 });
+  expect(await own.put('in-time')).toEqual({ ...sent, outcome: 'unchanged' });
+  await own.put('late');
+  own.advance(LOSS);
+  expect(await own.idsOf(await own.claim('a', 1))).toEqual(['in-time']);
+  own.advance(LOSS / 2);
+  expect(await own.idsOf(await own.claim('a'))).toEqual([]);
+  expect(await own.statesOf('in-time', 'late')).toEqual(['sending', 'lapsed']);
+  await own.set({ sendRule: 'visit', zone: 'UTC' });
+  await own.put('changed', 60_000, { values: ['Ada', new Date(own.now() + 60_000).toISOString()] });
+  await own.set({ sendRule: 'now' });
+  own.advance(LOSS);
+  expect(await own.idsOf(await own.claim('a'))).toEqual(['changed']);
+});
+
 const named = (name: string, count: number) => Array.from({ length: count }, (_, at) => `${name}-${at}`);
 
 describe('When many messages that were due', () => {
@@ -187,6 +206,22 @@ test('When many messages that were due get a later time by a new rule, others ar
   own.advance(LOSS);
   await own.backUp();
   await own.tend();
+  const claimed = await own.idsOf(await own.claim('a'));
+  await own.lose();
+  const again = await own.idsOf(await own.recover());
+  expect(again.filter((id) => claimed.includes(id))).toEqual([]);
+});
+
+test('When many messages are cancelled shortly before they are due, others are claimed only when Redis can no longer lose that', async () => {
+  const own = await twoWorkers('many-not-yet-due');
+  const due = Math.ceil(own.now() / 1_000) + 10;
+  const [many, other] = [named('many', 400), named('other', 50)];
+  await own.putMany(many.map((id) => ({ id, message: { ...NOW, due } })));
+  await own.putMany(other.map((id) => ({ id, message: { ...NOW, due: due + 1 } })));
+  own.advance(1_000 * due - own.now() - LOSS / 4);
+  await own.backUp();
+  for (const id of many) await own.cancel(id);
+  own.advance(LOSS / 4 + 1_000);
   const claimed = await own.idsOf(await own.claim('a'));
   await own.lose();
   const again = await own.idsOf(await own.recover());

@@ -111,7 +111,9 @@ export function rewritten(
   // One whose time is over lapses.
   const refusal = problems.find(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
   if (refusal !== undefined) return null;
-  const changed = dueAt === 0 ? Math.min(message.due, now / 1_000) : dueAt / 1_000;
-  const due = keepsTime(settings, message) ? message.due : Math.max(1, Math.ceil(changed));
+  const isKept = keepsTime(settings, message) || (dueAt === 0 && message.due * 1_000 <= now);
+  // 0: at once.
+  const changed = dueAt === 0 ? 0 : Math.max(1, Math.ceil(dueAt / 1_000));
+  const due = isKept ? message.due : changed;
   return messageText({ ...message, values, due, revision: settings.revision });
 }

@@ -37,7 +37,8 @@ if outbox[2] then return { 'closed', 0, '[]' } end
 if outbox[1] ~= edition then return { 'changed', 0, '[]' } end
 
 local lane, now = lane_load(laneKey, time)
-local events, second, isEarlier, isRefused = {}, math.floor(now / 1000), false, false
+-- `second`: when what is due at once is due, s: when it may be claimed. How late it is counts from then.
+local events, isEarlier, isRefused, second = {}, false, false, math.floor(math.max(now, OUTBOX.keeps_from(lane, now)) / 1000)
 LOSSES.recognise(lane, rules, 0, now, events)
 local account = key_bytes.account(keyBytesKey)
 local day, dayEndsAt = daily.of(clock(time))

@@ -31,7 +31,8 @@ for at = 1, entry_args(), 4 do
     if entry_arg(at + 3) ~= '' then
       local after = OUTBOX.read(entry_arg(at + 3))
       from = OUTBOX.keeps_from(lane, now)
-      m.due, m.values, m.edition = after.due, after.values, after.edition
+      m.due = after.due == 0 and math.floor(math.max(now, from) / 1000) or after.due
+      m.values, m.edition = after.values, after.edition
     end
     OUTBOX.arrive(c, m, OUTBOX.wait(c, m, from), now)
   end

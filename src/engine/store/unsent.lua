@@ -54,7 +54,7 @@ function OUTBOX.finish(lane, c, m, state, now)
     campaign_set_aside(OUTBOX.lane_key('claims'), lane, OUTBOX.id(c), c, OUTBOX.range(c, m), state .. ' before it was sent again', now)
   else
     campaign_move(c, 'planned', state, 1, m.number)
-    m.state, m.at, m.took = RECIPIENT_LETTER[state], now, 0
+    m.state, m.at, m.took, m.reason = RECIPIENT_LETTER[state], now, 0, state == 'lapsed' and m.reason or ''
   end
   OUTBOX.change(c, m)
 end

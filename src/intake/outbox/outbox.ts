@@ -367,7 +367,8 @@ export function operatedOutbox(
     async message(id) {
       const { lane, unserved } = await open();
       const message = await readMessage(lane, name, id);
-      return message.state === 'waiting' ? { ...message, reason: await unserved() } : message;
+      const why = message.state === 'waiting' ? await unserved() : null;
+      return { ...message, reason: why ?? message.reason };
     },
 
     async status() {

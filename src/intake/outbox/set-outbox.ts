@@ -15,7 +15,13 @@ import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
 import { MessagesUnfitError, RecoveringError } from './definition/errors.js';
 import { editionOf, type OutboxDefinition, type OutboxSettings, stateOf } from './definition/settings.js';
 import type { WaitingMessage } from './definition/stored-message.js';
-import { changedSettings, inputOf, waitingReader } from './messages/change-outbox.js';
+import {
+  changedSettings,
+  inputOf,
+  refusalsOf,
+  unfitMessages,
+  waitingReader,
+} from './messages/change-outbox.js';
 import { asWaiting, isChangeable, REWRITE_LEASE_MS, rewriteAll } from './messages/rewrite-messages.js';
 import { outboxStore } from './messages/store.js';
 import { noSuchOutbox, type Opened, type OutboxesOptions } from './open-outbox.js';
@@ -79,7 +85,6 @@ const changeScript = laneScript(import.meta.url, './messages/change-outbox.lua',
 export const OUTBOX_BYTES = 1_024;
 /** Each time, another process has changed the outbox meanwhile. */
 const SET_TRIES = 20;
-const IDS_SHOWN = 5;
 
 /** Changes the settings of an outbox for an operator. */
 export function outboxSetter(
@@ -160,9 +165,11 @@ export function settingsReplacer(
   };
 
   /** Does what the outbox now has to do with its messages. If this process dies before the end, a worker does it. */
-  const finish = async (lane: ChangedLane, settings: OutboxSettings): Promise<void> => {
-    await rewriteAll(lane, name, settings, clock);
+  const finish = async (lane: ChangedLane, settings: OutboxSettings): Promise<OutboxChange['unfit']> => {
+    const unfit = unfitMessages();
+    await rewriteAll(lane, name, settings, clock, unfit);
     lane.emit((await lapseDue(lane, now?.())).events);
+    return unfit.list();
   };
 
   return async (wantedOf, { values, isPreview = false }) => {
@@ -188,8 +195,8 @@ export function settingsReplacer(
       );
       opened.forget();
       if (outcome === 'other') continue;
-      await finish(lane, settings);
-      return preview;
+      // What was put, or released, while the others were checked may be unfit, too.
+      return { ...preview, unfit: await finish(lane, settings) };
     }
     throw new Error(`outbox ${name} was changed by others ${SET_TRIES} times meanwhile: change it again`);
   };
@@ -239,28 +246,23 @@ async function effectOf(
   const windows = [settings.window, lane.rules.sendWindow].filter((rule) => rule !== undefined);
   const read = waitingReader(settings, windows);
   const readBefore = waitingReader(stored, windows);
-  const unfit = new Map<string, OutboxChange['unfit'][number] & { messageCount: number; ids: string[] }>();
+  const unfit = unfitMessages();
   let [waiting, moved, dueNow, lapsing] = [0, 0, 0, 0];
   for await (const [id, message] of waitingMessages(lane, name)) {
     waiting += 1;
     const { dueAt, hasOwnTime, segments, problems } = read(message, now, limits);
-    const refusals = problems.filter(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
+    const refusals = refusalsOf({ problems });
     // The day has counted what the message cost when it was put.
     if (limits.needsPrices && (segments ?? 0) > (readBefore(message, now, limits).segments ?? 0))
       refusals.push({ member: 'message', code: 'notAllowed', reason: DEARER });
-    for (const { member, code, reason } of refusals) {
-      const known = unfit.get(member) ?? { member, code, reason, messageCount: 0, ids: [] };
-      known.messageCount += 1;
-      if (known.ids.length < IDS_SHOWN) known.ids.push(id);
-      unfit.set(member, known);
-    }
+    unfit.note(id, refusals);
     if (refusals.length > 0) continue;
     const isMoved = !hasOwnTime && Math.ceil((dueAt || now) / 1_000) !== message.due;
     if (problems.length > 0) lapsing += 1;
     if (isMoved) moved += 1;
     if (isMoved && problems.length === 0 && message.due * 1_000 > now && dueAt <= now) dueNow += 1;
   }
-  return { waiting, moved, dueNow, lapsing, unfit: [...unfit.values()] };
+  return { waiting, moved, dueNow, lapsing, unfit: unfit.list() };
 }
 
 /** What waits in an outbox, with its id. */

@@ -11,6 +11,7 @@ import { campaignContent } from '../../../src/engine/sending/campaign-content.js
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import type { OutboxDefinition } from '../../../src/intake/outbox/definition/settings.js';
 import type { WaitingMessage } from '../../../src/intake/outbox/definition/stored-message.js';
+import { cancelAllWaiting } from '../../../src/intake/outbox/messages/cancel-all.js';
 import { definitionOf } from '../../../src/intake/outbox/messages/change-outbox.js';
 import { type Entry, outboxStore, type PutReplies } from '../../../src/intake/outbox/messages/store.js';
 import { settingsReplacer } from '../../../src/intake/outbox/set-outbox.js';
@@ -108,7 +109,7 @@ export async function outboxFixture(
     cancel: async (id: string, version: number | null = null): Promise<string> =>
       (await store.cancel(id, { version, time: now })).outcome,
     /** Cancels everything that waits, as an operator does. */
-    cancelAll: () => store.cancelWaiting(now),
+    cancelAll: () => cancelAllWaiting({ ...lane.store, emit: () => {} }, name, now),
     tend,
     /** Does what is done if no process serves the lane. */
     lapseDue: () => lapseDue(lane.store, now),
@@ -141,6 +142,17 @@ export async function outboxFixture(
         },
       });
     },
+    /** The connection of a process that does this right before it changes the settings of the outbox. */
+    beforeChange: (run: () => Promise<unknown>): Redis =>
+      new Proxy(redis, {
+        get(target, property) {
+          if (property !== 'evalsha') return Reflect.get(target, property, target);
+          return async (sha: string, ...rest: unknown[]): Promise<unknown> => {
+            if (sha === CHANGE) await run();
+            return Reflect.apply(target.evalsha, target, [sha, ...rest]);
+          };
+        },
+      }),
     /** Gives the outbox other settings. `over`: another connection. */
     async set(
       changes: Partial<OutboxDefinition>,

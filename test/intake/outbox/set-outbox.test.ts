@@ -3,7 +3,7 @@ import { MessagesUnfitError } from '../../../src/intake/outbox/definition/errors
 import { REWRITE_LEASE_MS } from '../../../src/intake/outbox/messages/rewrite-messages.js';
 import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { NOW, outboxFixture } from './outbox-fixture.js';
+import { LATE_MS, NOW, outboxFixture } from './outbox-fixture.js';
 
 const { redis, prefix } = testRedis('set-outbox');
 const HOUR_MS = 3_600_000;
@@ -68,6 +68,32 @@ describe('A new text', () => {
     await expect(refused).rejects.toThrow(MessagesUnfitError);
     await expect(refused).rejects.toThrow('`doctor` is missing');
     expect(await claimed(own)).toEqual(['due: Hi Ada']);
+  });
+
+  test('names messages that lack a value and were put, or released, while the others were checked', async () => {
+    const own = await outboxFixture(redis, prefix);
+    await own.put('in flight');
+    const claims = await own.claim();
+    const over = own.beforeChange(async () => {
+      await own.put('put', 2_000);
+      await own.put('cancelled', 2_000);
+      await own.settle(claims, 'released');
+    });
+    const { unfit } = await own.set({ message: 'Hi {{name}}, see {{doctor}}' }, { over });
+    expect(unfit).toMatchObject([{ member: 'doctor', code: 'noValue', messageCount: 3 }]);
+    expect(unfit[0]?.ids.toSorted()).toEqual(['cancelled', 'in flight', 'put']);
+    expect(await own.cancel('cancelled')).toBe('cancelled');
+    own.advance(2_000 + LATE_MS);
+    await own.tend();
+    const messages = [...(await own.messages())].map(
+      ([id, { state, reason }]) => `${id}: ${state} ${reason}`,
+    );
+    const reason = 'its `doctor` does not fit settings that the outbox got later';
+    expect(messages.toSorted()).toEqual([
+      'cancelled: cancelled ',
+      `in flight: lapsed ${reason}`,
+      `put: lapsed ${reason}`,
+    ]);
   });
 
   test('takes values for messages that lack some', async () => {

@@ -16,18 +16,25 @@ export interface CancelledAll {
 
 /**
  * Cancels every message of an outbox that was waiting when this was called. One that is put meanwhile may be cancelled or not. Repeating it
- * changes nothing more. Rejects with a RecoveringError if some stay because Redis may have lost their claims.
+ * changes nothing more. Rejects with a RecoveringError if some stay because Redis may have lost their claims. `time`: of Redis, ms, for tests.
  */
 export async function cancelAllWaiting(
   lane: LaneStore & Pick<Lane, 'emit'>,
   name: string,
+  time?: number,
 ): Promise<CancelledAll> {
-  const { cancelled, isRecovering, events } = await activate(
-    lane,
-    () => outboxStore(lane, name).cancelWaiting(),
-    bySweep,
-  );
-  lane.emit(events);
-  if (isRecovering) throw new RecoveringError();
+  const { all, cancelAll } = outboxStore(lane, name);
+  const done: Awaited<ReturnType<typeof cancelAll>>[] = [];
+  const cancel = async (): Promise<void> => {
+    for await (const some of all()) {
+      const waiting = [...some].flatMap(([id, { state }]) => (state === 'planned' ? [id] : []));
+      if (waiting.length > 0) done.push(await cancelAll(waiting, time));
+    }
+  };
+  await activate(lane, cancel, bySweep);
+  lane.emit(done.flatMap(({ events }) => events));
+  const outcomes = done.flatMap((one) => one.outcomes);
+  if (outcomes.includes('recovering')) throw new RecoveringError();
+  const cancelled = outcomes.filter((outcome) => outcome === 'cancelled').length;
   return { cancelled, inFlight: await inFlightOf(lane, [outboxId(name)]) };
 }

@@ -2,8 +2,9 @@ import { exactDuration } from '../../../base/duration.js';
 import { windowParts } from '../../../campaign/estimate/window.js';
 import type { Limits } from '../../../campaign/limits/check-limits.js';
 import { placeholdersOf } from '../../../campaign/text/template.js';
+import type { OutboxChange } from '../../../campaign/views/outbox-views.js';
 import type { OutboxInput } from '../definition/define-outbox.js';
-import { contentReader, type MessageContent } from '../definition/message-content.js';
+import { contentReader, type MessageContent, type MessageProblem } from '../definition/message-content.js';
 import { differencesOf, type OutboxDefinition, type OutboxSettings } from '../definition/settings.js';
 import { messageText, type WaitingMessage } from '../definition/stored-message.js';
 import { usedColumns } from '../definition/used-columns.js';
@@ -101,16 +102,35 @@ const keepsTime = (
   { hasOwnTime, revision = 0 }: WaitingMessage,
 ): boolean => hasOwnTime === true || revision >= timedSince;
 
-/** The message by these settings, to be stored; null if they do not allow it. `now`: ms. */
+/** Why the settings do not allow a message. One whose time is over lapses. */
+export const refusalsOf = ({ problems }: Pick<MessageContent, 'problems'>): MessageProblem[] =>
+  problems.filter(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
+
+const IDS_SHOWN = 5;
+
+/** Collects what is wrong with waiting messages, by the values at fault. */
+export function unfitMessages() {
+  const unfit = new Map<string, OutboxChange['unfit'][number] & { messageCount: number; ids: string[] }>();
+  return {
+    note(id: string, refusals: readonly MessageProblem[]): void {
+      for (const { member, code, reason } of refusals) {
+        const known = unfit.get(member) ?? { member, code, reason, messageCount: 0, ids: [] };
+        known.messageCount += 1;
+        if (known.ids.length < IDS_SHOWN) known.ids.push(id);
+        unfit.set(member, known);
+      }
+    },
+    list: (): OutboxChange['unfit'] => [...unfit.values()],
+  };
+}
+
+/** The message by settings that allow it, to be stored. `now`: ms. */
 export function rewritten(
   settings: OutboxSettings,
   message: WaitingMessage,
-  { values, dueAt, problems }: MessageContent,
+  { values, dueAt }: MessageContent,
   now: number,
-): string | null {
-  // One whose time is over lapses.
-  const refusal = problems.find(({ isOver, code }) => isOver !== true && code !== 'opensTooLate');
-  if (refusal !== undefined) return null;
+): string {
   const isKept = keepsTime(settings, message) || (dueAt === 0 && message.due * 1_000 <= now);
   // 0: at once.
   const changed = dueAt === 0 ? 0 : Math.max(1, Math.ceil(dueAt / 1_000));

@@ -10,7 +10,7 @@
         isLast    number: 1 if no other message is to be rewritten
         time      ms, or '' for the server's
   ARGV+ entries   per message: its id; its number; the revision by which it was checked before; the message by the new settings, or '' if they
-                  do not allow it. At most 500 messages
+                  do not allow it; why not, or ''. At most 500 messages
   Returns  1; 0 if the outbox has other settings by now, and nothing was changed
 ]]
 -- @include ../../../engine/store/burst.lua
@@ -22,12 +22,13 @@ local campaigns = campaigns_load(statesKey, { id })
 local c = campaigns[id]
 if not c or redis.call('HGET', outboxKey, 'edition') ~= edition then return 0 end
 
-for at = 1, entry_args(), 4 do
+for at = 1, entry_args(), 5 do
   local m = OUTBOX.find(c, entry_arg(at), tonumber(entry_arg(at + 1)))
   if m and m.state == OUTBOX.WAITING and m.edition == tonumber(entry_arg(at + 2)) and not OUTBOX.may_have_been_sent(m) then
     BURST.note_removed(lane, OUTBOX.due_at(m), now)
     -- What cannot be sent waits apart from what is due, until it is put again or lapses.
     local from = OUTBOX.lapses_at(c, m)
+    m.reason = entry_arg(at + 4)
     if entry_arg(at + 3) ~= '' then
       local after = OUTBOX.read(entry_arg(at + 3))
       from = OUTBOX.keeps_from(lane, now)

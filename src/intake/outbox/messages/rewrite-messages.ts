@@ -3,7 +3,7 @@ import { outboxId, outboxKeys, type StoredMessage } from '../../../engine/recipi
 import { type LaneStore, laneScript } from '../../../engine/scripts/lane-script.js';
 import { editionOf, type OutboxSettings } from '../definition/settings.js';
 import type { WaitingMessage } from '../definition/stored-message.js';
-import { rewritten, waitingReader } from './change-outbox.js';
+import { refusalsOf, rewritten, unfitMessages, waitingReader } from './change-outbox.js';
 import { outboxStore } from './store.js';
 
 /*
@@ -29,6 +29,7 @@ async function rewriteSome(
   settings: OutboxSettings,
   stored: Iterable<readonly [id: string, message: StoredMessage]>,
   now: number,
+  unfit: ReturnType<typeof unfitMessages>,
   isLast = false,
 ): Promise<boolean> {
   const read = waitingReader(settings, []);
@@ -36,8 +37,13 @@ async function rewriteSome(
   for (const [id, message] of stored) {
     if (!isChangeable(message) || message.edition >= settings.since) continue;
     const waiting = asWaiting(message);
-    const after = rewritten(settings, waiting, read(waiting, now), now);
-    entries.push([id, message.number, message.edition, after ?? '']);
+    const content = read(waiting, now);
+    const refusals = refusalsOf(content);
+    unfit.note(id, refusals);
+    const [after, why] = refusals[0]
+      ? ['', `its \`${refusals[0].member}\` does not fit settings that the outbox got later`]
+      : [rewritten(settings, waiting, content, now), ''];
+    entries.push([id, message.number, message.edition, after, why]);
   }
   if (entries.length === 0 && !isLast) return true;
   const { outbox } = outboxKeys(lane.keys, lane.id, name).fixed;
@@ -49,12 +55,13 @@ async function rewriteSome(
   return true;
 }
 
-/** Rewrites all waiting messages that were checked by earlier settings. `clock`: that of this process. */
+/** Rewrites all waiting messages that were checked by earlier settings. `clock`: that of this process; `unfit` gets those they do not allow. */
 export async function rewriteAll(
   lane: LaneStore,
   name: string,
   settings: OutboxSettings,
   clock: () => number,
+  unfit = unfitMessages(),
 ): Promise<void> {
   const { outbox } = outboxKeys(lane.keys, lane.id, name).fixed;
   let leaseUntil = 0;
@@ -65,9 +72,9 @@ export async function rewriteAll(
       if ((await lane.redis.hexists(outbox, 'outdated')) === 0) return;
       await lane.redis.hset(outbox, 'outdated', leaseUntil);
     }
-    if (!(await rewriteSome(lane, name, settings, some, clock()))) return;
+    if (!(await rewriteSome(lane, name, settings, some, clock(), unfit))) return;
   }
-  await rewriteSome(lane, name, settings, [], clock(), true);
+  await rewriteSome(lane, name, settings, [], clock(), unfit, true);
 }
 
 /** Whether a message waits and cannot have been accepted, so that a change of the settings applies to it. */

@@ -264,29 +264,7 @@ export function outboxStore(lane: LaneStore, name: string, { edition = '', limit
     },
 
     /** Cancels messages that were not claimed, at most 1,000. Throws an {@link OutboxGoneError}. Repeating it changes nothing. */
-    cancelAll: (messages: readonly string[]) => cancelSome(messages, { version: null }),
-
-    /**
-     * Cancels every message that waits, and returns how many, and whether some stay because Redis may have lost their claims. One that is
-     * put meanwhile may be cancelled or not.
-     */
-    async cancelWaiting(time?: number): Promise<{
-      readonly cancelled: number;
-      readonly isRecovering: boolean;
-      readonly events: readonly ScriptEvent[];
-    }> {
-      const done: { outcomes: readonly CancelOutcome[]; events: readonly ScriptEvent[] }[] = [];
-      for await (const some of all()) {
-        const waiting = [...some].flatMap(([message, { state }]) => (state === 'planned' ? [message] : []));
-        if (waiting.length > 0) done.push(await cancelSome(waiting, { version: null, time }));
-      }
-      const outcomes = done.flatMap((one) => one.outcomes);
-      return {
-        cancelled: outcomes.filter((outcome) => outcome === 'cancelled').length,
-        isRecovering: outcomes.includes('recovering'),
-        events: done.flatMap(({ events }) => events),
-      };
-    },
+    cancelAll: (messages: readonly string[], time?: number) => cancelSome(messages, { version: null, time }),
 
     all,
     findAll,

@@ -57,7 +57,7 @@ export interface Flag {
   readonly about?: string;
   /** How people write the value, if the schema does not say. */
   readonly as?:
-    | 'reportedStatus'
+    | 'reportedStatuses'
     | 'country'
     | 'dayOrMoment'
     | 'duration'

@@ -25,15 +25,10 @@ import { costView } from './status.js';
 
 /** Which recipients a report contains. */
 export interface ReportOptions {
-  /** Only recipients with this status, or with one of this group, in any spelling that `parseWantedStatus` accepts; default all. */
-  readonly status?: string | undefined;
+  /** Only recipients with this status, or one of these, such as `delivered`, `failed`, or `DeliveredToTerminal`; default all. */
+  readonly status?: string | readonly string[] | undefined;
   /** Whether rows have the values of the columns that the text uses; default: they do not. */
   readonly values?: boolean | undefined;
-}
-
-/** The same, for what needs several states. */
-interface StatesOptions extends Pick<ReportOptions, 'values'> {
-  readonly states: readonly ReportedStatus[];
 }
 
 /** Which recipients {@link Reports.recipients} returns. */
@@ -87,7 +82,7 @@ async function openReport(
   redis: Redis,
   keys: Keys,
   id: string,
-  { values: hasValues = false, ...wanted }: ReportOptions | StatesOptions,
+  { values: hasValues = false, ...wanted }: ReportOptions,
 ) {
   const only = wantedStates(wanted);
   const lane = await findLane(redis, keys, id);
@@ -159,7 +154,7 @@ export async function* positionedRows(
   redis: Redis,
   keys: Keys,
   id: string,
-  options: ReportOptions | StatesOptions,
+  options: ReportOptions,
 ): AsyncGenerator<RowRange['rows'][number]> {
   const report = await openReport(redis, keys, id, options);
   for (let from: number | null = 0; from !== null; ) {
@@ -178,7 +173,7 @@ export async function* reportRows(
   redis: Redis,
   keys: Keys,
   id: string,
-  options: ReportOptions | StatesOptions = {},
+  options: ReportOptions = {},
 ): AsyncGenerator<ReportRow> {
   for await (const { row } of positionedRows(redis, keys, id, options)) yield row;
 }
@@ -230,12 +225,10 @@ export async function reportVersion(redis: Redis, keys: Keys, id: string): Promi
 }
 
 /** The states of the rows; undefined: all. */
-function wantedStates(
-  options: Pick<ReportOptions, 'status'> | Pick<StatesOptions, 'states'>,
-): readonly ReportedStatus[] | undefined {
-  if ('states' in options) return options.states;
-  const { status: text } = options;
-  if (text === undefined) return undefined;
+const wantedStates = ({ status }: Pick<ReportOptions, 'status'>): readonly ReportedStatus[] | undefined =>
+  status === undefined ? undefined : [status].flat().flatMap(statusesNamed);
+
+function statusesNamed(text: string): readonly ReportedStatus[] {
   const wanted = parseWantedStatus(text);
   if (wanted !== null) return statusesOf(wanted);
   throw new InputError(`invalid status ${JSON.stringify(text)}: use ${STATUS_FORM}`);

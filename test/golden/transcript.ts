@@ -99,9 +99,9 @@ function numbered(text: string): string {
   }, text);
 }
 
-/** A table with columns whose width differs from run to run, rates and days, as it would be if it did not. */
+/** A table with columns whose width differs from run to run, rates and times, as it would be if it did not. */
 const closeUp = (text: string): string =>
-  /^ *ID .* (?:RATE|NEXT) /m.test(text) ? text.replace(/(?<=\S) {3,}(?=\S)/g, '  ') : text;
+  /^ *ID .* (?:RATE|NEXT|TIME) /m.test(text) ? text.replace(/(?<=\S) {3,}(?=\S)/g, '  ') : text;
 
 const quoted = (word: string): string => (/^[\w./:@+,=-]+$/.test(word) ? word : `'${word}'`);
 

@@ -41,6 +41,8 @@ const recipients = z.union(
   'must be the path of a CSV file, { csv } with a stream of one, or an iterable of objects with `to`',
 );
 
+const oneOrMore = (what: string) =>
+  optional(z.union([text, texts], `must be a ${what}, or a list of ${what}s`));
 const campaign: Argument<CampaignInput> = [
   '',
   members({
@@ -71,7 +73,7 @@ const changes: Argument<CampaignChanges> = [
 
 const filters = {
   name: maybeText,
-  tag: optional(z.union([text, texts], 'must be a tag, or a list of tags')),
+  tag: oneOrMore('tag'),
   state: optional(z.enum(CAMPAIGN_STATES)),
   lanes: maybeTexts,
   idempotencyKey: maybeText,
@@ -80,7 +82,7 @@ const filters = {
   limit,
 };
 const page = { ...filters, cursor: maybeText };
-const report = { status: maybeText, values: maybeFlag };
+const report = { status: oneOrMore('state'), values: maybeFlag };
 
 /** The methods of a Volley that are about campaigns and their recipients. */
 export const CAMPAIGN_METHODS = {

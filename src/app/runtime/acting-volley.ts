@@ -213,7 +213,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       async *report(id, options) {
         const { id: lane } = await finder.of(id);
-        const details = options?.status === undefined ? {} : { details: { status: options.status } };
+        const details = options?.status === undefined ? {} : { details: { status: String(options.status) } };
         await by.audited({ action: 'campaign.export', lane, campaign: id, ...details }, async () => {});
         yield* shared.report(id, options);
       },

@@ -3,7 +3,6 @@ import type { Keys } from '../../base/redis/keys.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { countryOf, isOfRecipients } from '../../campaign/estimate/window.js';
 import { noSuchSource, type ResultsOf } from '../../campaign/fields/results-of.js';
-import type { RecipientState } from '../../campaign/states/recipient.js';
 import { readParts, zoneAt } from '../../engine/recipients/zoned-slices.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { findLane, readState } from '../../engine/store/campaigns.js';
@@ -41,7 +40,7 @@ export async function rowsOfResults(
   const hasZones = parts !== null && !columns.includes(ZONE);
   if (hasZones) columns.push(ZONE);
   const rows = positionedRows(redis, keys, campaign, {
-    states: status as readonly RecipientState[],
+    status,
     values: true,
   });
   async function* portions(): AsyncGenerator<readonly Row[]> {

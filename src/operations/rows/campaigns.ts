@@ -1,12 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../../campaign/errors/errors.js';
 import { CAMPAIGN_STATES } from '../../campaign/states/campaign.js';
-import {
-  parseWantedStatus,
-  STATUS_FORM,
-  STATUS_GROUPS,
-  WANTED_STATUSES,
-} from '../../campaign/states/reported-status.js';
+import { STATUS_FORM } from '../../campaign/states/reported-status.js';
 import { isZone } from '../../campaign/time/zone.js';
 import { campaignChange } from '../../campaign/views/change-views.js';
 import { progressSample } from '../../campaign/views/live-views.js';
@@ -18,7 +13,7 @@ import { formatReport } from '../../reporting/report-file.js';
 import { byCampaign, byLanesOfKey } from '../access.js';
 import { call, page, rows } from '../operation.js';
 import { changeMembers } from '../schemas/campaign-members.js';
-import { filterFlags, filterMembers } from '../schemas/list-filters.js';
+import { filterFlags, filterMembers, reportedStatuses } from '../schemas/list-filters.js';
 import { count, dateOf, LANE_FLAG, moment, onlyOfLane, wholeNumber, yesOrNo } from '../schemas/schemas.js';
 
 const id = z.string().min(1).max(40);
@@ -34,12 +29,6 @@ const COMMAND = {
   input: ofCampaign,
   outcomes: ['notFound', 'invalidState'],
 } as const;
-
-/** Accepts every spelling that {@link parseWantedStatus} accepts; the documentation lists the states. */
-const reportedStatus = z.preprocess(
-  (text: string | undefined) => (typeof text === 'string' ? (parseWantedStatus(text) ?? text) : text),
-  z.enum(WANTED_STATUSES),
-);
 
 const withValues = yesOrNo
   .default(false)
@@ -62,12 +51,12 @@ export const listCampaigns = page({
       idempotencyKey: { value: 'key', about: 'only the campaign that was created with this key' },
       createdFrom: {
         value: 'time',
-        about: 'only campaigns created at or after this day or time',
+        about: 'only those created at or after this day or time',
         as: 'dayOrMoment',
       },
       createdBefore: {
         value: 'time',
-        about: 'only campaigns created before this day or time',
+        about: 'only those created before this day or time',
         as: 'dayOrMoment',
       },
     },
@@ -298,8 +287,9 @@ export const getReport = rows({
     flags: {
       format: { about: 'the format (default: csv)' },
       status: {
-        about: `only recipients with this status: ${STATUS_FORM}`,
-        as: 'reportedStatus',
+        value: 'states',
+        about: `only recipients with these states: one or more of ${STATUS_FORM}`,
+        as: 'reportedStatuses',
       },
     },
     examples: [
@@ -326,11 +316,7 @@ export const getReport = rows({
       .refine(isZone, 'Use an IANA time zone, such as `Europe/Paris`')
       .optional()
       .describe('For `excel`: the IANA time zone of its times, if the campaign has none. Default: `UTC`'),
-    status: reportedStatus
-      .optional()
-      .describe(
-        `Only recipients with this status. \`delivered\` is short for \`deliveredToTerminal\`, and \`failed\` means ${STATUS_GROUPS.failed.map((status) => `\`${status}\``).join(', ')}. The spelling of the messaging interface (\`DeliveredToTerminal\`) also works.`,
-      ),
+    status: reportedStatuses,
     values: withValues,
   }),
   item: reportRow,
@@ -373,9 +359,7 @@ export const listRecipients = call({
       .optional()
       .describe('The `nextCursor` of the previous page'),
     limit: wholeNumber(1, 10_000).default(100).describe('The page size'),
-    status: reportedStatus
-      .optional()
-      .describe('Only recipients with this status, in any spelling that the report accepts'),
+    status: reportedStatuses,
     values: withValues,
   }),
   output: recipientPage,

@@ -3,17 +3,10 @@ import { BROADCAST_EVENTS } from '../../reporting/event-feed.js';
 import { byCampaign, byConfiguredLanes, byKey } from '../access.js';
 import { feed } from '../operation.js';
 import { campaignEventData, eventData, liveData } from '../schemas/event-schema.js';
-import { laneName, onlyOfLane, several } from '../schemas/schemas.js';
+import { laneName, onlyOfLane, separated, several } from '../schemas/schemas.js';
 
-/** Several types: repeated, or separated by commas. */
 const eventTypes = <const Types extends readonly [string, ...string[]]>(types: Types) =>
-  z
-    .preprocess(
-      (given) => (given === undefined ? undefined : [given].flat().flatMap((one) => String(one).split(','))),
-      z.array(z.enum(types)).min(1),
-    )
-    .optional()
-    .describe('Only events of these types. A `gap` is always sent.');
+  separated(z.enum(types)).optional().describe('Only events of these types. A `gap` is always sent.');
 
 const isOneOf = (type: string, types: readonly string[] | undefined): boolean =>
   types === undefined || types.includes(type);

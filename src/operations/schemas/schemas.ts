@@ -26,6 +26,13 @@ export const several = <Item extends z.ZodType>(item: Item, most: number) =>
     z.array(item).min(1).max(most),
   );
 
+/** Words in an address: separated by commas, or given several times. */
+export const separated = <Item extends z.ZodType>(item: Item) =>
+  z.preprocess(
+    (given) => (given === undefined ? undefined : [given].flat().flatMap((one) => String(one).split(','))),
+    z.array(item).min(1),
+  );
+
 /** A switch in the address of a request, which has only texts. */
 export const yesOrNo = z.preprocess(
   (text: boolean | 'true' | 'false' | undefined) =>

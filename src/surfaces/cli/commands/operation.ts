@@ -106,8 +106,9 @@ function readerOf(
       return (text, before) => someOf(reads.names ?? [])(text, listed(before));
     case 'number':
       return wholeNumber(reads.from ?? 0, reads.to ?? Number.MAX_SAFE_INTEGER);
-    case 'reportedStatus':
-      return (text: string) => parseWantedStatus(text) ?? oneOf(['delivered', ...WANTED_STATUSES])(text);
+    case 'reportedStatuses':
+      return (text, before) =>
+        someOf(['delivered', ...WANTED_STATUSES], parseWantedStatus)(text, listed(before));
     case 'duration':
     case 'durationOrNever':
       return duration;

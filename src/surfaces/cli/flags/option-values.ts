@@ -130,15 +130,16 @@ export function oneOf<Name extends string>(names: readonly Name[]): (text: strin
   };
 }
 
-/** A parser for some of a few names, separated by commas or given one by one; each counts once. */
-export function someOf<Name extends string>(
-  names: readonly Name[],
-): (text: string, before?: readonly Name[]) => readonly Name[] {
+/** A parser for some of a few names, separated by commas or given one by one; each counts once. `read` accepts other spellings; null for any other text. */
+export function someOf(
+  names: readonly string[],
+  read: (text: string) => string | null = () => null,
+): (text: string, before?: readonly string[]) => readonly string[] {
   return (text, before = []) => {
     const parts = commaSeparated(text);
     if (parts.length === 0)
       throw new InvalidArgumentError(`It is empty. Use one or more of ${names.join(', ')}.`);
-    return [...new Set([...before, ...parts.map(oneOf(names))])];
+    return [...new Set([...before, ...parts.map((part) => read(part) ?? oneOf(names)(part))])];
   };
 }
 

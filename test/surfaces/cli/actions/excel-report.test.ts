@@ -125,7 +125,7 @@ test('A report for Excel can be sent as a list: the values are as they were, and
   const id = await sent();
   const out = join(cwd, 'again.csv');
   const report = ['report', id, '--excel', '--list', join(cwd, 'liste.csv'), '--country', 'DE'];
-  await volley(...report, '--status', 'planned', '--out', out);
+  await volley(...report, '--status', 'failed,planned', '--out', out);
   const { output } = await json(
     'preview',
     out,

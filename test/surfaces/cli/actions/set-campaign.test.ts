@@ -75,10 +75,12 @@ test('A start in words, and a local one, are read as `send` reads them, and word
     '',
     expect.stringContaining('has another set of tags, start, and validity, and revision 1.'),
   ]);
-  expect((await json('status')).output).toMatchObject({
-    sendAt: new Date(Date.parse(sendAt) + 3_600_000).toISOString(),
-    tags: [],
-  });
+  const { output: later } = await json('status');
+  expect(later).toMatchObject({ tags: [] });
+  // At midnight, tomorrow becomes another day.
+  expect((Date.parse((later as { sendAt: string }).sendAt) - Date.parse(sendAt)) % 86_400_000).toBe(
+    3_600_000,
+  );
   expect((await volley('status')).stdout).toMatch(/ · scheduled · revision 1$/m);
   const local = await volley('set', 'last', '--at', '2030-05-01T09:00');
   expect([local.exit, local.stderr]).toEqual([2, expect.stringContaining('it has no time zone. Add --zone')]);

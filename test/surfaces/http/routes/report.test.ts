@@ -27,9 +27,11 @@ test.each(['csv', 'ndjson'] as const)('A report equals the one of the command li
   expect(whole.trimEnd().split('\n')).toHaveLength(COUNT + (format === 'csv' ? 1 : 0));
 });
 
-test('A report can be limited to a status', async () => {
-  const { json } = await call('GET', `/v1/campaigns/${id}/report?format=ndjson&status=suppressed`);
-  expect(JSON.parse(String(json))).toMatchObject({ to: '+447700000007', status: 'suppressed' });
+test('A report can be limited to one status or several', async () => {
+  for (const status of ['suppressed', 'failed,suppressed', 'failed&status=suppressed']) {
+    const { json } = await call('GET', `/v1/campaigns/${id}/report?format=ndjson&status=${status}`);
+    expect(JSON.parse(String(json))).toMatchObject({ to: '+447700000007', status: 'suppressed' });
+  }
   for (const status of ['deliveredToTerminal', 'DeliveredToTerminal', 'delivered']) {
     const { status: code, json: rows } = await call(
       'GET',
@@ -38,7 +40,7 @@ test('A report can be limited to a status', async () => {
     expect([status, code, rows]).toEqual([status, 200, '']);
   }
   const wrong = await call('GET', `/v1/campaigns/${id}/report?status=arrived`);
-  expect([wrong.status, wrong.json]).toMatchObject([400, { errors: [{ pointer: 'query/status' }] }]);
+  expect([wrong.status, wrong.json]).toMatchObject([400, { errors: [{ pointer: 'query/status/0' }] }]);
   expect((await call('GET', '/v1/campaigns/nowhere/report')).status).toBe(404);
 });
 

@@ -32,7 +32,7 @@ export interface OrdinalRecord {
   /** Empty if it has none. */
   readonly reference: string;
   readonly state: RecipientState;
-  /** The request that contained the recipient; null if there was none, or if it is in flight. */
+  /** The request that contained the recipient; null if there was none, as for a suppressed one, or if it is in flight. */
   readonly request: RequestRecord | null;
   /** The service's own word for its status, if it says more than the state; otherwise null. */
   readonly word: StatusWord | null;
@@ -40,7 +40,7 @@ export interface OrdinalRecord {
   readonly claim: number | null;
   /** When that claim was taken, in ms; otherwise null. */
   readonly claimedAt: number | null;
-  /** When it lapsed or was cancelled without a request, in ms; otherwise null. */
+  /** When it was suppressed, lapsed, or was cancelled without a request, in ms; otherwise null. */
   readonly givenUpAt: number | null;
   /** The values that the text uses, in its order; none unless they are read. */
   readonly values: readonly string[];
@@ -146,19 +146,24 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     ]);
     return {
       next,
-      records: wanted.map(({ ordinal, state, claim }, index) => ({
-        ordinal,
-        number: named[index]?.number ?? '',
-        reference: named[index]?.reference ?? '',
-        values: named[index]?.values ?? [],
-        state,
-        request:
-          state === campaignState.remainder || state === 'sending' ? null : requestWith(ordinal, requests),
-        word: words.get(ordinal) ?? null,
-        claim: claim?.number ?? null,
-        claimedAt: claim?.claimedAt ?? null,
-        givenUpAt: state === campaignState.remainder ? (campaignState.remainderAt ?? null) : null,
-      })),
+      records: wanted.map(({ ordinal, state, claim }, index) => {
+        const isLeft = state === campaignState.remainder;
+        const settled = isLeft || state === 'sending' ? null : requestWith(ordinal, requests);
+        // The request of its batch was made without it, or not at all.
+        const isSuppressed = state === 'suppressed';
+        return {
+          ordinal,
+          number: named[index]?.number ?? '',
+          reference: named[index]?.reference ?? '',
+          values: named[index]?.values ?? [],
+          state,
+          request: isSuppressed ? null : settled,
+          word: words.get(ordinal) ?? null,
+          claim: claim?.number ?? null,
+          claimedAt: claim?.claimedAt ?? null,
+          givenUpAt: (isLeft ? campaignState.remainderAt : isSuppressed ? settled?.updatedAt : null) ?? null,
+        };
+      }),
     };
   };
 

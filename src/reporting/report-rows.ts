@@ -4,6 +4,7 @@ import type { ReportedStatus } from '../campaign/states/reported-status.js';
 import type { InvalidCode } from '../campaign/views/list-views.js';
 import type { ReportedRecipient } from '../campaign/views/recipient-views.js';
 import type { DuplicateRow, LeftOutRow } from '../engine/recipients/left-out.js';
+import { reasonFor } from '../engine/recipients/request-records.js';
 import type { CampaignMeta } from '../engine/store/campaign-meta.js';
 import type { Detail, NamedRecipient, OrdinalRecord, RecipientReader } from './recipient-reader.js';
 
@@ -15,7 +16,7 @@ import type { Detail, NamedRecipient, OrdinalRecord, RecipientReader } from './r
 const REASONS: Partial<Readonly<Record<RecipientState, string>>> = {
   lapsed: 'its validity ended before it was sent',
   cancelled: 'cancelled before it was sent',
-  suppressed: 'on the suppression list',
+  suppressed: 'suppressed before it was sent',
 };
 
 /** Why a row was left out; continues its line and column. */
@@ -32,35 +33,16 @@ const INVALID: Readonly<Record<InvalidCode, string>> = {
   row: 'the row cannot be read, or its text is too long',
 };
 
-/** What a view says about the request of a recipient. */
-interface SentIn {
-  /** The service's id of the request, or our reference as long as its outcome is not known; '' for none. */
-  readonly requestId: string;
-  /** In ms since the epoch; null if it was not sent, or the service refused it. */
-  readonly sentAt: number | null;
-}
-
-/** The request of a recipient of a campaign. */
-export function requestOf(campaign: string, { state, request, claim }: OrdinalRecord): SentIn {
-  const reference = claim === null ? '' : requestReference(campaign, claim);
-  const wasSent = state !== 'suppressed' && state !== 'rejected';
-  return {
-    requestId: request?.requestId || reference,
-    sentAt: request !== null && wasSent ? request.sentAt : null,
-  };
-}
-
 /** The row of a recipient that is part of the campaign. */
 export function reportRow(meta: CampaignMeta, record: OrdinalRecord): ReportedRecipient {
-  const { number, reference, state, request, word, claimedAt, givenUpAt } = record;
-  const { requestId, sentAt } = requestOf(meta.id, record);
+  const { number, reference, state, request, word, claim, claimedAt, givenUpAt } = record;
   const updatedAt = request?.updatedAt ?? claimedAt ?? givenUpAt;
   return {
     to: number || null,
     status: state,
-    reason: request?.reason || (REASONS[state] ?? null),
-    requestId: requestId || null,
-    sentAt: sentAt === null ? null : iso(sentAt),
+    reason: reasonFor(state, request?.reason ?? '') || (REASONS[state] ?? null),
+    requestId: request?.requestId || (claim === null ? null : requestReference(meta.id, claim)),
+    sentAt: request === null || state === 'rejected' ? null : iso(request.sentAt),
     updatedAt: updatedAt === null ? null : iso(updatedAt),
     reference: reference || null,
     serviceStatus: word?.word || null,
@@ -74,7 +56,7 @@ export function suppressedRow(
   { created }: CampaignMeta,
   { number, reference }: Omit<NamedRecipient, 'values'>,
 ): ReportedRecipient {
-  return { ...settledRow('suppressed', number, created, reference), reason: REASONS.suppressed ?? null };
+  return { ...settledRow('suppressed', number, created, reference), reason: 'on the suppression list' };
 }
 
 /** The row of a row of the list that was left out. */

@@ -150,7 +150,7 @@ test('A row shows the state, reason, request, and times of a recipient in every 
       reference: null,
       ...(at === 2 ? { serviceStatus: 'InvalidDestAddress', serviceCode: '11' } : NO_WORD),
       leftOut: null,
-      revision: row.status === 'sending' || row.status === 'planned' ? null : 0,
+      revision: ['sending', 'planned', 'suppressed'].includes(row.status) ? null : 0,
       values: null,
     })),
     {

@@ -71,14 +71,14 @@ local REQUESTS = {}
 function REQUESTS.report(poll, settlement)
   local claim, age = poll.claim, poll.age
   local isLast = age >= rules.deadline
-  local isOpen, changed, isAwaited = false, false, false
+  local isOpen, changed, mayStillChange = false, false, false
   -- The polled request may no longer be this batch's: the batch may have been resolved or sent again meanwhile.
   local isOfBatch = not settlement.digest or settlement.requestId == poll.requestId
   if poll.count then
     local letters = settlement.result == 'infos' and isOfBatch and settlement.letters or ''
     local hasWords = letters ~= ''
       and words_report(poll.c, claim.first, poll.count, letters, settlement.words, poll.statuses, poll.records)
-    isOpen, changed, isAwaited =
+    isOpen, changed, mayStillChange =
       statuses_report(poll.c, claim.campaign, claim.first, poll.count, letters, poll.statuses, isLast, events)
     if settlement.contradicted and letters ~= '' then
       statuses_report(poll.c, claim.campaign, claim.first, poll.count, settlement.contradicted, poll.statuses, false, events)
@@ -86,11 +86,11 @@ function REQUESTS.report(poll, settlement)
     if changed or hasWords then
       local missing = 'not known to the service' .. (settlement.reason ~= '' and ': ' .. settlement.reason or '')
       local ended = settlement.result == 'missing' and missing or 'no final report by the deadline'
-      local reason = isLast and ended or poll.reason
+      local reason = isLast and mayStillChange and ended or poll.reason
       record_write(poll.records, claim.first, poll.count, poll.sentAt, now, reason, poll.requestId, poll.edition)
     end
   end
-  if rules.notify and settlement.digest and isOfBatch and not isAwaited then redis.call('HDEL', poll.indexKey, settlement.digest) end
+  if rules.notify and settlement.digest and isOfBatch and not mayStillChange then redis.call('HDEL', poll.indexKey, settlement.digest) end
   local wasFirst = redis.call('ZREM', unpolledKey, poll.member) == 1
   if wasFirst then learn_first_poll(age, isOpen) end
   if isOpen then

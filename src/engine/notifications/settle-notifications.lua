@@ -74,7 +74,7 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
   end
   local contradictions = campaign.contradictions
   local hasWords = words_report(campaign, first, count, letters, entry.words, statuses, records)
-  local isOpen, isChanged, isAwaited =
+  local isOpen, isChanged, mayStillChange =
     statuses_report(campaign, id, first, count, letters, statuses, false, events)
   isChanged = isChanged or hasWords
   if isChanged or campaign.contradictions > contradictions then touched[id] = campaign end
@@ -86,11 +86,11 @@ local function settle(entry, indexKey, statusesKey, recordsKey)
     local member = request_member(id, first, entry.message)
     if redis.call('ZREM', unpolledKey, member) == 0 then redis.call('ZREM', polledKey, member) end
   end
-  if not isAwaited and entry.digest then redis.call('HDEL', indexKey, entry.digest) end
+  if not mayStillChange and entry.digest then redis.call('HDEL', indexKey, entry.digest) end
   if waiting > 0 and entry.requestId ~= '' then
     -- More reports may wait since these were read. They are dropped only if they are the same, or can change nothing.
     local isSame = entry.stored and entry.stored == redis.call('HGET', earlyKey, entry.requestId)
-    if isSame or not isAwaited then forget(entry.requestId) end
+    if isSame or not mayStillChange then forget(entry.requestId) end
   end
 end
 

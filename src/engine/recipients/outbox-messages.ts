@@ -4,6 +4,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { luaList } from '../../base/redis/script.js';
 import { RECIPIENT_STATE, RECIPIENT_STATES, type RecipientState } from '../../campaign/states/recipient.js';
 import { readOrNull, readRecord } from './damaged.js';
+import { reasonFor } from './request-records.js';
 
 /*
  * How Redis stores the messages of an outbox; see outbox.lua, which has the same members in the same order.
@@ -157,10 +158,11 @@ export function parseMessage(raw: string): StoredMessage {
       edition = 0,
       ...rest
     ] = stored.parse(JSON.parse(raw));
+    const letter = STATES.get(state) ?? 'unknown';
     const [, , at = 0, took = 0, requestId = '', reason = '', word = '', again = '', , , tag = ''] = rest;
     return {
       number,
-      state: STATES.get(state) ?? 'unknown',
+      state: letter,
       version: version === -1 ? null : Number(version),
       edition,
       due: Math.abs(due),
@@ -171,7 +173,7 @@ export function parseMessage(raw: string): StoredMessage {
       at,
       changedAt: at + took,
       requestId,
-      reason,
+      reason: reasonFor(letter, reason),
       word,
       again,
       tag,

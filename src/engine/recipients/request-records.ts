@@ -1,6 +1,6 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { StatusWord } from '../../campaign/states/recipient.js';
+import type { RecipientState, StatusWord } from '../../campaign/states/recipient.js';
 import { recordsKey } from './campaign-keys.js';
 import { parseStatusWord } from './status-words.js';
 
@@ -31,6 +31,14 @@ export function parseRecord(text: string): RequestRecord {
     edition: Number(edition ?? 0),
   };
 }
+
+/** How reasons begin that explain why a recipient has no final status (send.ts, settle-poll.lua). Its report may come later. */
+const NO_REPORT =
+  /^(accepted without a request id|no final report by the deadline|not known to the service)/;
+
+/** The reason of a request, if it explains this state of a recipient; otherwise ''. */
+export const reasonFor = (state: RecipientState, reason: string): string =>
+  state !== 'unconfirmed' && NO_REPORT.test(reason) ? '' : reason;
 
 /** What a hash of records holds (request-records.lua). */
 export interface StoredRecords {

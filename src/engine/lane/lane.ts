@@ -135,9 +135,9 @@ export function openLane(
     nonce,
     /** Starts a stopwatch that also counts the time in which the machine is suspended. */
     startStopwatch: () => startStopwatch(machine),
-    /** Repeats a call to Redis, which must be safe to repeat, until Redis replies. Rejects if the signal fires first. */
-    retry: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer> =>
-      untilAnswered(run, signal === undefined ? { alarm } : { alarm, signal }),
+    /** Repeats a call to Redis, which must be safe to repeat, until Redis replies. Rejects if the signal fires first, or after so many tries. */
+    retry: <Answer>(run: () => Promise<Answer>, signal?: AbortSignal, tries?: number): Promise<Answer> =>
+      untilAnswered(run, { alarm, ...(signal && { signal }), ...(tries && { tries }) }),
     commands: commandStore(store),
     /** The lane's current status, read for this call alone. */
     freshStatus: () => readLaneStatus(store),

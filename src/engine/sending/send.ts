@@ -34,7 +34,7 @@ export interface SendingLane extends TurnLane, TokenLane {
   /** Returns a name that no other turn has. */
   nonce(): string;
   startStopwatch(): Stopwatch;
-  retry<Answer>(run: () => Promise<Answer>, signal?: AbortSignal): Promise<Answer>;
+  retry<Answer>(run: () => Promise<Answer>, signal?: AbortSignal, tries?: number): Promise<Answer>;
 }
 
 /** What sending on a lane needs beside it. */
@@ -51,6 +51,9 @@ export interface Sending {
 /** Why a batch is not repeated. */
 const FIRST_MAY_DIFFER =
   'a number was removed from the suppression list since; an earlier request, which may have left it out, may have been accepted';
+
+/** How often a claim is tried after the signal, in about a second. */
+const TRIES_AFTER_SIGNAL = 6;
 
 /** One turn of a lane's sends. Rejects only on a defect in the code or the data, never because Redis or the service is down. */
 export async function sendTurn(lane: SendingLane, sending: Sending, options: TurnOptions): Promise<TurnEnd> {
@@ -106,7 +109,12 @@ export async function sendTurn(lane: SendingLane, sending: Sending, options: Tur
         if (closed !== undefined) return closed;
         await recent.replayed;
         const age = lane.startStopwatch();
-        const reply = await lane.retry(() => claims.take({ turn, call, want, age, ...recent.self }), signal);
+        const take = () => claims.take({ turn, call, want, age, ...recent.self });
+        const reply = await lane.retry(take, signal).catch((error: unknown) => {
+          if (!signal.aborted) throw error;
+          // The claim whose reply was lost may have been made. Only this turn knows that it sends none of it, and can release it.
+          return lane.retry(take, undefined, TRIES_AFTER_SIGNAL);
+        });
         recent.claimed(reply.claims);
         lane.emit(reply.events);
         recent.replayAfterLoss(reply.events);

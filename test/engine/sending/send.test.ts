@@ -106,6 +106,23 @@ function createSender({ baseUrl, suppressed = [], damaged = [], ...change }: Sen
   };
 }
 
+test('A claim whose reply is lost while the process drains is repeated, and its batches are released', async () => {
+  const service = await startService(accept());
+  const sender = createSender(service);
+  await sender.fixture.campaign('c', 2, { batch: 2 });
+  const claims = sendClaims(sender.lane);
+  const control = new AbortController();
+  const take: typeof claims.take = async (call) => {
+    const reply = await claims.take(call);
+    if (control.signal.aborted) return reply;
+    control.abort();
+    throw new Error('Connection is closed.');
+  };
+  expect(await sender.turn({ ...claims, take }, control.signal)).toMatchObject({ requests: 1 });
+  expect((await sender.fixture.state('c')).counts).toMatchObject({ planned: 2, sending: 0 });
+  expect(service.received).toEqual([]);
+});
+
 describe('A batch', () => {
   test('that the service accepts gets the reported statuses and its request id', async () => {
     const service = await startService(accept({ [NUMBERS[0] ?? '']: 'DeliveredToTerminal' }));

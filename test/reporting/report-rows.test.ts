@@ -16,7 +16,13 @@ async function settled(settlement: Omit<SendSettlement, 'claim'> & { readonly le
   fixtures += 1;
   const own = `${prefix}-${fixtures}`;
   const { keys, deps } = importFixture(redis, own);
-  const rules = { notify: true, early: 120_000, heard: 600_000, patience: 150_000, maxRecipients: 100 };
+  const rules = {
+    notify: true as const,
+    early: 120_000,
+    heard: 600_000,
+    patience: 150_000,
+    maxRecipients: 100,
+  };
   const lane = laneFixture(redis, own, 'default', rules);
   const recipients = Array.from(settlement.letters, (_, at) => ({ to: mobile(at) }));
   const outcome = await importCampaign(deps, { recipients, message: 'Hi' });
@@ -28,7 +34,7 @@ async function settled(settlement: Omit<SendSettlement, 'claim'> & { readonly le
   return {
     notify: (letters: string) => lane.notifications.settle([{ requestId: 'r1', located, letters }], [], LATE),
     /** Settles a poll after the deadline. */
-    async pollLate(result: 'infos' | 'missing', letters: string, reason?: string): Promise<void> {
+    async pollLate(result: 'infos' | 'missing', letters: string, reason = ''): Promise<void> {
       const claims = await lane.poll(LATE);
       await lane.settlePolls(claims, result, LATE, { letters, reason, requestId: 'r1' });
     },
@@ -66,7 +72,10 @@ test('What was unusual about a request stays in the report if all statuses come 
   const reason = 'the service answered with another clientCorrelator: c';
   const campaign = await settled({ ...ACCEPTED, letters: 'NN', reason });
   await campaign.pollLate('infos', 'TI');
-  expect(await campaign.reasons()).toEqual([`deliveredToTerminal: ${reason}`, `deliveryImpossible: ${reason}`]);
+  expect(await campaign.reasons()).toEqual([
+    `deliveredToTerminal: ${reason}`,
+    `deliveryImpossible: ${reason}`,
+  ]);
 });
 
 test.each([

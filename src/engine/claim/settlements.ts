@@ -44,31 +44,15 @@ export function settleScript<Settled extends Settlement>(
 }
 
 /** A settlement as the scripts read it. `notify`: the lane has notifications, so the request id is indexed. */
-function settlementEntry(settlement: Settlement, notify: boolean): object {
-  const { claim, result, letters, requestId = '', reason = '', retryAfterMs = 0 } = settlement;
+function settlementEntry({ claim, ...settlement }: Settlement, notify: boolean): object {
+  const { number, turn, campaign, first, count, message } = claim;
+  const { letters = '-'.repeat(count ?? 0), requestId = '', reason = '', retryAfterMs = 0 } = settlement;
   const { field, hashes } =
     notify && requestId !== '' ? digestOf(requestId) : { field: undefined, hashes: undefined };
   return {
-    number: claim.number,
-    turn: claim.turn,
-    campaign: claim.campaign,
-    first: claim.first,
-    count: claim.count,
-    message: claim.message,
-    result,
-    letters: letters ?? '-'.repeat(claim.count ?? 0),
-    words: settlement.words,
-    contradicted: settlement.contradicted,
-    charge: settlement.charge,
-    requestId,
-    reason: reason.slice(0, REASON_CHARACTERS),
-    retryAfterMs,
-    overdue: settlement.overdue === true ? true : undefined,
-    isFinal: settlement.isFinal === true ? true : undefined,
-    isText: settlement.isText === true ? true : undefined,
-    isKnown: settlement.isKnown === true ? true : undefined,
-    byNotification: settlement.byNotification === true ? true : undefined,
-    digest: field,
-    hashes,
+    ...{ number, turn, campaign, first, count, message },
+    ...settlement,
+    ...{ letters, requestId, reason: reason.slice(0, REASON_CHARACTERS), retryAfterMs },
+    ...{ digest: field, hashes },
   };
 }

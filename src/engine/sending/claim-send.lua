@@ -48,7 +48,7 @@ LIMIT.raise(windowKey, lane, rules, now, events)
 
 -- Whether the process may claim sends now: it has joined the workers, and the lane knows what may be lost and has recovered from what was.
 -- Otherwise returns why not, and from when on. The order is: the grace, the barrier, here; then placeholders; then permits.
-local function ready()
+local function recovered()
   local lossKnownAt = WORKERS.note_loss_time(lane, mayLoseMs, withReplicaMs, now, events)
   local graceUntil = CLOSED.until_at(lane, 'recovering')
   if now < graceUntil then return 'recovering', graceUntil end
@@ -61,7 +61,7 @@ local function ready()
   if claimsFrom > math.max(lossKnownAt, now) then return 'newWorker', claimsFrom end
   if lossKnownAt > now then return 'joining', lossKnownAt end
 end
-local notReady, readyAt = ready()
+local notReady, readyAt = recovered()
 if notReady then return claim_end(context, notReady, readyAt, {}) end
 
 -- Claims for what lost workers may have claimed, in the order in which the lane would have claimed it. One claim holds all consecutive

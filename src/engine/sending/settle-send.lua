@@ -1,6 +1,6 @@
 --[[
-  settle-send: settles send requests, many together. A claim that has become unknown meanwhile (`isLate`) is settled as well: the
-  result that its worker reports is evidence. On a first reading, assume that no claim has `again` or `isLate`.
+  settle-send: settles send requests, many together. A claim that has become unknown meanwhile (`isUnknown`) is settled as well: the
+  result that its worker reports is evidence. On a first reading, assume that no claim has `again` or `isUnknown`.
 
   KEYS  lane      hash: the lane's record
         window    string: ring of the ledger
@@ -56,7 +56,7 @@ for i, settlement in ipairs(settlements) do
   if claim and not settlement_is_of(settlement, claim) then claim = false end
   if claim then
     list[#list + 1] = fields[i]
-    claim.number, claim.isLate = settlement.number, list == resolved
+    claim.number, claim.isUnknown = settlement.number, list == resolved
   end
   claims[i] = claim
 end
@@ -68,7 +68,7 @@ local isHeard = rules.notify and notifications_are_heard(callbackKey, rules, now
 -- still unknown.
 local function apply(c, claim, letters, statuses, records, words)
   local byPlace = words and words_by_place(words)
-  local applied, current, isOpen = {}, claim.isLate and statuses_read(statuses, claim.first, claim.count), false
+  local applied, current, isOpen = {}, claim.isUnknown and statuses_read(statuses, claim.first, claim.count), false
   for at = 1, claim.count do
     local letter = string.sub(letters, at, at)
     local old = current and string.sub(current, at, at)
@@ -88,7 +88,7 @@ end
 -- Releases a range of the batch: it waits again, due now; a message keeps its number. Of one that was unknown, only the recipients that still are.
 local function release_range(c, claim, statuses, range)
   range.firstAt, range.message, range.edition = batch_first_at(claim), claim.message, claim.edition
-  if not claim.isLate then return campaign_release(c, 'sending', range, now) end
+  if not claim.isUnknown then return campaign_release(c, 'sending', range, now) end
   for _, run in ipairs(statuses_unknown_runs(statuses, range.first, range.count)) do
     statuses_write(statuses, run.first, string.rep('\0', run.count))
     local part = range
@@ -100,7 +100,7 @@ end
 local function remain_unknown(id, c, claim, settlement, statuses, records)
   apply(c, claim, string.gsub(settlement.letters, '-', RECIPIENT_LETTER.unknown), statuses)
   -- A placeholder claim for a campaign that sends no more carries its own reason: no worker is lost.
-  local ownReason = not claim.isLate and claim.reason or nil
+  local ownReason = not claim.isUnknown and claim.reason or nil
   local reason = ownReason or settlement.reason
   record_write(records, claim.first, claim.count, claim.at, now, reason, '', claim.edition)
   local timeout, margin = claim_timing(claim, rules)
@@ -223,7 +223,7 @@ function RECIPIENTS.refuse(id, c, claim, settlement, statuses, records)
     return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records, notAgain)
   end
   campaign_note_request(c, 'refused')
-  local isPart = string.find(settlement.letters, RECIPIENT_LETTER.rejected, 1, true) and not claim.again and not claim.isLate
+  local isPart = string.find(settlement.letters, RECIPIENT_LETTER.rejected, 1, true) and not claim.again and not claim.isUnknown
   -- Batches of a campaign have one text. If the service has accepted none, halves would be refused, too.
   local isAllText = settlement.isText and claim.count > 1 and none_accepted(c) and not claim.again and not lane_is_recovering(lane)
   if isAllText then
@@ -256,7 +256,7 @@ end
 -- The service blames the account. Others are sent first: if they get the same, the lane stops (GATE.accused). If they are accepted, the cause
 -- is in this batch.
 function RECIPIENTS.accuse(id, c, claim, settlement, statuses, records)
-  if claim.again or claim.isLate or GATE.is_accused(lane, claim) then
+  if claim.again or claim.isUnknown or GATE.is_accused(lane, claim) then
     return RECIPIENTS.notAccepted(id, c, claim, settlement, statuses, records)
   end
   if claim.accused then return RECIPIENTS.refuse(id, c, claim, settlement, statuses, records) end
@@ -299,7 +299,7 @@ end
 -- without them, each part as a range of its own. Under its correlator, it is sent again unchanged or not at all; it would not be
 -- unchanged either if the earlier request may have left out a recipient that is not suppressed any more.
 function RECIPIENTS.divide(id, c, claim, settlement, statuses, records)
-  if claim.again == 'underCorrelator' or claim.isLate or c.remainder ~= 'planned' then
+  if claim.again == 'underCorrelator' or claim.isUnknown or c.remainder ~= 'planned' then
     local known = settlement.reason ~= '' and settlement.reason
     local reason = known or 'some recipients are suppressed by now; an earlier request may have been accepted'
     return remain_unknown(id, c, claim, all_unknown(claim, reason), statuses, records)
@@ -319,7 +319,7 @@ for i, settlement in ipairs(settlements) do
   if c then
     local effect, place, id = SEND_EFFECTS[settlement.result], keysPerEntry * (i - 1), claim.campaign
     local before = GATE.before(lane)
-    if not claim.isLate then inFlight = inFlight - 1 end
+    if not claim.isUnknown then inFlight = inFlight - 1 end
     count = count + 1
     -- A matched notification may have made the batch due for a poll. The result decides whether it stays due.
     if claim.matched then redis.call('ZREM', unpolledKey, request_member(id, claim.first, claim.message)) end
@@ -341,15 +341,15 @@ for i, settlement in ipairs(settlements) do
       events[#events + 1] = { type = effect.event, kind = 'send', reason = settlement.reason }
     end
     local unsent = (c.counts.planned or 0) + (c.counts.sending or 0)
-    if not claim.isLate and not c.outbox and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
+    if not claim.isUnknown and not c.outbox and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
       c.activeMs = campaign_active_for(lane, c, now)
     end
-    if effect.ledger ~= 'none' and not claim.isLate and not claim_is_set_aside(claim) then
+    if effect.ledger ~= 'none' and not claim.isUnknown and not claim_is_set_aside(claim) then
       campaign_note_request(c, 'send')
       settle_ledger(context, effect, claim, 'send')
     end
     GATE.events(lane, before, events)
-  elseif claim and not claim.isLate and not claim_is_set_aside(claim) then
+  elseif claim and not claim.isUnknown and not claim_is_set_aside(claim) then
     -- Its campaign was removed, but the request was made.
     LEDGER.spend(windowKey, lane, rules, 'send', 1, now)
   end

@@ -15,7 +15,7 @@
 ---@class Campaign
 ---@field state string
 ---@field total number recipients, with those that were suppressed at the import
----@field ordinals number recipients that were not
+---@field ordinals number recipients to send to: `total` without those suppressed at the import
 ---@field cursor number ordinals from here on were never claimed; with `part`, those of that part
 ---@field batch number recipients per request, at most
 ---@field slice number recipients of a slice; no batch lies in two

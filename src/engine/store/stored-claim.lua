@@ -25,7 +25,7 @@
 ---@field placeholder? string|boolean `barrier`: made for a lost worker; true: for what was claimed before a replayed claim
 ---@field lossNumber? number of a placeholder: which loss it was made for
 ---@field reason? string of a placeholder: why its outcome will be unknown
----@field isLate? boolean not stored: it has become unknown before it was settled
+---@field isUnknown? boolean not stored: it has become unknown before it was settled
 ---@field matched? string the request that a notification has matched to it
 ---@field charge? number[] what it is charged for (usage.lua)
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { testRedis } from '../../base/redis/test-redis.js';
+import { RULES, START } from '../../engine/lane/lane-fixture.js';
 import { LATE_MS, outboxFixture, RETENTION_MS } from './outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-results');
@@ -112,4 +113,19 @@ describe('The results', () => {
     expect(await own.follow()()).toEqual([]);
     expect(await own.listsInLog()).toEqual([]);
   });
+});
+
+test('A message whose report comes after the deadline does not keep the reason that none had come', async () => {
+  const notified = { notify: true as const, early: 120_000, heard: 600_000, patience: 150_000 };
+  const own = await outboxFixture(redis, prefix, notified);
+  await own.put('a');
+  const claims = await own.claim();
+  await own.settle(claims, 'accepted');
+  const late = START + RULES.deadline + 3_600_000;
+  await own.settlePolls(await own.poll(late), 'infos', late, { letters: 'N' });
+  const reason = 'no final report by the deadline';
+  expect(await own.store.find('a')).toMatchObject({ state: 'unconfirmed', reason });
+  const reports = claims.map((located) => ({ requestId: `r-${located.number}`, located, letters: 'T' }));
+  await own.notifications.settle(reports, [], late);
+  expect(await own.store.find('a')).toMatchObject({ state: 'deliveredToTerminal', reason: '' });
 });

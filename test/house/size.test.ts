@@ -9,7 +9,7 @@ import { sourceFiles } from './sources.js';
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
   campaign: 8600,
-  base: 6770,
+  base: 6776,
   service: 4400,
   engine: 19_810,
   intake: 13_500,

@@ -59,6 +59,12 @@ const isText = (entry: [string, unknown]): entry is [string, string] => typeof e
  * Jobs and claims do not need them. They use the clock of Redis, because those of machines differ.
  */
 export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
+  // By the clock of Redis: the last heartbeat of this process, 0 without one; since when Redis was away, and until when that counts.
+  let [beatAt, awayFrom, countsUntil] = [0, 0, 0];
+  const noticeOutage = (now: number): void => {
+    if (beatAt > 0 && now - beatAt > 2 * HEARTBEAT_MS)
+      [awayFrom, countsUntil] = [beatAt, now + DEAD_AFTER_MS];
+  };
   return {
     /** A unique name for this process. */
     name: (): string => `${hostname()}-${process.pid}-${clock().toString(36)}`,
@@ -80,7 +86,11 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
       });
       const beat = (): void => {
         serverTime(redis)
-          .then((now) => redis.zadd(keys.workers, now, me))
+          .then((now) => {
+            noticeOutage(now);
+            beatAt = now;
+            return redis.zadd(keys.workers, now, me);
+          })
           // If someone has emptied Redis, what is stored from now on has this format.
           .then(() => redis.set(keys.format, DATA_FORMAT, 'NX'))
           .catch(() => {});
@@ -89,13 +99,18 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
       const timer = setInterval(beat, HEARTBEAT_MS);
       return async () => {
         clearInterval(timer);
+        beatAt = 0;
         await redis.zrem(keys.workers, me).catch(() => {});
       };
     },
-    /** The processes whose last heartbeat is at most 10 s old. Entries without an id are ignored. */
+    /**
+     * The processes whose last heartbeat is at most 10 s old; for 10 s after Redis was away, also those that were alive when it went, because
+     * not all of them reach it again at once. Entries without an id are ignored.
+     */
     async alive(): Promise<WorkerProcess[]> {
       const now = await serverTime(redis);
-      const since = now - DEAD_AFTER_MS;
+      noticeOutage(now);
+      const since = Math.min(now, now < countsUntil ? awayFrom : now) - DEAD_AFTER_MS;
       await redis.zremrangebyscore(keys.workers, '-inf', since - DEAD_AFTER_MS);
       const members = await redis.zrangebyscore(keys.workers, since, '+inf');
       // A dead process would count as alive until the clock has caught up.

@@ -106,7 +106,8 @@ interface ReplayedLane extends LaneStore {
 /**
  * Replays this process's recent claims of a lane to Redis, in the order in which they were made: lost claims are restored and
  * settled again. If nothing was lost, this changes nothing. Then it reports to the recovery barrier. If Redis has lost data meanwhile, it
- * may have lost what was replayed before, so all are replayed again. Returns how many claims were lost.
+ * may have lost what was replayed before, so all are replayed again. Returns how many claims were lost. If one of them cannot be replayed,
+ * the others are, but this process counts as lost: its recipients may have been sent to.
  * The order matters: a batch may have been claimed, released, and claimed again, and only the last claim counts.
  */
 export async function replayClaims(lane: ReplayedLane, recent: RecentClaims): Promise<number> {
@@ -116,11 +117,21 @@ export async function replayClaims(lane: ReplayedLane, recent: RecentClaims): Pr
     return lossName;
   };
   let [restored, last] = [0, await report('replaying')];
+  let failure: { readonly error: unknown } | undefined;
   for (;;) {
     const lost: LostClaims = new Map();
     const all = recent.all();
     for (let from = 0; from < all.length; from += CLAIMS_AT_ONCE) {
-      await lane.retry(() => replaySome(lane, all.slice(from, from + CLAIMS_AT_ONCE), lost));
+      const some = all.slice(from, from + CLAIMS_AT_ONCE);
+      await lane
+        .retry(() => replaySome(lane, some, lost))
+        .catch((error: unknown) => {
+          failure ??= { error };
+        });
+    }
+    if (failure !== undefined) {
+      lane.emit([{ type: 'replayFailed', reason: String(failure.error) }]);
+      throw failure.error;
     }
     restored += lost.size;
     const [after, sends] = [last, [...lost.values()].filter(Boolean).length];

@@ -107,6 +107,8 @@ export function toEvents(lane: string, scriptEvent: ScriptEvent): VolleyEvent[] 
       return [{ type: 'redis.unbounded', lane }];
     case 'workersLost':
       return [{ ...scriptEvent, type: 'workers.lost', lane }];
+    case 'replayFailed':
+      return [{ ...scriptEvent, type: 'redis.replayFailed', lane }];
     default:
       return scriptEvent satisfies never;
   }

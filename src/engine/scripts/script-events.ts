@@ -8,7 +8,7 @@ const reason = z.string();
 const requestId = z.string();
 const integer = z.number();
 
-/** An event that a script returns. */
+/** An event that a script returns, or `replayFailed`, of a call to one. */
 const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('launched'), campaign, at: integer }),
   z.object({
@@ -69,6 +69,7 @@ const scriptEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('awaiting'), lossName: z.string() }),
   z.object({ type: z.literal('unbounded') }),
   z.object({ type: z.literal('workersLost'), processes: z.string() }),
+  z.object({ type: z.literal('replayFailed'), reason }),
 ]);
 /** See {@link scriptEvent}. */
 export type ScriptEvent = z.output<typeof scriptEvent>;

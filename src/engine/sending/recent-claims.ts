@@ -14,6 +14,8 @@ export interface RecentClaim {
 
 /** Longer than the time of which Redis may lose the writes. It ends with the last claims that Redis gave: an outage does not count. */
 const KEEP_MS = MAX_LOSS_MS + 30_000;
+/** Longer than any request takes (LONGEST_TIMEOUT_MS in policy.lua): what is not settled by then is of a turn that failed. */
+const UNSETTLED_MS = 900_000;
 /** Some 20 MB. */
 const MAX_CLAIMS = 50_000;
 /** At least; more if Redis may lose more. */
@@ -88,7 +90,8 @@ export function recentClaims(
   const expire = (): void => {
     const before = claimedAt - KEEP_MS;
     for (const [key, { at, settlement }] of claims) {
-      if (claims.size <= MAX_CLAIMS && (at >= before || settlement === undefined)) return;
+      const until = settlement === undefined ? at + UNSETTLED_MS : at;
+      if (claims.size <= MAX_CLAIMS && until >= before) return;
       claims.delete(key);
     }
   };

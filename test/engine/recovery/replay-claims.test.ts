@@ -9,6 +9,7 @@ import {
   reportToBarrier,
   reportToBarriers,
 } from '../../../src/engine/recovery/replay-claims.js';
+import type { ScriptEvent } from '../../../src/engine/scripts/script-events.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { sendClaims } from '../../../src/engine/sending/send-claims.js';
@@ -120,6 +121,26 @@ test('Claims that an attempt restored before its connection broke count as resto
   };
   expect(await replayClaims(lane, it.memory)).toBe(5);
   expect((await it.state()).counts).toMatchObject({ planned: 5, sending: 2, deliveredToNetwork: 3 });
+});
+
+test('One claim that Redis cannot replay does not keep the others from it, and its process counts as lost', async () => {
+  const recipients = 300;
+  const it = await laneThatLosesData('damaged', recipients);
+  const lost = Array.from({ length: recipients }, (_, first) => ({
+    turn: 't',
+    campaign: 'c',
+    first,
+    count: 1,
+  }));
+  it.memory.claimed(lost.map((claim) => ({ ...claim, number: claim.first + 1 })));
+  await redis.hset(it.lane.keys.lane(it.lane.id, 'claims'), '1', 'damaged');
+  const emitted: ScriptEvent[] = [];
+  const lane = { ...it.lane, emit: (events: readonly ScriptEvent[]) => void emitted.push(...events) };
+  await expect(replayClaims(lane, it.memory)).rejects.toThrow(/invalid token/);
+  expect((await it.state()).counts).toMatchObject({ planned: 0, sending: recipients });
+  expect(await redis.hexists(it.lane.keys.lane(it.lane.id, 'claims'), String(recipients))).toBe(1);
+  expect(emitted).toContainEqual({ type: 'replayFailed', reason: expect.stringContaining('invalid token') });
+  expect(await it.fixture.stored.record()).toMatchObject({ awaited: expect.stringContaining('w') });
 });
 
 test('A replay changes nothing when Redis has lost nothing', async () => {

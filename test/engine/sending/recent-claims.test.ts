@@ -79,6 +79,20 @@ test('A claim that is settled late is remembered until Redis cannot lose its set
   expect(it.numbers()).not.toContain(1);
 });
 
+test('A claim whose turn failed before its settlement is forgotten, and does not keep those that follow it', () => {
+  const it = memoryAt();
+  it.claimed(1);
+  it.sent();
+  it.claimed(2);
+  for (const now of [1, 16, 17, 18]) {
+    it.time.now = now * MINUTE;
+    it.claimed(now + 100);
+    const [claim] = it.recent.all().slice(-1);
+    if (claim !== undefined) it.recent.settled({ claim: claim.claim, result: 'released' });
+  }
+  expect(it.numbers()).toEqual([116, 117, 118]);
+});
+
 test.each([
   ['A replay after a broken connection makes the claims that it restores recent', 2, 'reconnected'],
   ['A replay after a loss makes all claims recent, because Redis may lose them again', 0, 'announced'],

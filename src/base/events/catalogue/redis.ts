@@ -81,6 +81,12 @@ export const REDIS_EVENTS = {
     (e) =>
       `the clock of Redis was set ${e.direction} by ${e.by}; lane ${e.lane} delays its next requests, so that they stay within the quota`,
   ),
+  'redis.replayFailed': entry(
+    'error',
+    { lane: id, reason: prose },
+    (e) =>
+      `lane ${e.lane}: this worker cannot replay its recent claims to Redis, and counts as lost, so requests get an unknown outcome: ${e.reason}`,
+  ),
   'workers.lost': entry(
     'error',
     { lane: id, processes: id },

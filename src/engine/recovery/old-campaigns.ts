@@ -9,9 +9,9 @@ import { orNull } from '../recipients/damaged.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import { scriptEvents } from '../scripts/script-events.js';
 import { listUnknown, resolveBatches } from '../sending/unknown.js';
-import { indexMember, readState } from '../store/campaigns.js';
+import { readState } from '../store/campaigns.js';
+import { entryOf, indexEntries } from '../store/lane-index.js';
 
-const PAGE_SIZE = 200;
 const REASON = 'its campaign reached MAX_CAMPAIGN_AGE';
 
 /** Options of {@link checkOldCampaigns}. */
@@ -39,17 +39,15 @@ export async function checkOldCampaigns(options: OldCampaignsOptions, now?: numb
   const { redis, keys, finder, retentionMs, maxCampaignAgeMs, events } = options;
   const time = now ?? (await serverTime(redis));
   const configured = new Set([...(await finder.configured()).values()].map(({ id }) => id));
-  for await (const { lane: laneId, campaign } of createdBefore(
-    redis,
-    keys,
-    time - Math.min(retentionMs, maxCampaignAgeMs),
-  )) {
+  const before = campaignIdTime(time - Math.min(retentionMs, maxCampaignAgeMs));
+  // Oldest first. A campaign may be deleted while the list is read.
+  for await (const { lane: laneId, name: campaign } of indexEntries(redis, keys.campaigns, { before })) {
     const state = await orNull(readState(redis, keys, laneId, campaign));
     if (state === null) {
       // One that cannot be read is left for an operator.
       if ((await redis.hexists(keys.lane(laneId, 'states'), campaign)) === 1) continue;
       // Redis has lost it, or its process died before it wrote the data.
-      await redis.zrem(keys.campaigns, indexMember(laneId, campaign));
+      await redis.zrem(keys.campaigns, entryOf(campaign, laneId));
       continue;
     }
     const isSwept = configured.has(laneId);
@@ -71,21 +69,6 @@ export async function checkOldCampaigns(options: OldCampaignsOptions, now?: numb
         events.emit({ type: 'campaign.tooOld', lane: lane.name, campaign, recipientCount });
       lane.emit(found);
     }
-  }
-}
-
-/** The campaigns created before a time, oldest first. A campaign may be deleted while the list is read. */
-async function* createdBefore(redis: Redis, keys: Keys, time: number) {
-  const end = `(${campaignIdTime(time)}`;
-  for (let start = '-'; ; ) {
-    const members = await redis.zrangebylex(keys.campaigns, start, end, 'LIMIT', 0, PAGE_SIZE);
-    for (const member of members) {
-      const space = member.indexOf(' ');
-      yield { campaign: member.slice(0, space), lane: member.slice(space + 1) as LaneId };
-    }
-    const last = members.at(-1);
-    if (last === undefined || members.length < PAGE_SIZE) return;
-    start = `(${last}`;
   }
 }
 

@@ -7,6 +7,7 @@ import { RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import { readableMembers, readRecord } from '../recipients/damaged.js';
 import { outboxName } from '../recipients/outbox-messages.js';
 import { SLICE } from '../recipients/slice-blob.js';
+import { indexEntries, lanesOf, partsOf } from './lane-index.js';
 
 /** The state of a campaign that begins, without its recipients. A member that has this value is not stored (campaign-text.lua). */
 export const STATE_DEFAULTS = {
@@ -99,39 +100,25 @@ export const STATE_MEMBERS: readonly string[] = Object.keys(state.shape);
 /** The state of a campaign as the scripts store it. Times in ms; 0 means none. */
 export type StoredState = z.output<typeof state>;
 
-/** The member of the campaign index that names a campaign's lane. */
-export function indexMember(lane: LaneId, campaign: string): string {
-  return `${campaign} ${lane}`;
-}
-
 /** The id of a campaign's lane; null if there is no such campaign. */
 export async function findLane(redis: Redis, keys: Keys, campaign: string): Promise<LaneId | null> {
   if (!/^[0-9a-z]+$/i.test(campaign)) return null;
-  const [member] = await redis.zrangebylex(keys.campaigns, `[${campaign} `, `(${campaign}!`);
-  return member === undefined ? null : member.slice(campaign.length + 1);
+  const [lane] = await lanesOf(redis, keys.campaigns, campaign);
+  return lane ?? null;
 }
 
-const PAGE_SIZE = 200;
-
 /**
- * Lists all campaigns, newest first, or those older than `after`, which may be the beginning of an id. An entry may have no data: its import has just begun, or it
- * is being removed.
+ * Lists all campaigns, newest first, or those older than `after`, which may be the beginning of an id. An entry may have no data: its import
+ * has just begun, or it is being removed.
  */
 export async function* listCampaigns(
   redis: Redis,
   keys: Keys,
   after?: string,
 ): AsyncGenerator<{ id: string; lane: LaneId }> {
-  for (let before = after === undefined ? '+' : `(${after} `; ; ) {
-    const members = await redis.zrevrangebylex(keys.campaigns, before, '-', 'LIMIT', 0, PAGE_SIZE);
-    for (const member of members) {
-      const space = member.indexOf(' ');
-      yield { id: member.slice(0, space), lane: member.slice(space + 1) };
-    }
-    const last = members.at(-1);
-    if (last === undefined || members.length < PAGE_SIZE) return;
-    before = `(${last}`;
-  }
+  const before = after === undefined ? undefined : `${after} `;
+  for await (const { name: id, lane } of indexEntries(redis, keys.campaigns, { before, isReversed: true }))
+    yield { id, lane };
 }
 
 /** The ids of campaigns that begin with `prefix`, newest first. */
@@ -143,7 +130,7 @@ export async function idsWithPrefix(
 ): Promise<string[]> {
   if (!/^[0-9a-z]*$/.test(prefix)) return [];
   const members = await redis.zrevrangebylex(keys.campaigns, `(${prefix}~`, `[${prefix}`, 'LIMIT', 0, limit);
-  return members.map((member) => member.slice(0, member.indexOf(' ')));
+  return members.map((member) => partsOf(member).name);
 }
 
 /** Reads the state of a campaign; null if there is no such campaign. */

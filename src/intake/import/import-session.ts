@@ -25,7 +25,8 @@ import type { Parts } from '../../engine/recipients/zoned-slices.js';
 import { registerWindows } from '../../engine/recovery/windows.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
 import { type CampaignMeta, readMeta, storedMeta } from '../../engine/store/campaign-meta.js';
-import { indexMember, readState, STATE_DEFAULTS, type StoredState } from '../../engine/store/campaigns.js';
+import { readState, STATE_DEFAULTS, type StoredState } from '../../engine/store/campaigns.js';
+import { entryOf } from '../../engine/store/lane-index.js';
 
 /*
  *   begin ──► importing ── commit ──► running, scheduled, or completed
@@ -96,7 +97,7 @@ const indexing = perConnection((redis) =>
       const lanes = [...new Set(together.map(({ lane }) => lane))];
       await Promise.all([
         redis.sadd(keys.lanes, ...lanes),
-        redis.zadd(keys.campaigns, ...together.flatMap(({ lane, id }) => [0, indexMember(lane, id)])),
+        redis.zadd(keys.campaigns, ...together.flatMap(({ lane, id }) => [0, entryOf(id, lane)])),
         markDue({ redis, keys }, lanes),
       ]);
     }

@@ -6,14 +6,14 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { RedisFullError } from '../../base/redis/unavailable.js';
-import { AmbiguousNameError, NotFoundError } from '../../campaign/errors/errors.js';
+import { NotFoundError } from '../../campaign/errors/errors.js';
 import type { Actor } from '../../campaign/states/actor.js';
 import { activate, type Wakers } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { lanesOf, onlyLane } from '../../engine/store/lane-index.js';
 import { messageChecker } from './definition/check-message.js';
 import { OutboxClosedError } from './definition/errors.js';
-import { lanesWithOutbox } from './definition/outbox-index.js';
 import { editionOf, type OutboxSettings, readOutboxSettings } from './definition/settings.js';
 import { unusedValues } from './definition/unused-values.js';
 import { writerNotes } from './definition/writers.js';
@@ -163,13 +163,12 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
       const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
       // Whether the lane has such an outbox is found out when it is opened.
       if (wanted?.length === 1 && wanted[0] !== undefined) return wanted[0];
-      const holders = await lanesWithOutbox(redis, keys, name);
+      const holders = await lanesOf(redis, keys.outboxes, name);
       const possible = wanted === undefined ? holders : holders.filter((lane) => wanted.includes(lane));
-      const [only, ...others] = possible.length < 2 ? possible : await existing(possible, name);
+      const found = possible.length < 2 ? possible : await existing(possible, name);
+      const only = await onlyLane('outbox', name, found, finder.nameOf);
       if (only === undefined) throw noSuchOutbox(name);
-      if (others.length === 0) return only;
-      const names = await Promise.all([only, ...others].map(finder.nameOf));
-      throw new AmbiguousNameError('outbox', name, names.sort());
+      return only;
     },
     async open(lane, name) {
       const key = cacheKey(lane, name);

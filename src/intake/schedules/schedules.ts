@@ -1,6 +1,6 @@
 import type { Events } from '../../base/events/events.js';
 import type { LaneId } from '../../base/redis/keys.js';
-import { AmbiguousNameError, InputError, NotFoundError } from '../../campaign/errors/errors.js';
+import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { limitsAmong } from '../../campaign/limits/limits.js';
 import { describeActor } from '../../campaign/states/actor.js';
 import type { Operator } from '../../campaign/states/audit.js';
@@ -8,6 +8,7 @@ import type { Preview } from '../../campaign/views/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';
+import { onlyLane } from '../../engine/store/lane-index.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
 import type { ScheduleChange, ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
@@ -140,15 +141,12 @@ export function openSchedules({
   const find = async (id: string, choice?: ScheduleChoice): Promise<StoredSchedule> =>
     read(await refFor(id, choice));
   const refFor = async (id: string, { lanes }: ScheduleChoice = {}): Promise<string> => {
-    const wanted =
-      lanes && (await Promise.all(lanes.map(async (lane) => refOf(id, await finder.idOf(lane)))));
-    const all = await store.refsOf(id);
-    const refs = wanted === undefined ? all : all.filter((ref) => wanted.includes(ref));
-    const [only, ...others] = refs;
+    const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
+    const all = await store.lanesOf(id);
+    const found = wanted === undefined ? all : all.filter((lane) => wanted.includes(lane));
+    const only = await onlyLane('schedule', id, found, finder.nameOf);
     if (only === undefined) throw missing(id);
-    if (others.length === 0) return only;
-    const names = await Promise.all(refs.map((ref) => finder.nameOf(laneOfRef(ref))));
-    throw new AmbiguousNameError('schedule', id, names.sort());
+    return refOf(id, only);
   };
   const view = async (
     stored: StoredSchedule,

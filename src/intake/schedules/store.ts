@@ -12,6 +12,7 @@ import type { LimitedActor } from '../../campaign/limits/check-limits.js';
 import type { SomeLimits } from '../../campaign/states/limit-values.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
+import { indexEntries, lanesOf } from '../../engine/store/lane-index.js';
 import type { ScheduleTotals } from '../../reporting/fleet-snapshot.js';
 import { inBatches } from '../../reporting/in-batches.js';
 import type { RecipientInput } from '../import/read-objects.js';
@@ -113,12 +114,8 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 
   /** The references of all schedules, or of those after one, with their ids. */
   async function* refs(after?: string): AsyncGenerator<{ readonly id: string; readonly ref: string }> {
-    for (let start = after === undefined ? '-' : `(${after}`; ; ) {
-      const page = await redis.zrangebylex(names.ids, start, '+', 'LIMIT', 0, PER_READ);
-      for (const ref of page) yield { id: idOfRef(ref), ref };
-      if (page.length < PER_READ) return;
-      start = `(${page.at(-1)}`;
-    }
+    const entries = indexEntries(redis, names.ids, { after });
+    for await (const { name: id, entry: ref } of entries) yield { id, ref };
   }
 
   return {
@@ -253,10 +250,8 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       });
     },
 
-    /** The references of the schedules with this id: one for each lane that has one. */
-    refsOf: (id: string): Promise<string[]> =>
-      // The character after the space is the exclamation mark.
-      redis.zrangebylex(names.ids, `[${id} `, `(${id}!`),
+    /** The ids of the lanes that have a schedule with this id. */
+    lanesOf: (id: string): Promise<LaneId[]> => lanesOf(redis, names.ids, id),
 
     refs,
 

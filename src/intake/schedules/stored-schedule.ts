@@ -4,6 +4,7 @@ import { scheduledFields, shownScheduledFields } from '../../campaign/fields/sch
 import { keyLimits } from '../../campaign/limits/limits.js';
 import { actor } from '../../campaign/states/actor.js';
 import { readRecord } from '../../engine/recipients/damaged.js';
+import { entryOf, partsOf } from '../../engine/store/lane-index.js';
 import {
   OCCURRENCE_OUTCOMES,
   type Occurrence,
@@ -105,14 +106,14 @@ export const storedOccurrence = z.object({
 /** See {@link storedOccurrence}. */
 export type StoredOccurrence = Readonly<z.output<typeof storedOccurrence>>;
 
-/** What identifies a schedule in Redis: its id is unique only on its lane. Neither an id nor that of a lane contains a space. */
-export const refOf = (id: string, lane: string): string => `${id} ${lane}`;
+/** What identifies a schedule in Redis: its entry in the index of schedules, because its id is unique only on its lane. */
+export const refOf = (id: string, lane: string): string => entryOf(id, lane);
 
 /** The id of the schedule that {@link refOf} identifies. */
-export const idOfRef = (ref: string): string => ref.split(' ', 1)[0] ?? ref;
+export const idOfRef = (ref: string): string => partsOf(ref).name;
 
 /** The id of the lane of the schedule that {@link refOf} identifies. */
-export const laneOfRef = (ref: string): string => ref.slice(idOfRef(ref).length + 1);
+export const laneOfRef = (ref: string): string => partsOf(ref).lane;
 
 /** An occurrence, or a run that an operator requested. */
 export type Due = Pick<StoredOccurrence, 'at' | 'manual'>;

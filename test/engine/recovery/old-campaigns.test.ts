@@ -5,7 +5,8 @@ import { campaignIdTime } from '../../../src/campaign/states/campaign.js';
 import { openLanes } from '../../../src/engine/lane/lane-finder.js';
 import { checkOldCampaigns } from '../../../src/engine/recovery/old-campaigns.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
-import { indexMember, listCampaigns } from '../../../src/engine/store/campaigns.js';
+import { listCampaigns } from '../../../src/engine/store/campaigns.js';
+import { entryOf } from '../../../src/engine/store/lane-index.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, START } from '../lane/lane-fixture.js';
 
@@ -26,7 +27,7 @@ function installation(name: string, lane = 'default', env: Record<string, string
   const finder = openLanes({ redis, keys: fixture.keys, config, events, random: () => 0.5 });
   const discarded: string[] = [];
   let count = 0;
-  const index = (id: string) => redis.zadd(fixture.keys.campaigns, 0, indexMember(lane, id));
+  const index = (id: string) => redis.zadd(fixture.keys.campaigns, 0, entryOf(id, lane));
   return {
     ...fixture,
     index,

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { metaKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { readMeta } from '../../../src/engine/store/campaign-meta.js';
-import { findLane, indexMember } from '../../../src/engine/store/campaigns.js';
+import { findLane } from '../../../src/engine/store/campaigns.js';
+import { entryOf } from '../../../src/engine/store/lane-index.js';
 import { importCampaign } from '../../../src/intake/import/import-campaign.js';
 import { SUPPRESSING } from '../../app/access/operator.js';
 import { keysOf, testRedis } from '../../base/redis/test-redis.js';
@@ -58,7 +59,7 @@ test('A removal that was interrupted can be continued', async () => {
   const id = await campaign('Broken off');
   await end(id);
   // The index entry and the data are gone; the state and the entry that the sweep reads are not.
-  await redis.zrem(keys.campaigns, indexMember(lane, id));
+  await redis.zrem(keys.campaigns, entryOf(id, lane));
   await redis.unlink(metaKey(keys, lane, id));
   await removeCampaign(redis, keys, lane, id);
   expect((await keysOf(redis, prefix)).filter((key) => key.includes(id))).toEqual([]);

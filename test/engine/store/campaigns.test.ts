@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest';
 import { keyNames } from '../../../src/base/redis/keys.js';
 import { CAMPAIGN_ID, newCampaignId } from '../../../src/campaign/states/campaign.js';
-import {
-  findLane,
-  indexMember,
-  listCampaigns,
-  parseState,
-  STATE_DEFAULTS,
-} from '../../../src/engine/store/campaigns.js';
+import { findLane, listCampaigns, parseState, STATE_DEFAULTS } from '../../../src/engine/store/campaigns.js';
+import { entryOf } from '../../../src/engine/store/lane-index.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 
 const { prefix, redis } = testRedis('campaigns');
@@ -24,7 +19,7 @@ test('Campaign ids sort by their time, whatever their random part', () => {
 
 test('Each of 500 campaigns is listed once, newest first, with its lane', async () => {
   const ids = Array.from({ length: 500 }, (_, at) => newCampaignId(NOW + at, () => 0.5));
-  await redis.zadd(keys.campaigns, ...ids.flatMap((id, at) => [0, indexMember(`lane-${at % 3}`, id)]));
+  await redis.zadd(keys.campaigns, ...ids.flatMap((id, at) => [0, entryOf(id, `lane-${at % 3}`)]));
   const listed: string[] = [];
   for await (const { id } of listCampaigns(redis, keys)) listed.push(id);
   expect(listed).toEqual([...ids].reverse());

@@ -1,4 +1,5 @@
 import type { Redis } from '../../../base/redis/connection.js';
+import { hashEntries } from '../../../base/redis/hash-entries.js';
 import type { Keys, LaneId } from '../../../base/redis/keys.js';
 import { orNull, readOrNull } from '../../../engine/recipients/damaged.js';
 import { outboxId, outboxKeys, parseMessage } from '../../../engine/recipients/outbox-messages.js';
@@ -49,17 +50,12 @@ export async function makeOutboxReadable(
 async function countMessages(redis: Redis, keys: Keys, lane: LaneId, name: string) {
   const seen = new Map<string, string>();
   let last = 0;
-  for (let cursor = '0'; ; ) {
-    const { messages } = outboxKeys(keys, lane, name).fixed;
-    const [next, flat] = await redis.hscan(messages, cursor, 'COUNT', READ_AT_ONCE);
-    for (let at = 0; at + 1 < flat.length; at += 2) {
-      const message = readOrNull(() => parseMessage(flat[at + 1] ?? ''));
-      if (message === null) continue;
-      seen.set(flat[at] ?? '', message.state);
-      last = Math.max(last, message.number);
-    }
-    cursor = next;
-    if (cursor === '0') break;
+  const { messages } = outboxKeys(keys, lane, name).fixed;
+  for await (const [id, json] of hashEntries(redis, messages, READ_AT_ONCE)) {
+    const message = readOrNull(() => parseMessage(json));
+    if (message === null) continue;
+    seen.set(id, message.state);
+    last = Math.max(last, message.number);
   }
   const counts: Record<string, number> = {};
   for (const state of seen.values()) counts[state] = (counts[state] ?? 0) + 1;

@@ -1,24 +1,16 @@
 import type { Redis } from '../../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../../base/redis/keys.js';
 import { outboxKeys } from '../../../engine/recipients/outbox-messages.js';
+import { entryOf, indexEntries, type Named, partsOf } from '../../../engine/store/lane-index.js';
 
 /*
- * Which lanes have an outbox of a name: a name is unique within its lane only, so that tenants neither see nor block the names of others. An
- * entry is written before its outbox, so an entry without one is left by a process that died in between.
+ * Which lanes have an outbox of a name. An entry is written before its outbox, so an entry without one is left by a process that died in
+ * between.
  */
-
-/** An outbox of a lane. */
-export interface IndexedOutbox {
-  readonly name: string;
-  readonly lane: LaneId;
-}
-
-/** Names of outboxes and ids of lanes contain no space, so entries sort by name. */
-const entryOf = (lane: LaneId, name: string): string => `${name} ${lane}`;
 
 /** Adds an outbox to the index. */
 export async function indexOutbox(redis: Redis, keys: Keys, lane: LaneId, name: string): Promise<void> {
-  await redis.zadd(keys.outboxes, 0, entryOf(lane, name));
+  await redis.zadd(keys.outboxes, 0, entryOf(name, lane));
 }
 
 /**
@@ -26,20 +18,11 @@ export async function indexOutbox(redis: Redis, keys: Keys, lane: LaneId, name: 
  * process adds it after it has created it, and this one looks after it has removed it.
  */
 export async function unindexOutbox(redis: Redis, keys: Keys, lane: LaneId, name: string): Promise<void> {
-  await redis.zrem(keys.outboxes, entryOf(lane, name));
+  await redis.zrem(keys.outboxes, entryOf(name, lane));
   if ((await redis.exists(outboxKeys(keys, lane, name).fixed.outbox)) === 1)
     await indexOutbox(redis, keys, lane, name);
 }
 
-/** The ids of the lanes that have an outbox of this name. */
-export async function lanesWithOutbox(redis: Redis, keys: Keys, name: string): Promise<LaneId[]> {
-  // The character after the space is the exclamation mark.
-  const entries = await redis.zrangebylex(keys.outboxes, `[${name} `, `(${name}!`);
-  return entries.map((entry) => entry.slice(name.length + 1));
-}
-
-/** Entries of the index that are read at a time. */
-const ENTRIES_AT_ONCE = 500;
 /** Entries that are read for a page: an index of a hundred thousand outboxes of other lanes takes several. */
 const ENTRIES_PER_PAGE = 10_000;
 
@@ -55,30 +38,22 @@ export async function pageOfOutboxes(
     after,
     count,
   }: { lanes?: readonly LaneId[] | undefined; after?: string | undefined; count: number },
-): Promise<{ readonly outboxes: readonly IndexedOutbox[]; readonly next: string | null }> {
-  const matching: string[] = [];
-  let last = after;
-  for (let read = 0; read < ENTRIES_PER_PAGE; read += ENTRIES_AT_ONCE) {
-    const start = last === undefined ? '-' : `(${last}`;
-    const entries = await redis.zrangebylex(keys.outboxes, start, '+', 'LIMIT', 0, ENTRIES_AT_ONCE);
-    matching.push(...entries.filter((entry) => lanes?.includes(outboxOf(entry).lane) ?? true));
-    if (matching.length > count) {
-      const page = matching.slice(0, count);
-      return { outboxes: page.map(outboxOf), next: page.at(-1) ?? null };
+): Promise<{ readonly outboxes: readonly Named[]; readonly next: string | null }> {
+  const outboxes: (Named & { readonly entry: string })[] = [];
+  let read = 0;
+  for await (const found of indexEntries(redis, keys.outboxes, { after })) {
+    if (lanes?.includes(found.lane) ?? true) {
+      if (outboxes.length === count) return { outboxes, next: outboxes.at(-1)?.entry ?? null };
+      outboxes.push(found);
     }
-    if (entries.length < ENTRIES_AT_ONCE) return { outboxes: matching.map(outboxOf), next: null };
-    last = entries.at(-1);
+    read += 1;
+    if (read === ENTRIES_PER_PAGE) return { outboxes, next: found.entry };
   }
-  return { outboxes: matching.map(outboxOf), next: last ?? null };
+  return { outboxes, next: null };
 }
 
 /** All outboxes by name, and those of one name by the id of their lane. */
-export async function indexedOutboxes(redis: Redis, keys: Keys): Promise<IndexedOutbox[]> {
+export async function indexedOutboxes(redis: Redis, keys: Keys): Promise<Named[]> {
   const entries = await redis.zrange(keys.outboxes, '0', '-1');
-  return entries.map(outboxOf);
-}
-
-function outboxOf(entry: string): IndexedOutbox {
-  const space = entry.indexOf(' ');
-  return { name: entry.slice(0, space), lane: entry.slice(space + 1) };
+  return entries.map(partsOf);
 }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Redis } from '../../../base/redis/connection.js';
+import { hashEntries } from '../../../base/redis/hash-entries.js';
 import type { Keys, LaneId } from '../../../base/redis/keys.js';
 import { returnedOf } from '../../../campaign/fields/field-sets.js';
 import { possibleFormsOf } from '../../../campaign/numbers/number-forms.js';
@@ -13,8 +14,9 @@ import {
   readMessages,
   type StoredMessage,
 } from '../../../engine/recipients/outbox-messages.js';
+import type { Named } from '../../../engine/store/lane-index.js';
 import type { OutboxSearch, SentMessage } from '../../../reporting/outbox-search.js';
-import { type IndexedOutbox, indexedOutboxes } from '../definition/outbox-index.js';
+import { indexedOutboxes } from '../definition/outbox-index.js';
 import { readOutboxSettings } from '../definition/settings.js';
 import { messageRow } from './message-row.js';
 import { unknownClaims } from './unknown-claims.js';
@@ -36,6 +38,7 @@ const MAX_KEPT = 1_000_000;
 const MAX_OUTBOXES = 1_000;
 
 type Sent = Pick<StoredMessage, 'to' | 'reference' | 'at'> & { readonly id: string };
+type LatestSent = { readonly sender: string; readonly sent: readonly Sent[] };
 
 const wasSent = ({ state, at }: StoredMessage): boolean =>
   at > 0 && state !== 'planned' && !NOT_SENT_STATES.includes(state);
@@ -45,23 +48,14 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
   const fixed = (lane: LaneId, name: string) => outboxKeys(keys, lane, name).fixed;
 
   /** The messages to these numbers, in no order. Only those whose text has one of them are parsed. */
-  async function* messagesTo(
-    { lane, name }: IndexedOutbox,
-    numbers: readonly string[],
-    signal?: AbortSignal,
-  ) {
+  async function* messagesTo({ lane, name }: Named, numbers: readonly string[], signal?: AbortSignal) {
     const digits = numbers.map((number) => number.replace('+', ''));
-    for (let cursor = '0'; ; ) {
+    signal?.throwIfAborted();
+    for await (const [id, raw] of hashEntries(redis, fixed(lane, name).messages, READ_AT_ONCE)) {
       signal?.throwIfAborted();
-      const [next, flat] = await redis.hscan(fixed(lane, name).messages, cursor, 'COUNT', READ_AT_ONCE);
-      for (let at = 0; at + 1 < flat.length; at += 2) {
-        const [id = '', raw = ''] = [flat[at], flat[at + 1]];
-        if (!digits.some((each) => raw.includes(each))) continue;
-        const message = readOrNull(() => parseMessage(raw));
-        if (message !== null && numbers.includes(message.to)) yield { id, message };
-      }
-      cursor = next;
-      if (cursor === '0') return;
+      if (!digits.some((each) => raw.includes(each))) continue;
+      const message = readOrNull(() => parseMessage(raw));
+      if (message !== null && numbers.includes(message.to)) yield { id, message };
     }
   }
 
@@ -80,11 +74,7 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
     }
   }
 
-  const latestSent = new LRUCache<
-    string,
-    { readonly sender: string; readonly sent: readonly Sent[] },
-    IndexedOutbox
-  >({
+  const latestSent = new LRUCache<string, LatestSent, Named>({
     maxSize: MAX_KEPT,
     sizeCalculation: ({ sent }) => sent.length + 1,
     ttl: KEPT_MS,
@@ -97,7 +87,7 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
     },
   });
 
-  const outboxesOf = async (lanes: readonly LaneId[] | undefined): Promise<IndexedOutbox[]> =>
+  const outboxesOf = async (lanes: readonly LaneId[] | undefined): Promise<Named[]> =>
     (await indexedOutboxes(redis, keys)).filter(({ lane }) => lanes?.includes(lane) ?? true);
 
   return {
@@ -143,7 +133,7 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
     },
   };
 
-  async function aboutOutbox({ lane, name }: IndexedOutbox) {
+  async function aboutOutbox({ lane, name }: Named) {
     const [settings, unknown] = await Promise.all([
       orNull(readOutboxSettings(redis, keys, lane, name)),
       unknownClaims({ redis, keys, id: lane }, name),

@@ -27,13 +27,14 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     version: [],
     'exit-codes': [],
     counted: [],
+    json: [],
     lazily: [],
     repeating: ['clock'],
     'host-header': [],
     redis: ['clock'],
     // What each version of the service documents, as data.
     profiles: [],
-    config: ['clock', 'duration', 'version', 'redis', 'profiles'],
+    config: ['clock', 'duration', 'json', 'version', 'redis', 'profiles'],
     events: ['clock', 'duration', 'wrapped-text', 'config'],
   },
   // `client` and `auth` do not know each other: the token cache receives the login function as a parameter.

@@ -9,16 +9,16 @@ import { sourceFiles } from './sources.js';
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
   campaign: 8600,
-  base: 6776,
-  service: 4400,
-  engine: 19_850,
-  intake: 13_460,
+  base: 6775,
+  service: 4300,
+  engine: 19_820,
+  intake: 13_455,
   'call-records': 2600,
   reporting: 7190,
   tools: 6680,
-  app: 6915,
+  app: 6910,
   operations: 5510,
-  surfaces: 21_040,
+  surfaces: 21_035,
 };
 
 /** By how much a room may be smaller than its number. */

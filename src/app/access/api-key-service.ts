@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
+import { jsonOrUndefined } from '../../base/json.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
@@ -17,7 +18,6 @@ import { DEFAULT_MAX_SUPPRESSIONS, managingKeys } from './manage-keys.js';
 import type { RefusedKeys } from './refused-keys.js';
 import { revokedKeys } from './revoked-keys.js';
 import { isSession, LONGEST_MS, newId, type Session, sessionStore } from './sessions.js';
-import { storedJson } from './stored-json.js';
 import { anyKey, replaceKey, type StoredKey, signedText, storedKey, type UnsignedKey } from './stored-key.js';
 import { isOnLanes } from './within-key.js';
 
@@ -69,7 +69,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const revoked = revokedKeys(redis, keys, recordDigests);
   /** A stored key, JSON, and what it says; null if it is not authentic, or was restored after it had been revoked. */
   const opened = (id: string, json: string, isRevoked: boolean): StoredKey => {
-    const parsed = storedKey.safeParse(storedJson(json)).data;
+    const parsed = storedKey.safeParse(jsonOrUndefined(json)).data;
     const maker =
       parsed === undefined || isRevoked ? null : recordDigests.makerOf(signedText(id, parsed), parsed.mac);
     return { id, json, key: maker === null || parsed === undefined ? null : parsed, maker };
@@ -98,7 +98,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
   };
   const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
   const viewOf = async ({ id, json, key, maker }: StoredKey, used?: string): Promise<ApiKey> => {
-    const { name, scopes, lanes, created } = key ?? anyKey.parse(storedJson(json));
+    const { name, scopes, lanes, created } = key ?? anyKey.parse(jsonOrUndefined(json));
     const { createdBy = null } = key ?? {};
     const [current, previous] = key?.secrets ?? [];
     return {

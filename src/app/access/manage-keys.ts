@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import { durationOption, exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
+import { jsonOrUndefined } from '../../base/json.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import {
@@ -19,7 +20,6 @@ import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import type { ApiKeys, CancelledOfKey } from './api-keys.js';
 import type { RevokedKeys } from './revoked-keys.js';
 import { newId, type SessionStore } from './sessions.js';
-import { storedJson } from './stored-json.js';
 import { anyKey, replaceKey, type StoredKey, type UnsignedKey } from './stored-key.js';
 import { isOnLanes, requireNotRaised, requireUncounted, requireWithin } from './within-key.js';
 
@@ -104,7 +104,7 @@ export const managingKeys =
     /** The key of this id, which must be on the lanes of the key that acts. */
     const ofActor = async (id: string, own: UnsignedKey | null): Promise<StoredKey> => {
       const stored = await require(id);
-      if (isOnLanes(stored.key ?? anyKey.parse(storedJson(stored.json)), own?.lanes)) return stored;
+      if (isOnLanes(stored.key ?? anyKey.parse(jsonOrUndefined(stored.json)), own?.lanes)) return stored;
       throw new NotFoundError(`there is no key ${id}`);
     };
     /** The same for one that can be changed. */
@@ -239,7 +239,7 @@ export const managingKeys =
         // Of a key that is revoked already, only the id is known.
         const isKnown = !isCancelling || (await read(id)) !== null || !(await revoked.has(id));
         const isRepeated = !isKnown && (own?.lanes ?? null) === null;
-        const name = isRepeated ? id : anyKey.parse(storedJson((await ofActor(id, own)).json)).name;
+        const name = isRepeated ? id : anyKey.parse(jsonOrUndefined((await ofActor(id, own)).json)).name;
         const details = { key: id, name };
         await by.audited({ action: 'key.revoke', details }, async () => {
           if (isRepeated) return;

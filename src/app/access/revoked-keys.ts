@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../base/json.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import type { Digests } from '../../service/auth/seal.js';
-import { storedJson } from './stored-json.js';
 
 const noteScript = loadScript(import.meta.url, './note-revoked.lua', () => undefined);
 /** When a key was revoked, or a secret ends, ms, and what authenticates that. */
@@ -26,7 +26,7 @@ export function revokedKeys(redis: Redis, keys: Keys, digests: Digests) {
   /** The time on a tombstone; null if there is none, or it is not authentic. */
   const read = async (field: string, text: (at: number) => string): Promise<number | null> => {
     const stored = await redis.hget(keys.apiKeysRevoked, field);
-    const parsed = stored === null ? undefined : tombstone.safeParse(storedJson(stored)).data;
+    const parsed = stored === null ? undefined : tombstone.safeParse(jsonOrUndefined(stored)).data;
     return parsed !== undefined && digests.makerOf(text(parsed[0]), parsed[1]) !== null ? parsed[0] : null;
   };
   return {

@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
+import { jsonOrUndefined } from '../../base/json.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { actor } from '../../campaign/states/actor.js';
 import { API_SCOPES } from '../../campaign/states/api-key.js';
 import { createDigests } from '../../service/auth/seal.js';
-import { storedJson } from './stored-json.js';
 
 /*
  * The sessions of the console, and the links that begin one. A session stands for an API key: it can do what the key can, for as long as the
@@ -96,7 +96,7 @@ export function sessionStore({ redis, keys, clock, secretsKey, previousSecretsKe
     async read(text: string): Promise<Session | null> {
       const id = idOf(text);
       const json = id === '' ? null : await untilAnswered(() => redis.get(keys.session(id)), PATIENCE);
-      const stored = storedJson(json ?? '');
+      const stored = jsonOrUndefined(json ?? '');
       const session = storedSession.safeParse(stored).data;
       if (session === undefined || !isGenuine(textOf(text, session), stored)) return null;
       const left = leftMs(session.began);
@@ -129,7 +129,7 @@ export function sessionStore({ redis, keys, clock, secretsKey, previousSecretsKe
     async takeLink(text: string): Promise<StoredLink | null> {
       if (!LINK_FORMAT.test(text)) return null;
       // In one step, so that of two requests one gets it.
-      const stored = storedJson((await redis.getdel(linkKey(text))) ?? '');
+      const stored = jsonOrUndefined((await redis.getdel(linkKey(text))) ?? '');
       const link = storedLink.safeParse(stored).data;
       if (link === undefined || !isGenuine(linkTextOf(text, link), stored)) return null;
       return link.madeAt + LINK_MS > clock() ? link : null;

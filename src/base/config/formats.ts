@@ -6,6 +6,7 @@ import { planOfCountry } from '../../campaign/numbers/numbering-plan.js';
 import type { SomeLimits } from '../../campaign/states/limit-values.js';
 import { checkSender } from '../../campaign/text/sender.js';
 import { DURATION_FORM, parseDuration } from '../duration.js';
+import { jsonOrUndefined } from '../json.js';
 import { parseRedisUrl } from '../redis/redis-url.js';
 
 /** A format with this metadata has values that never appear in an error message. */
@@ -134,21 +135,13 @@ export const dates = listOf('dates separated by commas, such as 2030-05-01,2030-
 export const limits = format<z.output<typeof laneLimits>, SomeLimits>(
   'a JSON object with limits, such as {"countries":["GB"]}',
   (text, reject) => {
-    const value = jsonOf(text);
+    const value = jsonOrUndefined(text);
     if (value === undefined) return undefined;
     const { data, error } = laneLimits.safeParse(value);
     const [issue] = error?.issues ?? [];
     return issue === undefined ? data : reject([...issue.path, issue.message].join(' '));
   },
 );
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** A duration in ms; the bounds are written as a user writes them. */
 export function duration(min: string, max: string) {

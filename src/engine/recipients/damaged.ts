@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../base/json.js';
 import { VolleyError } from '../../campaign/errors/errors.js';
 
 /**
@@ -47,18 +48,10 @@ export function readableMembers(
   shape: Readonly<Record<string, z.ZodType>>,
   json: string,
 ): Record<string, unknown> {
-  const members = z.record(z.string(), z.unknown()).safeParse(parsed(json)).data ?? {};
+  const members = z.record(z.string(), z.unknown()).safeParse(jsonOrUndefined(json)).data ?? {};
   return Object.fromEntries(
     Object.entries(members).filter(([name, value]) => shape[name]?.safeParse(value).success === true),
   );
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Names the first member at fault. It quotes no value, which may be a phone number. */

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../../base/clock.js';
+import { jsonOrUndefined } from '../../base/json.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { ROLES, type Role } from './roles.js';
@@ -116,17 +117,9 @@ export function heartbeats(redis: Redis, keys: Keys, clock: Clock) {
       // A dead process would count as alive until the clock has caught up.
       const ahead = await redis.zrangebyscore(keys.workers, now + AHEAD_MS, '+inf');
       if (ahead.length > 0) await redis.zadd(keys.workers, 'XX', ...ahead.flatMap((member) => [now, member]));
-      return members.flatMap((member) => shape.safeParse(parsed(member)).data ?? []);
+      return members.flatMap((member) => shape.safeParse(jsonOrUndefined(member)).data ?? []);
     },
   };
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }
 
 /** See {@link heartbeats}. */

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
 import { accountOf, type Config, type LaneSettings } from '../../base/config/index.js';
+import { jsonOrUndefined } from '../../base/json.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { credentialId } from '../../service/auth/login-budget.js';
@@ -197,11 +198,6 @@ async function fingerprintsOf(config: Config, secret: string): Promise<Fingerpri
   return Object.fromEntries(await Promise.all(entries));
 }
 
-function parsed(json: string | undefined): Fingerprints | undefined {
-  if (json === undefined) return undefined;
-  try {
-    return fingerprints.safeParse(JSON.parse(json)).data;
-  } catch {
-    return undefined;
-  }
+function parsed(json = ''): Fingerprints | undefined {
+  return fingerprints.safeParse(jsonOrUndefined(json)).data;
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { z } from 'zod';
 import { readProblem, systemCode } from '../../base/config/index.js';
+import { jsonOrUndefined } from '../../base/json.js';
 import { InputError } from '../../campaign/errors/errors.js';
 
 /** What a worker remembers of the data in Redis, outside of Redis. */
@@ -40,7 +41,8 @@ export async function storedState(file: string): Promise<RememberedData> {
     if (systemCode(error) === 'ENOENT') return '';
     throw new InputError(`STATE_FILE cannot be read. ${readProblem(error, file) ?? String(error)}`);
   });
-  const remembered = text.trim() === '' ? { before: [], claims: {} } : shape.safeParse(parsed(text)).data;
+  const remembered =
+    text.trim() === '' ? { before: [], claims: {} } : shape.safeParse(jsonOrUndefined(text)).data;
   if (remembered === undefined)
     throw new InputError(
       `STATE_FILE ${file} does not contain what Volley writes; name another file, or delete it and run \`volley doctor --restored\``,
@@ -66,12 +68,4 @@ export async function writeStateFile(file: string, { data, before, claims }: Rem
     await handle.close();
   }
   await rename(next, file);
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../base/json.js';
 
 /**
  * These schemas check what the interface page shows of a response and allow anything it does not show. An optional field of an
@@ -185,11 +186,7 @@ function pairIn(value: unknown, depth: number): TokenPair | null {
 
 /** The JSON in a body; undefined if there is none. Never throws. */
 export function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body.startsWith('\uFEFF') ? body.slice(1) : body);
-  } catch {
-    return undefined;
-  }
+  return jsonOrUndefined(body.startsWith('\uFEFF') ? body.slice(1) : body);
 }
 
 /** A whole number of seconds, the first of the two forms of a `Retry-After` (RFC 9110, section 10.2.3). */

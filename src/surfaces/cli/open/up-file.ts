@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../../base/json.js';
 
 /*
  * Where the messages of a running `volley up` go. Its Redis alone does not say: a simulator and a real account share the folder, the
@@ -63,7 +64,7 @@ export async function removeUp(redis: RedisOfUp): Promise<void> {
 export async function readUp(redis: RedisOfUp): Promise<Up | undefined> {
   const text = await readFile(fileOf(redis), 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
-  const parsed = shape.safeParse(parseJson(text));
+  const parsed = shape.safeParse(jsonOrUndefined(text));
   return parsed.success ? parsed.data : undefined;
 }
 
@@ -98,13 +99,5 @@ function isAlive(pid: number): boolean {
   } catch {
     // The folder belongs to this user, so the process would too.
     return false;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

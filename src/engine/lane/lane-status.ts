@@ -73,54 +73,12 @@ export const readLaneStatus = (
  *   backingOff, probing, held, stopped ──operator resumes the lane──► open, or recovering while its grace period lasts
  */
 
-const RESUMED = 'an operator resumes the lane';
-const RESUMED_EARLY = 'an operator resumes the lane within the grace period after a loss of data';
-const BACKS_OFF = 'the service answers 429, or requests fail';
-const HELD = 'an operator holds the lane';
-const STOPPED = 'the service, or the token, gives a reason that retrying cannot fix';
-const LOST_DATA = 'Redis may have lost data, so workers replay their recent claims';
-const GRACE_OVER = 'the grace period is over';
-
-/** One state of a lane's gate. */
-interface GateStateRules {
-  /** The states that may follow, and what causes each move. */
-  readonly next: Readonly<Record<string, string>>;
-}
-
 /**
- * The state machine of a lane's gate, which decides whether the lane starts requests. Only `open` and `probing` do; `probing` starts
- * one. The causes of several states can exist at the same time: the gate is then in the one that lasts longest, in the order
- * stopped, held, recovering, backingOff, probing. gate.lua makes the moves.
+ * The state of a lane's gate, which decides whether the lane starts requests. Only `open` and `probing` do; `probing` starts one. The causes
+ * of several states can exist at the same time: the gate is then in the one that lasts longest, in the order stopped, held, recovering,
+ * backingOff, probing. gate.lua makes the moves that are drawn above.
  */
-export const GATE_STATE = {
-  open: { next: { backingOff: BACKS_OFF, recovering: LOST_DATA, held: HELD, stopped: STOPPED } },
-  backingOff: {
-    next: {
-      probing: 'its time ends',
-      open: RESUMED,
-      recovering: LOST_DATA,
-      held: HELD,
-      stopped: STOPPED,
-    },
-  },
-  probing: {
-    next: {
-      open: 'the service answers the probe, or an operator resumes the lane',
-      backingOff: BACKS_OFF,
-      recovering: LOST_DATA,
-      held: HELD,
-      stopped: STOPPED,
-    },
-  },
-  recovering: {
-    next: { open: GRACE_OVER, backingOff: GRACE_OVER, probing: GRACE_OVER, held: HELD, stopped: STOPPED },
-  },
-  held: { next: { open: RESUMED, recovering: RESUMED_EARLY, stopped: STOPPED } },
-  stopped: { next: { open: RESUMED, recovering: RESUMED_EARLY } },
-} as const satisfies Record<string, GateStateRules>;
-
-/** A state of a lane's gate; see {@link GATE_STATE}. */
-export type GateState = keyof typeof GATE_STATE;
+export type GateState = 'open' | 'backingOff' | 'probing' | 'recovering' | 'held' | 'stopped';
 
 const OF_GATE = ['stopped', 'held', 'recovering', 'throttled', 'unreachable'] as const;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { GATE_STATE, type GateState, gateState } from '../../../src/engine/lane/lane-status.js';
+import { type GateState, gateState } from '../../../src/engine/lane/lane-status.js';
 import { SEND_EFFECTS, type SendResult } from '../../../src/engine/sending/effects.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { NIGHTLY } from '../../base/parts.js';
@@ -10,7 +10,17 @@ import { laneFixture, START } from './lane-fixture.js';
 
 const { redis, prefix } = testRedis('lane-status');
 const throttled = closedBy('throttled', { until: START + 1 });
-const allows = (from: GateState, to: GateState): boolean => from === to || to in GATE_STATE[from].next;
+
+/** The states that may follow each, as the drawing in lane-status.ts has them. */
+const MOVES: Readonly<Record<GateState, readonly GateState[]>> = {
+  open: ['backingOff', 'recovering', 'held', 'stopped'],
+  backingOff: ['probing', 'open', 'recovering', 'held', 'stopped'],
+  probing: ['open', 'backingOff', 'recovering', 'held', 'stopped'],
+  recovering: ['open', 'backingOff', 'probing', 'held', 'stopped'],
+  held: ['open', 'recovering', 'stopped'],
+  stopped: ['open', 'recovering'],
+};
+const allows = (from: GateState, to: GateState): boolean => from === to || MOVES[from].includes(to);
 
 describe('The state of a gate', () => {
   test('is open when nothing closes the lane', () => {
@@ -32,14 +42,6 @@ describe('The state of a gate', () => {
     expect(await state()).toBe('held');
     await lane.stored.close('stopped', { why: '403' });
     expect(await state()).toBe('stopped');
-  });
-
-  test('can be reached from open, and left again', () => {
-    const reached = new Set<string>(['open']);
-    for (const state of reached)
-      for (const next of Object.keys(GATE_STATE[state as GateState].next)) reached.add(next);
-    expect([...reached].sort()).toEqual(Object.keys(GATE_STATE).sort());
-    for (const { next } of Object.values(GATE_STATE)) expect(Object.keys(next)).not.toEqual([]);
   });
 });
 
@@ -142,7 +144,7 @@ async function movesOf(steps: readonly Step[]): Promise<(readonly [GateState, Ga
   return moves;
 }
 
-test('A lane’s gate makes only the moves that the table of its states allows', async () => {
+test('A lane’s gate makes only the moves that its drawing allows', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 80 }), async (steps) => {
@@ -154,5 +156,5 @@ test('A lane’s gate makes only the moves that the table of its states allows',
     { numRuns: NIGHTLY ? 60 : 10, examples: [[TOUR]] },
   );
   // Otherwise the property would show nothing about the states that no run reaches.
-  expect(new Set([...seen].map((move) => move.split(' ').at(-1)))).toEqual(new Set(Object.keys(GATE_STATE)));
+  expect(new Set([...seen].map((move) => move.split(' ').at(-1)))).toEqual(new Set(Object.keys(MOVES)));
 });

@@ -1,9 +1,13 @@
+import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
+import { loadScript } from '../../base/redis/script.js';
 import { deleteCampaign, deleteIndexedRequests } from '../recipients/delete-campaign.js';
 import { readMeta } from '../store/campaign-meta.js';
 import { readState } from '../store/campaigns.js';
-import { forgetResults } from '../store/results.js';
+
+/** Returns how many chunks of the log of results were removed. */
+const forgetResults = loadScript(import.meta.url, './forget-results.lua', (reply) => z.number().parse(reply));
 
 /**
  * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still
@@ -21,7 +25,8 @@ export async function removeCampaign(
   const removed = { lane, campaign, ordinals: state?.ordinals ?? 0 };
   // Only unconfirmed recipients can still have requests in the index; all others left it when they were settled.
   if ((state?.counts.unconfirmed ?? 0) > 0) await deleteIndexedRequests(redis, keys, removed);
-  if (state?.number !== undefined) await forgetResults(redis, keys, lane, state.number);
+  if (state?.number !== undefined)
+    await forgetResults.run(redis, { results: keys.lane(lane, 'results') }, { number: state.number });
   const meta = await readMeta(redis, keys, lane, campaign);
   await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency });
   return state?.total ?? null;

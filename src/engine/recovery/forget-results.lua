@@ -6,7 +6,7 @@
   ARGV  number   number: of the campaign in the log
   Returns  how many chunks were removed
 ]]
--- @include ./results.lua
+-- @include ../store/results.lua
 -- @include ../../base/redis/when-full.lua
 run_when_full(resultsKey)
 return results.remove(resultsKey, number)

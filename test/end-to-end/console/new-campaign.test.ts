@@ -85,7 +85,7 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     await open.click();
     const [download] = await Promise.all([
       page.waitForEvent('download'),
-      page.getByRole('link', { name: '⤓ Report' }).click(),
+      page.getByRole('link', { name: '⤓ Report for Excel' }).click(),
     ]);
     const name = await page.getByRole('heading', { level: 1 }).textContent();
     expect(download.suggestedFilename()).toBe(`${name?.replace(/[:/]+/g, ' ').replace(/ +/g, ' ')}.csv`);

@@ -20,14 +20,14 @@ export const newTexts = {
   headerOn: (line: string) => `The header is on line ${line}.`,
   toColumn: 'Numbers in',
   ofNational: 'Country of national numbers',
-  countryAbout: 'Numbers with a plus do not need it. Without one, that of this installation counts.',
+  countryAbout: 'Numbers with a plus do not need it. If you choose none, the default country counts.',
   countryColumn: 'Countries in',
-  countryColumnAbout: 'Codes such as DE, or names. Rows without one have the country beside it.',
+  countryColumnAbout: 'Codes such as DE, or names. A row without a country has the one beside it.',
   noColumn: 'no column',
   unchosen: 'choose',
 
   insert: 'Insert:',
-  senderAbout: 'A number, or a name of up to 11 characters. Empty: the installation’s own.',
+  senderAbout: 'A number, or a name of up to 11 characters. If it is empty, the default sender.',
   name: 'Name of the campaign',
   hint: (characters: readonly string[], extra: string) =>
     `${characters.length === 1 ? `This ${characters[0]} costs` : `These ${characters.join(' ')} cost`} ${extra}`,
@@ -86,6 +86,7 @@ export const newTexts = {
   local: 'Date and time',
   zone: 'Time zone',
   utc: (utc: string) => `= ${utc.replace(/ UTC$/, '')} UTC`,
+  own: (time: string) => `= ${time}, your time`,
   past: 'This time is in the past.',
   noTime: 'Choose a date and a time.',
 
@@ -99,7 +100,7 @@ export const newTexts = {
   noPrices: 'not known: no prices are configured',
   costText: (requests: number, segments: number) =>
     `${counted(requests, 'request')} · ${counted(segments, 'segment')}`,
-  startNow: 'at once',
+  startNow: 'now, as fast as the hourly limit allows',
   finishUnknown: 'not known',
   testTo: 'Test to',
   testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',
@@ -116,6 +117,7 @@ export const newTexts = {
   sendingAbout: 'Nothing is sent before all of it has arrived. To cancel leaves nothing behind.',
   cancelled: 'Cancelled. Nothing was stored or sent.',
   created: (count: number) => `The campaign is created: ${recipientsText(count)}.`,
+  scheduled: (count: number) => `The campaign is scheduled: ${recipientsText(count)}.`,
   existing: (_count: number) => 'This page has created the campaign already; nothing was sent again.',
   openIt: 'Open that campaign',
   again: 'Send it once more on purpose',

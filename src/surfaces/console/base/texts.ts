@@ -108,7 +108,7 @@ export const texts = {
       `${counted(send, 'request')} with messages, ${countText(poll)} for delivery reports, ${countText(throttled)} refused as too many`,
     leftOutText: (duplicates: number, invalid: number) =>
       `${counted(duplicates, 'duplicate')}, ${counted(invalid, 'invalid row')}`,
-    report: 'Report',
+    report: 'Report for Excel',
     line: (line: number) => `line ${countText(line)}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',

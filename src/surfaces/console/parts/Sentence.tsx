@@ -61,17 +61,14 @@ export function Remedy({ remedy, lane, campaign, about }: RemedyProps) {
     );
   if (remedy?.operation === 'resumeCampaign' && campaign)
     return <CommandButton {...common} command="resumeCampaign" input={{ id: campaign }} />;
-  if (remedy?.operation === 'resolveCampaign' && campaign && mayRun('resolveCampaign', common.lane))
-    return (
-      <a class="button" href={`/console/campaigns/${campaign}#unknown`}>
-        {texts.overview.settle} <span class="unseen">{about}</span>
-      </a>
-    );
-  if (remedy?.operation.endsWith('Outbox'))
-    return (
-      <a class="button" href="/console/outboxes">
-        {texts.overview.settle} <span class="unseen">{about}</span>
-      </a>
-    );
-  return null;
+  const isCampaign =
+    remedy?.operation === 'resolveCampaign' && campaign && mayRun('resolveCampaign', common.lane);
+  // On its own page, the browser goes to the section, each time.
+  const page = isCampaign && !location.pathname.endsWith(campaign) ? `/console/campaigns/${campaign}` : '';
+  const href = isCampaign ? `${page}#unknown` : remedy?.operation.endsWith('Outbox') && '/console/outboxes';
+  return href ? (
+    <a class="button" href={href}>
+      {texts.overview.settle} <span class="unseen">{about}</span>
+    </a>
+  ) : null;
 }

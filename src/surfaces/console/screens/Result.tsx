@@ -1,3 +1,4 @@
+import type { ReportRow } from 'built/campaign/views/recipient-views.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useLocation } from 'preact-iso/router';
 import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
@@ -111,19 +112,13 @@ export function Failures({ status }: { readonly status: CampaignStatus }) {
   );
 }
 
-interface Failed {
-  readonly status: string;
-  readonly reason: string | null;
-  readonly serviceStatus: string | null;
-}
-
 interface Reason extends ReturnType<typeof withoutMessage> {
   readonly state: string;
   readonly count: number;
 }
 
 /** The reasons of failures, the most frequent first. */
-export function reasonsOf(rows: readonly Failed[]): Reason[] {
+export function reasonsOf(rows: readonly Pick<ReportRow, 'status' | 'reason' | 'serviceStatus'>[]): Reason[] {
   const found = new Map<string, Reason>();
   for (const { status: state, reason, serviceStatus } of rows) {
     const why = reason ?? serviceStatus ?? words.reasons[state as keyof typeof words.reasons] ?? state;

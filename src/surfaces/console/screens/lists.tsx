@@ -102,7 +102,7 @@ export const LISTS = {
       [labelOf('recipients'), ({ counts }) => counts.total],
       [labelOf('pace'), paceOf],
       [labelOf('lane'), ({ lane }) => lane],
-      [labelOf('created'), ({ createdAt, zone }) => <Time at={createdAt} zone={zone} />],
+      [labelOf('created'), ({ createdAt }) => <Time at={createdAt} />],
       [labelOf('by'), ({ createdBy }) => createdBy?.name],
     ],
   }),

@@ -32,10 +32,11 @@ export function SendStep(page: Page) {
   const failure = tried === asked ? last : null;
   const now = useNow();
   const { preview, isCurrent } = whole;
-  if (created !== null)
+  const outcome = created?.outcome === 'created' && draft.isLater ? 'scheduled' : created?.outcome;
+  if (created && outcome)
     return (
       <p class="note good row" role="status">
-        <strong>{texts[created.outcome](created.recipientCount)}</strong>
+        <strong>{texts[outcome](created.recipientCount)}</strong>
         <OpenIt id={created.id} isFocused />
       </p>
     );

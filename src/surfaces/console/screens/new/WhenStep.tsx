@@ -3,10 +3,14 @@ import { labelOf } from '../../base/texts.js';
 import { OWN_ZONE, timeText, zoneName } from '../../base/times.js';
 import { useNow } from '../../parts/Time.js';
 import { startOf } from './draft.js';
-import { Entry, optionsOf } from './Entry.js';
+import { Entry } from './Entry.js';
 import type { Page } from './page.js';
 
-const ZONES = optionsOf([...new Set(['UTC', OWN_ZONE, ...Intl.supportedValuesOf('timeZone').map(zoneName)])]);
+/** `New York (America)`: people look for a city. */
+const cityOf = (zone: string): string => zone.replaceAll('_', ' ').replace(/^(.+)\/(.+)$/, '$2 ($1)');
+const ZONES = [...new Set(['UTC', OWN_ZONE, ...Intl.supportedValuesOf('timeZone').map(zoneName)])]
+  .map((value) => ({ value, label: cityOf(value) }))
+  .sort((one, other) => one.label.localeCompare(other.label));
 
 /** Now, or at a time in a zone. */
 export function WhenStep(page: Page) {
@@ -15,7 +19,9 @@ export function WhenStep(page: Page) {
   const start = startOf(draft, now);
   const problem = 'problem' in start ? start.problem : undefined;
   const error = typeof problem === 'string' ? texts[problem] : problem?.reason;
-  const utc = 'at' in start && start.at !== null ? texts.utc(timeText(start.at, now, 'UTC')) : '';
+  const at = 'at' in start ? start.at : null;
+  const own = draft.zone === OWN_ZONE ? texts.utc : texts.own;
+  const elsewhere = at === null ? '' : own(timeText(at, now, draft.zone === OWN_ZONE ? 'UTC' : null));
   return (
     <>
       <fieldset class="row">
@@ -39,7 +45,7 @@ export function WhenStep(page: Page) {
             name="local"
             label={texts.local}
             type="datetime-local"
-            about={utc}
+            about={elsewhere}
             error={problem === 'noTime' ? undefined : error}
           />
           <Entry {...page} name="zone" label={texts.zone} options={ZONES} />

@@ -1,8 +1,7 @@
 --[[
   read-results: reads entries of a lane's log of results, from a position on. Changes nothing.
 
-  KEYS  results  hash: the log of the lane's results (store/results.lua)
-        latestResults  string: its latest entries
+  LANE  results, latestResults
   ARGV  run      the server that wrote the chunk of the position, '' for the beginning of the log, or end for its end
         chunk    number: of the chunk
         entry    number: of the entry in it

@@ -2,10 +2,8 @@
   recipient-range: reads a range of a campaign's recipients at one moment. Separate reads could see a batch twice or not at
   all. It is a script because Redis refuses even read-only transactions when it is full. Changes nothing.
 
-  KEYS  states    hash: campaign -> its state, JSON
-        claims    hash: claim number -> claim in flight, JSON
-        unknown   hash: claim number -> claim with an unknown outcome, JSON
-        statuses  string: one letter per recipient
+  LANE  states, claims, unknown
+  KEYS  statuses  string: one letter per recipient
   ARGV  campaign  campaign id
         first     number: first ordinal of the range
         count     number: recipients in the range

@@ -2,13 +2,8 @@
   cancel-recipients: cancels single recipients of a campaign that are planned. One that is claimed, or may have been accepted, stays as it
   is. Nothing is cancelled while the lane recovers from a loss of data: it does not know yet what was claimed. Repeating it changes nothing.
 
-  KEYS  lane      hash: the lane's record
-        states    hash: campaign -> its state, JSON
-        ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        statuses  string: a letter per recipient
+  LANE  lane, states, ended, lapsing, results, latestResults
+  KEYS  statuses  string: a letter per recipient
   ARGV  rules     JSON: the lane's rules
         id        the campaign
         time      ms, or '' for the server's

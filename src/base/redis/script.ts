@@ -39,26 +39,29 @@ interface ScriptHeader {
 const INCLUDE = /^-- @include (\S+)$/gm;
 const PASSES_KEYS = /\(keys[,)]/;
 const HEADER = /^--\[\[\n(.*?)\n\]\]\n/s;
+const LANE_KEYS = /^ +LANE +((?:\w+,\s+)*\w+)$/m;
 
 /**
  * Reads the header of a script:
  *
- *     KEYS  lane    hash: the lane's record
- *           window  string: ring of the window
+ *     LANE  lane, window
+ *     KEYS  outbox  hash: settings of the outbox
  *     KEYS+ entries two per settlement
  *     ARGV  rules   JSON: the lane's rules
  *           want    number: batches at most
  *
- * The text after an argument's name begins with its type, `JSON:` or `number:`; without one it is a text.
+ * `LANE` has the keys of a lane that keys.ts describes. The text after an argument's name begins with its type, `JSON:` or `number:`; without
+ * one it is a text.
  */
 export function readHeader(text: string): ScriptHeader {
-  const keys: string[] = [];
+  const header = HEADER.exec(text)?.[1] ?? '';
+  const keys = LANE_KEYS.exec(header)?.[1]?.split(/,\s+/) ?? [];
   const args: ScriptHeader['args'][number][] = [];
   let entryKeys = false;
   let entryArgs = false;
   let section = '';
   let column = 0;
-  for (const line of (HEADER.exec(text)?.[1] ?? '').split('\n')) {
+  for (const line of header.split('\n')) {
     const [, start = '', title = '', gap = '', name = '', about = ''] =
       /^(\s*)(KEYS\+|ARGV\+|KEYS|ARGV|Returns|)(\s+)(\w+)\s\s*(\S.*)$/.exec(line) ?? [];
     if (title !== '') column = start.length + title.length + gap.length;

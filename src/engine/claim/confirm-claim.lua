@@ -2,8 +2,7 @@
   confirm-claim: whether a claim still holds. A worker calls it before each message of an outbox, and before it uses an old claim: if the process
   was suspended, it must not send a batch that is unknown, paused, or cancelled by now, or poll without a permit.
 
-  KEYS  claims  hash: claim number -> request in flight
-        states  hash: campaign -> its state, JSON
+  LANE  claims, states
   ARGV  number  the claim
         turn    the turn that made it
         kind    send or poll; polls go on while their campaign is paused

@@ -2,8 +2,7 @@
   reserve-day: counts the messages of an import that is about to be committed for the daily limits of its API key and of its lane
   (daily.lua). Discarding the import returns them. Repeating the call counts nothing more.
 
-  KEYS  states     hash: campaign -> its state, JSON
-        keyBytes   hash: what is counted today
+  LANE  states, keyBytes
   ARGV  id         the campaign; '': only say whether the limits allow its messages
         limits     JSON: the daily limits
         messages   number: how many messages it has

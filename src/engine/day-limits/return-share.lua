@@ -2,7 +2,7 @@
   return-share: returns what is left of a lane's share of what an API key may store today (daily.lua), so that another lane may have it.
   Repeating it returns nothing more.
 
-  KEYS  keyBytes  hash: what is counted today
+  LANE  keyBytes
   ARGV  key       the API key
         day       number: the day
         given     JSON: what the lane was given, as the caller knows: the day, messages, and micros; or nothing

@@ -2,17 +2,7 @@
   claim-poll: takes the requests of a lane that are due for a poll, each with a permit. Requests that were never polled go first,
   the oldest foremost. Their due time moves forward, like a visibility timeout, so that a crash only repeats the poll.
 
-  KEYS  lane       hash: the lane's record
-        window     string: ring of the ledger
-        claims     hash: claim number -> send in flight
-        polls      hash: claim number -> poll in flight
-        running    sorted set: campaign with something to send -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        outboxes   sorted set: outbox -> when it next has something to do, ms
-        unpolled   sorted set: request never polled -> when it is due, ms
-        polled     sorted set: request polled before -> when it is due, ms
-        windows    hash: rule of a window -> its openings, JSON (window.lua)
+  LANE  lane, window, claims, polls, running, scheduled, states, outboxes, unpolled, polled, windows
   ARGV  rules      JSON: the lane's rules
         turn       name of the turn
         call       number: of the call in the turn, from 1

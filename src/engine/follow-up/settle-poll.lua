@@ -2,18 +2,7 @@
   settle-poll: settles polls, many together. A final status beats a non-final one, whatever the order. After the deadline, an
   answered poll ends the follow-up: the recipients without a final status become `unconfirmed`.
 
-  KEYS  lane      hash: the lane's record
-        window    string: ring of the ledger
-        claims    hash: claim number -> send in flight
-        polls     hash: claim number -> poll in flight
-        states    hash: campaign -> its state, JSON
-        unpolled  sorted set: request never polled -> when it is due, ms
-        polled    sorted set: request polled before -> when it is due, ms
-        ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
-        callback  hash: state of the notifications
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
+  LANE  lane, window, claims, polls, states, unpolled, polled, ended, lapsing, callback, results, latestResults
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id
   ARGV  rules     JSON: the lane's rules

@@ -1,9 +1,8 @@
 --[[
   log-inbound: appends a message to the log of its lane, once, when everything that it asked for is done.
 
-  KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
-        inboundIds      hash: digest of the service's id of a part -> its message
-        inbound         stream: position -> these digests; the API keys that have paid for the parts, and with how many bytes
+  LANE  inboundPending, inboundIds
+  KEYS  inbound         stream: position -> these digests; the API keys that have paid for the parts, and with how many bytes
         inboundMessages  hash: position -> the message, JSON. Redis keeps the bytes of an entry that is deleted from a stream
   ARGV  entry    the message and what it did, as JSON
         digests  of the service's ids of its parts, separated by spaces

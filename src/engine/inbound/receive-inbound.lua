@@ -3,9 +3,7 @@
   caller gets the message, and a lease to act on it: what it asks for is done before it is logged (log-inbound.lua). A part that has
   arrived before changes nothing.
 
-  KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
-        inboundIds      hash: digest of the service's id of a part -> its message
-        keyBytes        hash: what the API keys have stored (key-bytes.lua)
+  LANE  inboundPending, inboundIds, keyBytes
   ARGV  message  name of the message that the part belongs to
         digest   of the service's id of the part
         id       the service's id of the part

@@ -2,11 +2,8 @@
   take-inbound: takes messages of a lane that no process has logged in time, because one died, or because a part never arrived; and deletes
   logged messages that are too old. It looks at a part of what waits, so that a flood of messages that lack parts does not block Redis.
 
-  KEYS  inboundPending  hash: message -> what has arrived of it, JSON, until it is logged
-        inboundIds      hash: digest of the service's id of a part -> its message
-        inbound         stream: position -> digests of the parts of a logged message, and who has paid for them (log-inbound.lua)
-        inboundMessages  hash: position -> the message, JSON
-        keyBytes        hash: what the API keys have stored (key-bytes.lua)
+  LANE  inboundPending, inboundIds, inboundMessages, keyBytes
+  KEYS  inbound         stream: position -> digests of the parts of a logged message, and who has paid for them (log-inbound.lua)
   ARGV  leaseMs      number: how long the caller has to log them
         partsMs      number: how long a message waits for its parts
         retentionMs  number: how long a logged message is kept, ms

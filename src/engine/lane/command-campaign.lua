@@ -2,16 +2,7 @@
   command-campaign: pauses, resumes, or cancels a campaign for an operator. After it returns, no claim takes anything of a campaign
   that is paused or cancelled.
 
-  KEYS  lane       hash: the lane's record
-        claims     hash: claim number -> send in flight
-        running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        ended      sorted set: campaign -> when it ended, ms
-        lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
-        results    hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        windows    hash: rule of a window -> its openings, JSON (window.lua)
+  LANE  lane, claims, running, scheduled, states, ended, lapsing, results, latestResults, windows
   ARGV  rules      JSON: the lane's rules
         command    pause, resume, or cancel
         id         the campaign

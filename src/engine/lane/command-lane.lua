@@ -5,7 +5,7 @@
   An operator who is limited to lanes, such as a tenant with a key of its own, cannot lift the hold of one
   who is not.
 
-  KEYS  lane     hash: the lane's record
+  LANE  lane
   ARGV  command  hold, resume, stop, awaitToken, or settings
         reason   for people
         epoch    number: for `stop`: the lane's epoch, read before the cause was checked; for `settings`: the revision

@@ -1,16 +1,7 @@
 --[[
   lane-outlook: what decides when a lane sends the rest of its campaigns, for an estimate. Changes nothing.
 
-  KEYS  lane       hash: the lane's record
-        window     string: ring of the ledger
-        claims     hash: claim number -> send in flight
-        polls      hash: claim number -> poll in flight
-        running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        unpolled   sorted set: request never polled -> when it is due, ms
-        polled     sorted set: request polled before -> when it is due, ms
-        callback   hash: state of the notifications
+  LANE  lane, window, claims, polls, running, scheduled, states, unpolled, polled, callback
   ARGV  rules      JSON: the lane's rules
         time       ms, or '' for the server's
   Returns  JSON, times in ms; then the running campaigns with their virtual starts, in turn, and their states; the same of those that

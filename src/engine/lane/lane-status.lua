@@ -1,19 +1,7 @@
 --[[
   lane-status: the current state of a lane, for people and for the sweep. Changes nothing.
 
-  KEYS  lane       hash: the lane's record
-        window     string: ring of the ledger
-        claims     hash: claim number -> send in flight
-        polls      hash: claim number -> poll in flight
-        running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        unpolled   sorted set: request never polled -> when it is due, ms
-        polled     sorted set: request polled before -> when it is due, ms
-        unknown    hash: claim number -> batch with an unknown outcome
-        outboxes   sorted set: outbox -> when it next has something to do, ms
-        windows    hash: rule of a window -> its openings, JSON (window.lua)
-        failures   hash: stage -> since when its turns fail, ms, and the last error
+  LANE  lane, window, claims, polls, running, scheduled, states, unpolled, polled, unknown, outboxes, windows, failures
   ARGV  rules      JSON: the lane's rules
         buckets    number: 1: with each bucket of the ledger
         time       ms, or '' for the server's

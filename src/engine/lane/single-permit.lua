@@ -3,14 +3,7 @@
   because the service answered 429 to it, as it would for a turn's. A permit counts at once like a request without an answer: until
   it can no longer arrive, and one window longer. So nothing has to be settled.
 
-  KEYS  lane      hash: the lane's record
-        window    string: ring of the ledger
-        claims    hash: claim number -> send in flight
-        polls     hash: claim number -> poll in flight
-        running   sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states    hash: campaign -> its state, JSON
-        outboxes  sorted set: outbox -> when it next has something to do, ms
+  LANE  lane, window, claims, polls, running, scheduled, states, outboxes
   ARGV  rules     JSON: the lane's rules
         action    take or refused
         kind      send or poll

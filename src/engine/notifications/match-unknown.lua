@@ -2,11 +2,7 @@
   match-unknown: matches a batch with an unknown outcome to a request that a notification has named, and makes a poll of that
   request due; or clears such a match. A match settles nothing: the response to the poll decides.
 
-  KEYS  lane       hash: the lane's record
-        unknown    hash: claim number -> batch with an unknown outcome
-        unpolled   sorted set: request never polled -> when it is due, ms
-        early      hash: request id -> its reports that wait, JSON
-        waiting    sorted set: request id -> until when its reports wait, ms
+  LANE  lane, unknown, unpolled, early, waiting
   KEYS+ index      the index that may hold the request
   ARGV  action     match or clear
         claim      number of the batch's claim

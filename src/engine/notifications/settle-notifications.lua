@@ -4,18 +4,9 @@
   unknown request wait until it is known, for a limited time and in limited number: they came before the response that names
   the request, or that response was lost. A call may be repeated, and may be lost: polls make up for it.
 
-  KEYS  lane      hash: the lane's record
-        states    hash: campaign -> its state, JSON
-        unpolled  sorted set: request never polled -> when it is due, ms
-        polled    sorted set: request polled before -> when it is due, ms
-        ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
-        unknown   hash: claim number -> batch with an unknown outcome
-        early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, words, count, at: when the first came, ms }
-        waiting   sorted set: request id -> until when its reports wait, ms
+  LANE  lane, states, unpolled, polled, ended, lapsing, unknown, waiting, results, latestResults
+  KEYS  early     hash: request id -> its reports that wait, JSON { sender, correlator, letters, words, count, at: when the first came, ms }
         callback  hash: status of the subscription; heardAt: when the last notification came, ms
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
   KEYS+ entries   per entry: the index that may hold its request, its campaign's statuses, its request's records
   ARGV  rules     JSON: the lane's rules
         entries   JSON: for a known request { requestId, digest, campaign, first, message, letters, words, stored }: a letter per recipient;

@@ -3,8 +3,7 @@
   what an import had reserved of the day.
   Repeating it changes nothing.
 
-  KEYS  states    hash: campaign -> its state, JSON
-        keyBytes  hash: what the API keys have stored (key-bytes.lua)
+  LANE  states, keyBytes
   ARGV  id        the campaign
   Returns  nothing
 ]]

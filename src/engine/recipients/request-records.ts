@@ -33,8 +33,7 @@ export function parseRecord(text: string): RequestRecord {
 }
 
 /** How reasons begin that explain why a recipient has no final status (send.ts, settle-poll.lua). Its report may come later. */
-const NO_REPORT =
-  /^(accepted without a request id|no final report by the deadline|not known to the service)/;
+const NO_REPORT = /^(accepted without a request id|no final report by the deadline|not known to the service)/;
 
 /** The reason of a request, if it explains this state of a recipient; otherwise ''. */
 export const reasonFor = (state: RecipientState, reason: string): string =>

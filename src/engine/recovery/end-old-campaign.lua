@@ -2,15 +2,7 @@
   end-old-campaign: ends a campaign that has reached its maximum age. Its unsent recipients lapse at once. When its follow-up ends,
   recipients without a final report become unconfirmed: they would have been polled by then, if their lane had not stopped.
 
-  KEYS  lane       hash: the lane's record
-        claims     hash: claim number -> send in flight
-        running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, ms
-        states     hash: campaign -> its state, JSON
-        ended      sorted set: campaign -> when it ended, ms
-        lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
-        results    hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
+  LANE  lane, claims, running, scheduled, states, ended, lapsing, results, latestResults
   KEYS+ entries    statuses of the campaign
   ARGV  rules      JSON: the lane's rules
         id         the campaign

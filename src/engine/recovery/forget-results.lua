@@ -2,7 +2,7 @@
   forget-results: forgets a campaign in its lane's log of results, and removes the chunks of the log that were kept only for it.
   Repeating it is harmless.
 
-  KEYS  results  hash: the log of the lane's results (results.lua)
+  LANE  results
   ARGV  number   number: of the campaign in the log
   Returns  how many chunks were removed
 ]]

@@ -5,15 +5,7 @@
   A server may lose data while claims are replayed to it, and only the report that follows shows this loss. So a replay counts only for the
   loss that was the last one when it began.
 
-  KEYS  lane      hash: the lane's record
-        window    string: ring of the ledger
-        claims    hash: claim number -> send in flight
-        running   sorted set: campaign -> virtual start
-        states    hash: campaign -> its state, JSON
-        ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
+  LANE  lane, window, claims, running, states, ended, lapsing, results, latestResults
   ARGV  rules     JSON: the lane's rules
         action    join, attend, leave, replaying, or replayed
         process   the process

@@ -3,11 +3,7 @@
   the claim were claimed as well, by other processes: they get placeholder claims, which become unknown in time unless their
   worker replays its claims too. A claim that is known, or whose range is settled, is left alone.
 
-  KEYS  lane           hash: the lane's record
-        window         string: ring of the ledger
-        claims         hash: claim number -> send in flight
-        states         hash: campaign -> its state, JSON
-        unknown        hash: claim number -> batch with an unknown outcome
+  LANE  lane, window, claims, states, unknown
   KEYS+ statuses       those of the campaign
   ARGV  rules          JSON: the lane's rules
   ARGV  number         the claim

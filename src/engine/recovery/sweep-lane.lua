@@ -2,24 +2,8 @@
   sweep-lane: the periodic upkeep of a lane: launches the campaigns that are due, lapses those that are too late, and lists what the
   sweep has to settle, resolve, discard, or remove.
 
-  KEYS  lane       hash: the lane's record
-        window     string: ring of the ledger
-        claims     hash: claim number -> send in flight
-        polls      hash: claim number -> poll in flight
-        running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        unknown    hash: claim number -> batch with an unknown outcome
-        ended      sorted set: campaign -> when it ended, ms
-        lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
-        importing  sorted set: campaign -> when the lease of its import expires, ms
-        results    hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        outboxes   sorted set: outbox -> when it next has something to do, ms
-        tending    sorted set: outbox -> when it is tended, ms
-        windows    hash: rule of a window -> its openings, JSON (window.lua)
-        inboundPending  hash: message of a person -> what has arrived of it, JSON, until it is logged
-        inbound    stream: the log of these messages, by time
+  LANE  lane, window, claims, polls, running, scheduled, states, unknown, ended, lapsing, importing, results,
+        latestResults, outboxes, tending, windows, inboundPending, inbound
   ARGV  rules      JSON: the lane's rules
         retention  number: ms that an ended campaign is kept
         alive      JSON: the processes with a heartbeat

@@ -5,15 +5,7 @@
   grace periods, and claims last no longer than they did before. Ended campaigns are kept for as long as before.
   The lane's other times (when a campaign starts or lapses, and when a request is due for a poll) are times of day, or harmless, and stay.
 
-  KEYS  lane      hash: the lane's record
-        window    string: ring of the ledger
-        claims    hash: claim number -> send in flight
-        polls     hash: claim number -> poll in flight
-        states    hash: campaign -> its state, JSON
-        unknown   hash: claim number -> batch with an unknown outcome
-        ended     sorted set: campaign -> when it ended, ms
-        unnamed   sorted set: batch accepted without a request id -> until when a notification may name it, ms
-        inboundPending  hash: message of a person -> what has arrived of it, JSON
+  LANE  lane, window, claims, polls, states, unknown, ended, unnamed, inboundPending
   ARGV  rules     JSON: the lane's rules
         time      ms, or '' for the server's
   Returns  the server's time; by how many ms the clock was changed, 0 if it was not

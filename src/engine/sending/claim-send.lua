@@ -3,21 +3,8 @@
   lane is open, what the window still holds, which campaign is next (order.lua), and which of its batches (ranges.lua). The claim is stored
   before the first byte leaves. ORDER.take moves the recipients that it holds to `sending`.
 
-  KEYS  lane       hash: the lane's record
-        window     string: ring of the ledger
-        claims     hash: claim number -> send in flight
-        polls      hash: claim number -> poll in flight
-        running    sorted set: campaign -> virtual start; the lowest is served next
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        unpolled   sorted set: request never polled -> when it is due, ms
-        polled     sorted set: request polled before -> when it is due, ms
-        ended      sorted set: campaign -> when it ended, ms
-        lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
-        results    hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        outboxes   sorted set: outbox -> when it next has something to do, ms
-        windows    hash: rule of a window -> its openings, JSON (window.lua)
+  LANE  lane, window, claims, polls, running, scheduled, states, unpolled, polled, ended, lapsing, results,
+        latestResults, outboxes, windows
   ARGV  rules      JSON: the lane's rules
         turn       name of the turn
         call       number: of the call in the turn, from 1

@@ -3,16 +3,8 @@
   while the process that claimed the batch may still act on it; where the campaign was cancelled or has lapsed meanwhile, the
   batch is abandoned instead.
 
-  KEYS  lane      hash: the lane's record
-        running   sorted set: campaign -> virtual start
-        states    hash: campaign -> its state, JSON
-        unknown   hash: claim number -> batch with an unknown outcome
-        ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
-        unnamed   sorted set: batch whose request has an id that Volley does not know -> until when a notification may name it, ms
-        unpolled  sorted set: request never polled -> when it is due, ms
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
+  LANE  lane, running, states, unknown, ended, lapsing, unpolled, results, latestResults
+  KEYS  unnamed   sorted set: batch whose request has an id that Volley does not know -> until when a notification may name it, ms
   KEYS+ entries   per batch: statuses of its campaign, records of its request
   ARGV  rules     JSON: the lane's rules
         as        resend, abandon, or accepted

@@ -2,20 +2,8 @@
   settle-send: settles send requests, many together. A claim that has become unknown meanwhile (`isUnknown`) is settled as well: the
   result that its worker reports is evidence. On a first reading, assume that no claim has `again` or `isUnknown`.
 
-  KEYS  lane      hash: the lane's record
-        window    string: ring of the ledger
-        claims    hash: claim number -> send in flight
-        polls     hash: claim number -> poll in flight
-        running   sorted set: campaign -> virtual start
-        states    hash: campaign -> its state, JSON
-        unpolled  sorted set: request never polled -> when it is due, ms
-        unknown   hash: claim number -> batch with an unknown outcome
-        ended     sorted set: campaign -> when it ended, ms
-        lapsing   sorted set: campaign -> when its unsent recipients lapse, ms
-        callback  hash: state of the notifications
-        unnamed   sorted set: batch accepted without a request id -> until when a notification may name it, ms
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
+  LANE  lane, window, claims, polls, running, states, unpolled, unknown, ended, lapsing, callback, unnamed, results,
+        latestResults
   KEYS+ entries   per settlement: statuses of its campaign, records of its request; with notifications also the index of its
                   request id and the filter of its campaign's accepted ids
   ARGV  rules     JSON: the lane's rules

@@ -3,17 +3,8 @@
   confirms the revision of an older claim right before its request (confirm-claim.lua). What may have been accepted keeps its content.
   While the lane recovers from a loss of data, nothing is changed: it does not know yet what was sent with which content.
 
-  KEYS  lane       hash: the lane's record
-        running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        lapsing    sorted set: campaign -> when its unsent recipients lapse, ms
-        claims     hash: claim number -> send in flight
-        results    hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        windows    hash: rule of a window -> its openings, JSON (window.lua)
-        keyBytes   hash: what the API keys have stored (key-bytes.lua)
-        meta       string: the rest of the campaign, JSON
+  LANE  lane, running, scheduled, states, lapsing, claims, results, latestResults, windows, keyBytes
+  KEYS  meta       string: the rest of the campaign, JSON
         costs      hash: which of its costs each message has
         comparing  string: the import that compares its list with the campaigns of the new text
   ARGV  rules      JSON: the lane's rules

@@ -1,10 +1,8 @@
 --[[
   begin-import: stores a new campaign in state `importing`, and starts the lease of its import.
 
-  KEYS  states     hash: campaign -> its mutable state, JSON
-        importing  sorted set: campaign -> when the lease of its import expires, ms
-        meta       string: what is known of the campaign so far, JSON
-        keyBytes   hash: what the API keys have stored (key-bytes.lua)
+  LANE  states, importing, keyBytes
+  KEYS  meta       string: what is known of the campaign so far, JSON
   ARGV  id         the campaign
         state      its mutable state, JSON
         meta       what is known of it, JSON, or '' if that is stored later

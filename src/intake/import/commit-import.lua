@@ -2,21 +2,11 @@
   commit-import: stores what is left of a list, and turns its import into a campaign. It is running at once, or scheduled for its
   time; if all its recipients are suppressed, it is completed at once. Repeating the commit changes nothing.
 
-  KEYS  lane        hash: the lane's record
-        states      hash: campaign -> its state, JSON
-        importing   sorted set: campaign -> when the lease of its import expires, ms
-        running     sorted set: campaign -> virtual start
-        scheduled   sorted set: campaign -> when it is launched, or its window opens, ms
-        lapsing     sorted set: campaign -> when its unsent recipients lapse, ms
-        ended       sorted set: campaign -> when it ended, ms
-        meta        string: what only an operator changes of the campaign, JSON
+  LANE  lane, states, importing, running, scheduled, lapsing, ended, results, latestResults, windows, keyBytes
+  KEYS  meta        string: what only an operator changes of the campaign, JSON
         slices      hash: slice number -> packed recipients
         suppressed  hash: the same of recipients that were suppressed at the import
         leftOut     hash: the same of rows that were left out
-        results     hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        windows     hash: rule of a window -> its openings, JSON (window.lua)
-        keyBytes    hash: what the API keys have stored (key-bytes.lua)
         zones       string: the parts of the list by zones (zones.lua)
         comparing   string: the import that compares its list with the campaigns of this text, and leaves out who gets it already
   ARGV  id          the campaign

@@ -2,8 +2,7 @@
   drop-import: deletes the state of an import, so that it can never be committed. The caller then deletes its data, and last
   its entry in `importing`: if the caller dies before that, the sweep tries again.
 
-  KEYS  states     hash: campaign -> its mutable state, JSON
-        importing  sorted set: campaign -> when the lease of its import expires, ms
+  LANE  states, importing
   ARGV  id         the campaign
         isGivenUp  number: 1: drop it although its lease runs, because its own process gives it up; 0: only if the lease expired
         time       ms, or '' for the server's

@@ -154,7 +154,8 @@ export function beginImport(
   const { id, lane } = meta;
   const { limit } = payer;
   const store = { redis, keys, id: lane };
-  const laneKeys = (...names: string[]): string[] => names.map((name) => keys.lane(lane, name));
+  const laneKeys = (...names: string[]): Readonly<Record<string, string>> =>
+    Object.fromEntries(names.map((name) => [name, keys.lane(lane, name)]));
   const ownMetaKey = metaKey(keys, lane, id);
   const listKey = (series: Series): string => slicesKey(keys, lane, id, series);
   // The process that discards the import has to know its idempotency key, and the API key that began it. Without them, an import that
@@ -163,16 +164,12 @@ export function beginImport(
   // Awaited before the commit: a campaign that is not in the index could not be found.
   const begun = Promise.all([
     indexing(redis)({ keys, lane, id }).answer,
-    beginScript.run(
-      redis,
-      [...laneKeys('states', 'importing'), ownMetaKey, ...laneKeys('keyBytes')],
-      [
-        id,
-        JSON.stringify(importing(meta, 0, 0)),
-        isMetaStored ? storedMeta(meta) : '',
-        ...[leaseMs, payer.key, limit, ''],
-      ],
-    ),
+    beginScript.run(redis, { ...laneKeys('states', 'importing', 'keyBytes'), meta: ownMetaKey }, [
+      id,
+      JSON.stringify(importing(meta, 0, 0)),
+      isMetaStored ? storedMeta(meta) : '',
+      ...[leaseMs, payer.key, limit, ''],
+    ]),
   ]).then(([, { result, used }]) => {
     if (result === 'keyFull') throw keyFull(payer, lane, used);
   });
@@ -187,7 +184,7 @@ export function beginImport(
     const storing = isMetaStored ? '' : storedMeta(meta);
     const { result, used } = await writeScript.run(
       redis,
-      [...laneKeys('states', 'importing'), key, ownMetaKey, ...laneKeys('keyBytes')],
+      { ...laneKeys('states', 'importing', 'keyBytes'), slices: key, meta: ownMetaKey },
       [id, leaseMs, storing, limit, '', ...slices],
     );
     if (result === 'keyFull') throw keyFull(payer, lane, used);
@@ -233,13 +230,14 @@ export function beginImport(
       const commitOnce = () =>
         commitScript.run(
           redis,
-          [
+          {
             ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
-            ...[ownMetaKey, ...SERIES.map(listKey)],
             ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
-            zonesKey(keys, lane, id),
-            comparingKey(keys, lane, whole),
-          ],
+            ...Object.fromEntries(SERIES.map((series) => [series, listKey(series)])),
+            meta: ownMetaKey,
+            zones: zonesKey(keys, lane, id),
+            comparing: comparingKey(keys, lane, whole),
+          },
           [
             id,
             JSON.stringify(importing(whole, writers.slices.count, writers.suppressed.count)),
@@ -292,7 +290,7 @@ export async function discardImport(
   reason: DiscardReason = 'expired',
   idempotency?: string,
 ): Promise<boolean> {
-  const scriptKeys = ['states', 'importing'].map((name) => keys.lane(lane, name));
+  const scriptKeys = { states: keys.lane(lane, 'states'), importing: keys.lane(lane, 'importing') };
   const outcome = await dropScript.run(redis, scriptKeys, [campaign, reason === 'givenUp' ? 1 : 0, '']);
   if (outcome !== 'dropped') return false;
   const meta = await readMeta(redis, keys, lane, campaign);

@@ -3,11 +3,9 @@
   import was discarded: no process would ever delete the slices. Nor if it was committed: a renewal that arrives late would replace
   what the commit has stored.
 
-  KEYS  states     hash: campaign -> its state, JSON
-        importing  sorted set: campaign -> when the lease of its import expires, ms
-        slices     hash: slice number -> packed recipients, or chunk -> what its messages cost
+  LANE  states, importing, keyBytes
+  KEYS  slices     hash: slice number -> packed recipients, or chunk -> what its messages cost
         meta       string: what is known of the campaign so far, JSON
-        keyBytes   hash: what the API keys have stored (key-bytes.lua)
   ARGV  id         the campaign
         leaseMs    number: how long the lease runs from now, ms
         meta       what is known of it, JSON, or '' if that is stored

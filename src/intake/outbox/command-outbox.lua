@@ -1,13 +1,8 @@
 --[[
   command-outbox: pauses, resumes, or closes an outbox. A closed outbox takes no more messages, and sends those that it has.
 
-  KEYS  lane       hash: the lane's record
-        claims     hash: claim number -> send in flight
-        running    sorted set: campaign -> virtual start
-        scheduled  sorted set: campaign -> when it is launched, or its window opens, ms
-        states     hash: campaign -> its state, JSON
-        windows    hash: rule of a window -> its openings, JSON (window.lua)
-        outbox     hash: settings of the outbox
+  LANE  lane, claims, running, scheduled, states, windows
+  KEYS  outbox     hash: settings of the outbox
   ARGV  rules      JSON: the lane's rules
         id         of the state of the outbox
         command    pause, resume, or close

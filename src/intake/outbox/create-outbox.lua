@@ -1,9 +1,8 @@
 --[[
   create-outbox: creates an outbox, unless the lane has one of this name.
 
-  KEYS  states    hash: campaign -> its state, JSON
-        outbox    hash: settings of the outbox
-        keyBytes  hash: what the API keys have stored (key-bytes.lua)
+  LANE  states, keyBytes
+  KEYS  outbox    hash: settings of the outbox
   ARGV  id        of the state of the outbox
         state     JSON: the state with which it begins
         settings  JSON

@@ -2,12 +2,8 @@
   delete-outbox: deletes an outbox that has forgotten all its messages, and returns what it took to the API key that paid for it. One that
   still knows an id stays: an outbox of the same name could send that id again.
 
-  KEYS  states    hash: campaign -> its state, JSON
-        running   sorted set: campaign -> virtual start
-        outboxes  sorted set: outbox -> when it next has something to do, ms
-        tending   sorted set: outbox -> when it is tended, ms
-        keyBytes  hash: what the API keys have stored (key-bytes.lua)
-        outbox    hash: settings of the outbox
+  LANE  states, running, outboxes, tending, keyBytes
+  KEYS  outbox    hash: settings of the outbox
         messages  hash: id -> message (outbox.lua)
         due       sorted set: id -> when it may be claimed, ms, or since when it is as it is
   ARGV  name      the outbox

@@ -3,11 +3,7 @@
   has no effect. While the lane recovers from a loss of data, it does not know yet what was claimed: what may have been stays. Repeating it
   changes nothing.
 
-  KEYS  lane      hash: the lane's record
-        states    hash: campaign -> its state, JSON
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        keyBytes  hash: what the API keys have stored (key-bytes.lua)
+  LANE  lane, states, results, latestResults, keyBytes
   ARGV  rules     JSON: the lane's rules
         id        of the state of the outbox
         version   number: -1: none

@@ -3,11 +3,8 @@
   a worker confirms the edition of its claim right before the request (confirm-claim.lua). The earlier ones are kept for repeats and reports.
   While the lane recovers from a loss of data, nothing is changed: it does not know yet what was sent with which settings.
 
-  KEYS  lane      hash: the lane's record
-        states    hash: campaign -> its state, JSON
-        tending   sorted set: outbox -> when it is tended, ms
-        outbox    hash: settings of the outbox
-        keyBytes  hash: what the API keys have stored (key-bytes.lua)
+  LANE  lane, states, tending, keyBytes
+  KEYS  outbox    hash: settings of the outbox
   ARGV  rules     JSON: the lane's rules
         id        of the state of the outbox
         before    the edition of the settings that the caller knows

@@ -1,10 +1,8 @@
 --[[
   put-messages: stores messages in an outbox, or changes those that wait. Repeating a call changes nothing.
 
-  KEYS  lane      hash: the lane's record
-        states    hash: campaign -> its state, JSON
-        outbox    hash: settings of the outbox
-        keyBytes  hash: what the API keys have stored (key-bytes.lua), and today (daily.lua)
+  LANE  lane, states, keyBytes
+  KEYS  outbox    hash: settings of the outbox
   ARGV  rules     JSON: the lane's rules
         id        of the state of the outbox
         edition   of its settings, by which the caller has checked the messages; their own `edition` is the revision of these

@@ -2,9 +2,8 @@
   rewrite-messages: replaces waiting messages that were checked by earlier settings of their outbox. One that was changed since the caller
   has read it stays as it is.
 
-  KEYS  lane      hash: the lane's record
-        states    hash: campaign -> its state, JSON
-        outbox    hash: settings of the outbox
+  LANE  lane, states
+  KEYS  outbox    hash: settings of the outbox
   ARGV  id        of the state of the outbox
         edition   of the settings by which the messages were checked
         isLast    number: 1 if no other message is to be rewritten

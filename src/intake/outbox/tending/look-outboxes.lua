@@ -2,13 +2,7 @@
   look-outboxes: lets messages lapse that are too late, and puts outboxes with messages that are due in the lane's order, as each claim and
   each sweep does (due-messages.lua). For lanes that no process serves, and for an outbox that was changed.
 
-  KEYS  lane      hash: the lane's record
-        running   sorted set: campaign -> virtual start
-        states    hash: campaign -> its state, JSON
-        windows   hash: rule of a window -> its openings, JSON (window.lua)
-        outboxes  sorted set: outbox -> when it next has something to do, ms
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
+  LANE  lane, running, states, windows, outboxes, results, latestResults
   ARGV  rules     JSON: the lane's rules
         time      ms, or '' for the server's
   Returns  when the next outbox has something to do, ms, or -1; events

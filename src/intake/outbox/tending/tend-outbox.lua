@@ -2,13 +2,8 @@
   tend-outbox: forgets what an outbox has kept for long enough: final messages, its lists of results, and its filters of request ids. A message
   that is still open after that time becomes unconfirmed when its follow-up has ended. At most `most` at once.
 
-  KEYS  lane      hash: the lane's record
-        states    hash: campaign -> its state, JSON
-        results   hash: the log of the lane's results (results.lua)
-        latestResults  string: its latest entries
-        keyBytes  hash: what the API keys have stored (key-bytes.lua)
-        tending   sorted set: outbox -> when it is tended, ms
-        outbox    hash: settings of the outbox
+  LANE  lane, states, results, latestResults, keyBytes, tending
+  KEYS  outbox    hash: settings of the outbox
         messages  hash: id -> message (outbox.lua)
         due       sorted set: id -> when it may be claimed, ms, or since when it is as it is
   ARGV  name      the outbox

@@ -27,6 +27,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     version: [],
     'exit-codes': [],
     counted: [],
+    account: [],
     json: [],
     lazily: [],
     repeating: ['clock'],
@@ -34,11 +35,11 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     redis: ['clock'],
     // What each version of the service documents, as data.
     profiles: [],
-    config: ['clock', 'duration', 'json', 'version', 'redis', 'profiles'],
+    config: ['account', 'clock', 'duration', 'json', 'version', 'redis', 'profiles'],
     events: ['clock', 'duration', 'wrapped-text', 'config'],
   },
   // `client` and `auth` do not know each other: the token cache receives the login function as a parameter.
-  service: { client: [], auth: [] },
+  service: { 'login-outcome': [], client: ['login-outcome'], auth: ['login-outcome'] },
   // What Redis stores, and the scripts that change it; then the stages of a campaign, in their order.
   engine: {
     'day-limits': [],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AccountCredentials } from '../account.js';
 import { oneOf } from './formats.js';
 
 /** What the `Authorization` header of a lane's requests carries. */
@@ -45,18 +46,6 @@ export const CREDENTIAL_SOURCES = z.object({
   authorization: authorization.optional(),
   xAuthorization: xAuthorization.optional(),
 });
-
-/** An account to log in to, or with `scope` an OAuth 2 client. */
-export interface AccountCredentials {
-  /** Of a client, its id. */
-  username: string;
-  /** Of a client, its secret. */
-  password: string;
-  /** The scopes of a client's tokens, separated by spaces. */
-  scope?: string | undefined;
-  /** Child organisation that a reseller acts for (interface page, Login request). */
-  targetAccountId?: string | undefined;
-}
 
 /**
  * How a lane authenticates with the service; `kind` says what its `Authorization` header carries, and thereby whose quota it

@@ -17,7 +17,7 @@ export {
   sharedSettings,
   withLanes,
 } from './config.js';
-export { type AccountCredentials, accountOf, type Credentials } from './credentials.js';
+export { accountOf, type Credentials } from './credentials.js';
 export {
   ConfigError,
   type ConfigOptions,

@@ -1,8 +1,8 @@
+import type { AccountCredentials } from '../../base/account.js';
 import { accountOf, type Config, type LocalConfig } from '../../base/config/index.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import { listed } from '../../campaign/errors/listed.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
-import type { Account } from '../../service/auth/outcome.js';
 import type { TokenCache } from '../../service/auth/token-cache.js';
 import { accountId } from '../../service/auth/token-record.js';
 
@@ -28,7 +28,10 @@ export interface RecordsLane {
 }
 
 /** An account with its tokens. */
-export function recordsAccount(account: Account, tokens: RecordsAccount['tokens']): RecordsAccount {
+export function recordsAccount(
+  account: AccountCredentials,
+  tokens: RecordsAccount['tokens'],
+): RecordsAccount {
   return { id: accountId(account), tokens };
 }
 

@@ -1,15 +1,9 @@
-import {
-  type AccountCredentials,
-  accountOf,
-  type Config,
-  type LaneSettings,
-  serviceConnection,
-} from '../../base/config/index.js';
+import type { AccountCredentials } from '../../base/account.js';
+import { accountOf, type Config, type LaneSettings, serviceConnection } from '../../base/config/index.js';
 import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
-import type { LoginOutcome } from '../../service/auth/outcome.js';
 import { createTokenCache, type TokenCache } from '../../service/auth/token-cache.js';
 import { lifetimeOf } from '../../service/auth/token-record.js';
 import {
@@ -18,6 +12,7 @@ import {
   createAccountClient,
 } from '../../service/client/accounts.js';
 import { createClientTokens } from '../../service/client/client-tokens.js';
+import type { LoginOutcome } from '../../service/login-outcome.js';
 import type { TokenSource } from '../jobs/token-source.js';
 import { noSuchLane } from './lane.js';
 import { laneTokenSource } from './lane-token-source.js';

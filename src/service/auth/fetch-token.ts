@@ -1,6 +1,7 @@
 import { type Machine, pause } from '../../base/clock.js';
+import type { LoginOutcome } from '../login-outcome.js';
 import type { LoginBudget, LoginBudgetStatus } from './login-budget.js';
-import type { LoginOutcome, StopCode } from './outcome.js';
+import type { StopCode } from './outcome.js';
 import { type CurrentToken, lifetimeOf, type TokenRecord, type TokenRequest } from './token-record.js';
 
 /** The result of a fetch. Times in ms; those of a token count from `since`, on the monotonic clock. */

@@ -1,12 +1,14 @@
 import { createHmac, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import type { AccountCredentials } from '../../base/account.js';
 import type { Clock } from '../../base/clock.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { type RetryOptions, untilAnswered } from '../../base/redis/until-answered.js';
-import { type Account, type LoginOutcome, STOP_CODES, type StopCode } from './outcome.js';
+import type { LoginOutcome } from '../login-outcome.js';
+import { STOP_CODES, type StopCode } from './outcome.js';
 
 /** Attempts that may count. The service blocks an account after several failed logins; how many is not documented. */
 const LOGIN_LIMIT = 2;
@@ -74,7 +76,7 @@ const derived = new Map<string, Promise<string>>();
  * failed logins of all lanes that share them. It does not depend on SECRETS_KEY, or a fleet with two keys would have two
  * budgets. It becomes part of a key's name in Redis, so its derivation is slow: a weak password is hard to guess from it.
  */
-export function credentialId({ username, password }: Account): Promise<string> {
+export function credentialId({ username, password }: AccountCredentials): Promise<string> {
   const names = JSON.stringify([username, password]);
   const known = derived.get(names) ?? derive(password, `volley login ${username}`, 32).then(nameOf);
   derived.set(names, known);

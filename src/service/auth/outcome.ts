@@ -1,38 +1,4 @@
-/**
- * The account that a lane logs in to, or an OAuth 2 client. `targetAccountId`: a child account that a reseller acts for (interface page,
- * Login request).
- */
-export interface Account {
-  /** Of a client, its id. */
-  username: string;
-  /** Of a client, its secret. */
-  password: string;
-  /** Set for a client: the scopes of its tokens. */
-  scope?: string | undefined;
-  targetAccountId?: string | undefined;
-}
-
-/**
- * How a login or a refresh ended. The functions that the cache receives return network and service errors as outcomes; if one
- * throws, that counts as `noAnswer`.
- */
-export type LoginOutcome =
-  /** Without a refresh token (''), the next token needs a login. `lifetimeMs`: for a token that does not state its own. */
-  | { kind: 'pair'; accessToken: string; refreshToken: string; lifetimeMs?: number }
-  /** 10126: user name or password not valid. */
-  | { kind: 'badCredential' }
-  /** 10126 that mentions a timeout: no evidence against the password. */
-  | { kind: 'loginTimeout' }
-  /** 10117: this user may not act for the target account. */
-  | { kind: 'wrongTarget' }
-  /** 11044: blocked after too many failed logins. */
-  | { kind: 'blocked' }
-  /** Any other clear refusal. */
-  | { kind: 'refused'; reason: string }
-  /** Not one byte left, for certain: it was no login attempt, and a refresh token was not presented. */
-  | { kind: 'notSent'; reason: string }
-  /** Timeout, connection reset, 5xx, or an unreadable response. */
-  | { kind: 'noAnswer'; reason: string };
+import type { AccountCredentials } from '../../base/account.js';
 
 /** What a caller that wants to send a request gets. */
 export type TokenOutcome =
@@ -63,7 +29,7 @@ export type StopCode = (typeof STOP_CODES)[number];
 const AGAIN = 'run `volley token login`';
 
 /** Says what happened and what to do about it. Names the user, never the password or a token. */
-export function stopReason(code: StopCode, account: Account, detail = ''): string {
+export function stopReason(code: StopCode, account: AccountCredentials, detail = ''): string {
   const user = JSON.stringify(account.username);
   const answer = detail === '' ? '' : ` (${detail})`;
   if (account.scope !== undefined) return clientStopReason(code, user, answer);

@@ -1,9 +1,11 @@
+import type { AccountCredentials } from '../../base/account.js';
 import { type Clock, type Machine, systemMachine, unlessAborted } from '../../base/clock.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
+import type { LoginOutcome } from '../login-outcome.js';
 import { type FetchedToken, tokenFetcher } from './fetch-token.js';
 import { credentialId, loginBudget } from './login-budget.js';
-import { type Account, type LoginOutcome, stopReason, type TokenOutcome } from './outcome.js';
+import { stopReason, type TokenOutcome } from './outcome.js';
 import { createSeal } from './seal.js';
 import { accountId, type TokenRequest, tokenRecord } from './token-record.js';
 import { type TokenState, tokenState } from './token-state.js';
@@ -27,7 +29,7 @@ export interface TokenCacheOptions {
   /** A `protocol` connection: see `connect`. */
   redis: Redis;
   keys: Keys;
-  account: Account;
+  account: AccountCredentials;
   /** The longest that one login or refresh may take, in ms. A lease lasts twice as long. */
   requestTimeoutMs: number;
   /** Encrypts tokens at rest; all processes need the same. Without one they are stored in the clear. */

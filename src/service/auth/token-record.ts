@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { decodeJwt } from 'jose/jwt/decode';
 import { z } from 'zod';
+import type { AccountCredentials } from '../../base/account.js';
 import { type Redis, serverTime } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { type RetryOptions, untilAnswered } from '../../base/redis/until-answered.js';
-import { type Account, STOP_CODES, type StopCode } from './outcome.js';
+import { STOP_CODES, type StopCode } from './outcome.js';
 import type { Seal } from './seal.js';
 
 const whole = z.number().int();
@@ -111,7 +112,7 @@ function claimsOf(token: string): { exp?: unknown; iat?: unknown } {
 }
 
 /** A digest that names the token of one account and target account; the same in every process. */
-export function accountId(account: Account): string {
+export function accountId(account: AccountCredentials): string {
   const { username, targetAccountId = null, scope } = account;
   const owner =
     scope === undefined

@@ -1,6 +1,7 @@
+import type { AccountCredentials } from '../../base/account.js';
 import { exactDuration } from '../../base/duration.js';
 import type { LoginBudgetFacts } from './login-budget.js';
-import { type Account, stopReason } from './outcome.js';
+import { stopReason } from './outcome.js';
 import type { TokenFacts } from './token-record.js';
 
 /** The state of an account's token, for people. Null where there is none or it is unknown. */
@@ -29,7 +30,11 @@ export interface TokenState {
 }
 
 /** Combines what Redis knows about the token and about its logins. */
-export function tokenState(token: TokenFacts, login: LoginBudgetFacts, account: Account): TokenState {
+export function tokenState(
+  token: TokenFacts,
+  login: LoginBudgetFacts,
+  account: AccountCredentials,
+): TokenState {
   const { status } = login;
   let blockedReason: string | null = null;
   if (status.kind === 'stopped') blockedReason = stopReason(status.code, account, status.detail);

@@ -1,34 +1,10 @@
+import type { AccountCredentials } from '../../base/account.js';
+import type { LoginOutcome } from '../login-outcome.js';
 import type { Exchange, Failure, Reply } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readTokenPair } from './read-response.js';
 import { failureReason, reasonOf } from './reason.js';
 import { createTransport } from './transport.js';
-
-/** The body of a login (interface page, Login request). `targetAccountId`: the child account that a reseller acts for. */
-export interface AccountCredentials {
-  readonly username: string;
-  readonly password: string;
-  readonly targetAccountId?: string | undefined;
-}
-
-/** How a login or a refresh ended. */
-export type LoginOutcome =
-  /** `lifetimeMs`: for a token that does not state its own. */
-  | { kind: 'pair'; accessToken: string; refreshToken: string; lifetimeMs?: number }
-  /** 10126: username or password not valid. */
-  | { kind: 'badCredential' }
-  /** 10126 in a response that mentions a timeout: no evidence against the password. */
-  | { kind: 'loginTimeout' }
-  /** 10117: incorrect value in targetAccountId. */
-  | { kind: 'wrongTarget' }
-  /** 11044: blocked after multiple failed logins; recovered through a forgot-password reset. */
-  | { kind: 'blocked' }
-  /** Any other clear refusal. */
-  | { kind: 'refused'; reason: string }
-  /** Not one byte left, for certain. */
-  | { kind: 'notSent'; reason: string }
-  /** No response, or an unreadable one. */
-  | { kind: 'noAnswer'; reason: string };
 
 /**
  * The login and token area of the interface. Each call puts at most one request on the wire: a failed login counts towards the

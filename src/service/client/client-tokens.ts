@@ -1,4 +1,5 @@
-import { type AccountObserver, type LoginOutcome, loginFailure } from './accounts.js';
+import type { LoginOutcome } from '../login-outcome.js';
+import { type AccountObserver, loginFailure } from './accounts.js';
 import type { Exchange } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readClientToken, readTokenError } from './read-response.js';

@@ -1,9 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  type AccountClient,
-  type AccountCredentials,
-  createAccountClient,
-} from '../../../src/service/client/accounts.js';
+import type { AccountCredentials } from '../../../src/base/account.js';
+import { type AccountClient, createAccountClient } from '../../../src/service/client/accounts.js';
 import { type Answer, closedPort, partsOf, rawServer, reply } from '../raw-server.js';
 
 /** Written by hand from the interface page: Token pair. */

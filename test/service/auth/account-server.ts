@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
+import type { LoginOutcome } from '../../../src/service/login-outcome.js';
 import { closeLater } from '../../scene/closing.js';
 import { type AccountService, accountService } from './account-service.js';
 

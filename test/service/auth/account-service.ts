@@ -1,5 +1,5 @@
-import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
 import type { TokenCache } from '../../../src/service/auth/token-cache.js';
+import type { LoginOutcome } from '../../../src/service/login-outcome.js';
 
 /** A JWT with these claims, as a service would sign it. */
 export function jwt(claims: Record<string, unknown>): string {

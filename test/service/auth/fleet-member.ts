@@ -5,8 +5,8 @@
 
 import { connect } from '../../../src/base/redis/connection.js';
 import { keyNames } from '../../../src/base/redis/keys.js';
-import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
 import { createTokenCache } from '../../../src/service/auth/token-cache.js';
+import type { LoginOutcome } from '../../../src/service/login-outcome.js';
 
 /** What `callers` callers of a member do at the same time. */
 export interface Order {

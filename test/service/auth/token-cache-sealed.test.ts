@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { parseDuration } from '../../../src/base/duration.js';
-import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
 import type { TokenCache, TokenCacheOptions } from '../../../src/service/auth/token-cache.js';
+import type { LoginOutcome } from '../../../src/service/login-outcome.js';
 import { stopFrom, tokenFrom } from './account-service.js';
 import { tokenCaches } from './token-caches.js';
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { systemMachine } from '../../../src/base/clock.js';
 import { parseDuration } from '../../../src/base/duration.js';
 import { connect } from '../../../src/base/redis/connection.js';
-import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
+import type { LoginOutcome } from '../../../src/service/login-outcome.js';
 import { slowLogin, stopFrom, tokenFrom } from './account-service.js';
 import { tokenCaches } from './token-caches.js';
 

@@ -1,4 +1,4 @@
-import type { LoginOutcome } from '../../../src/service/auth/outcome.js';
+import type { LoginOutcome } from '../../../src/service/login-outcome.js';
 import type { Process } from '../process/process.js';
 import type { RandomStream } from '../random.js';
 import type { LanePlan } from '../scenario/scenario.js';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
+import type { AccountCredentials } from '../../../base/account.js';
 import {
-  type AccountCredentials,
   accountOf,
   type Config,
   type Credentials,

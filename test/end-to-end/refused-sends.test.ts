@@ -41,7 +41,7 @@ async function refusingProxy(target: string) {
   onTestFinished(() => void server.close());
   const own = new URL(target);
   own.port = String((server.address() as AddressInfo).port);
-  return { url: own.toString(), sends: () => sends };
+  return own.toString();
 }
 
 test('a lane whose sends are refused stops, although its polls are answered', {
@@ -69,12 +69,11 @@ test('a lane whose sends are refused stops, although its polls are answered', {
     prefix,
     workers: ['all'],
     lanes: [{ ...lane, maxRecipientsPerRequest: 1 }],
-    settings: { MESSAGING_BASE_URL: proxy.url, REQUEST_TIMEOUT_MS: '20000', QUOTA_WINDOW_MS: '200000' },
+    settings: { MESSAGING_BASE_URL: proxy, REQUEST_TIMEOUT_MS: '20000', QUOTA_WINDOW_MS: '200000' },
   });
   await launch(fleet, { recipients: recipients(400), message: 'Sale', lane: 'main' });
   await vi.waitFor(
     async () => expect((await fleet.volley.lanes())[0]).toMatchObject({ name: 'main', state: 'stopped' }),
     { timeout: 40_000, interval: 100 },
   );
-  console.info(`${proxy.sends()} sends, ${fleet.logged('token.refreshed').length} refreshes`);
 });

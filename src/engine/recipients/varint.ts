@@ -2,13 +2,6 @@
  * Numbers as base-128 varints: least significant digit first, top bit set on all but the last. Bit operators would cut values to 32 bits.
  */
 
-/** How many bytes a number takes. */
-export function varintBytes(value: number): number {
-  let bytes = 1;
-  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes += 1;
-  return bytes;
-}
-
 /** Writes a number, and returns the place after it. */
 export function writeVarint(bytes: Buffer, from: number, value: number): number {
   let rest = value;

@@ -20,7 +20,7 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
     'The headers must arrive within a minute, 10 kB of the body in each second, and the whole request within an hour. The connection is closed.',
   invalidState:
     'For example, you cannot pause a cancelled campaign. Nothing was changed. Read the `state` of the campaign.',
-  sent: 'A message can be changed until it is planned, which is when it is due and the quota permits it, and cancelled until its request begins. Read its `state`. To move a message that is planned, cancel it, and put it again with a higher `version`. A correction of a message that was sent needs an id of its own.',
+  sent: 'A message can be changed and cancelled until a worker claims it, which is when it is due and the quota permits a request. Read its `state`. A correction of a message that was sent needs an id of its own.',
   ended:
     'An id that has ended is not used again by accident: nothing was changed. Use another id, or the same id with a higher `version`.',
   stale:

@@ -51,12 +51,12 @@ export const listCampaigns = page({
       idempotencyKey: { value: 'key', about: 'only the campaign that was created with this key' },
       createdFrom: {
         value: 'time',
-        about: 'only those created at or after this day or time',
+        about: 'only campaigns created at or after this day or time',
         as: 'dayOrMoment',
       },
       createdBefore: {
         value: 'time',
-        about: 'only those created before this day or time',
+        about: 'only campaigns created before this day or time',
         as: 'dayOrMoment',
       },
     },

@@ -100,7 +100,7 @@ export const newTexts = {
   noPrices: 'not known: no prices are configured',
   costText: (requests: number, segments: number) =>
     `${counted(requests, 'request')} · ${counted(segments, 'segment')}`,
-  startNow: 'now, as fast as the hourly limit allows',
+  startNow: 'now, as fast as the limit of the account allows',
   finishUnknown: 'not known',
   testTo: 'Test to',
   testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',

@@ -89,7 +89,8 @@ export async function visit(
   });
   onTestFinished(async () => {
     await context.close();
-    expect(faults.filter((fault) => !expected.some((text) => text.test(fault)))).toEqual([]);
+    // Joined, so that a report in one line says what was logged.
+    expect(faults.filter((fault) => !expected.some((text) => text.test(fault))).join('\n')).toBe('');
   });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);

@@ -22,7 +22,7 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
 
   test('a person signs in, uploads a list, sends it, pauses it, and settles an unknown outcome', async () => {
     const { page, expectError } = await on.visit();
-    // Whoever types slowly sees a preview of a placeholder without its end.
+    // A person who types slowly sees a preview of a placeholder without its end.
     expectError(/status of 400 .*\/v1\/preview\/upload/);
     const { keyboard } = page;
     const notices = page.locator('.notices');

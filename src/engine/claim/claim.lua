@@ -16,16 +16,14 @@
 -- @include ./rollback.lua
 -- @include ../store/stored-claim.lua
 
--- Returns 'fenced', 'again', or nil for a new call. A new turn notes how many requests the turn before it left in flight.
-local function turn_enter(lane, rules, kind, turn, call, inFlight)
+-- Returns 'fenced', 'again', or nil for a new call.
+local function turn_enter(lane, kind, turn, call)
   local turnField, callField = kind .. 'Turn', kind .. 'Call'
   if lane[turnField] == turn then
     if call < lane[callField] then return 'fenced' end
     if call == lane[callField] then return 'again' end
   elseif call ~= 1 then
     return 'fenced'
-  else
-    lane[kind .. 'Inherited'] = math.min(inFlight, PERMITS.cap(lane, rules))
   end
   lane[turnField], lane[callField] = turn, call
 end
@@ -55,9 +53,8 @@ end
 local function claim_begin(call)
   local lane, now = lane_load(call.laneKey, call.time)
   local events = {}
-  local inFlight = { send = redis.call('HLEN', call.claimsKey), poll = redis.call('HLEN', call.pollsKey) }
   local flightKey = call.kind == 'send' and call.claimsKey or call.pollsKey
-  local entered = turn_enter(lane, call.rules, call.kind, call.turn, call.number, inFlight[call.kind])
+  local entered = turn_enter(lane, call.kind, call.turn, call.number)
   if entered == 'fenced' then return nil, turn_reply('fenced', 0, now, events, {}) end
   if entered == 'again' then
     return nil, turn_reply('again', now, now, events, turn_replay(flightKey, call.turn, call.number))
@@ -72,6 +69,7 @@ local function claim_begin(call)
   end
   LEDGER.expire(call.windowKey, lane, call.rules, now)
   if call.kind == 'send' then lane.closed.unattended = nil end
+  local inFlight = PERMITS.count_in_flight(call.claimsKey, call.pollsKey, lane, call.rules)
   return { lane = lane, now = now, events = events, inFlight = inFlight, flightKey = flightKey, laneKey = call.laneKey }
 end
 

@@ -43,7 +43,6 @@ function PLACEHOLDERS.placed(claimsKey, lane)
 end
 
 function PLACEHOLDERS.store(claimsKey, lane, claim)
-  lane.sendInherited = lane.sendInherited + 1
   redis.call('HSET', claimsKey, claim_field(lane_next_number(lane)), cjson.encode(claim))
 end
 

@@ -35,7 +35,7 @@ end
 
 local at = next_due()
 if not at or at > now then return claim_end(context, 'nothing', at, {}) end
-local own = PERMITS.own(lane, 'poll', inFlight)
+local own = inFlight.own.poll
 local why, from = READY.lane(keys, lane, rules, now, 'poll', true, own, true)
 if why then return claim_end(context, why, from, {}) end
 local barrierUntil = BARRIER.holds_until(keys, lane, rules, now, context.events)

@@ -28,7 +28,7 @@ for from = 0, mayWait and scheduled - 1 or -1, STATES_AT_ONCE do
   end
 end
 local unpolled, polled = redis.call('ZCARD', unpolledKey), redis.call('ZCARD', polledKey)
-local inFlight = { send = redis.call('HLEN', claimsKey), poll = redis.call('HLEN', pollsKey) }
+local inFlight = PERMITS.count_in_flight(claimsKey, pollsKey, lane, rules)
 
 LEDGER.choose_window(lane, rules)
 -- Buckets that have left the window since the ledger was last written are left out, without writing.
@@ -67,7 +67,7 @@ local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redi
 local function next_at(kind, wantedAt, wanted)
   if not wantedAt then return -1, nil end
   local isPollDue = unpolledAt ~= nil and unpolledAt <= now
-  local why, from = READY.lane(keys, lane, rules, now, kind, isPollDue, PERMITS.own(lane, kind, inFlight), false)
+  local why, from = READY.lane(keys, lane, rules, now, kind, isPollDue, inFlight.own[kind], false)
   if why == 'stopped' or why == 'held' then return -1, why end
   if why then return math.max(from, wantedAt), why end
   local flightKey, late = kind == 'send' and claimsKey or pollsKey, PERMITS.late_polls(rules, now, unpolledKey)

@@ -14,16 +14,34 @@ function PERMITS.cap(lane, rules)
   return isLearning and POLICY.UNPROVEN_IN_FLIGHT or rules.inFlight
 end
 
--- Requests of a kind in flight that this turn started. Those left by the turn before it do not count here, up to the cap:
--- otherwise the lane of a killed worker would wait until they are overdue. They do count in the window.
-function PERMITS.own(lane, kind, inFlight)
-  return math.max(0, inFlight[kind] - lane[kind .. 'Inherited'])
+-- The requests in flight by kind, as they count in the window; `own`: those that the turn of the kind started. Those left by earlier turns do
+-- not count there, up to the cap: otherwise the lane of a killed worker would wait until they are overdue. No worker makes the request of a
+-- placeholder claim. One that is set aside has none at all.
+function PERMITS.count_in_flight(claimsKey, pollsKey, lane, rules)
+  local counted = { own = {} }
+  for kind, key in pairs({ send = claimsKey, poll = pollsKey }) do
+    local all = redis.call('HVALS', key)
+    local ofTurn, own, others, aside = '"turn":"' .. lane[kind .. 'Turn'] .. '"', 0, 0, 0
+    -- Their text is searched, because after a loss of data there may be hundreds.
+    for _, raw in ipairs(all) do
+      if raw:find(ofTurn, 1, true) then
+        own = own + 1
+      elseif not raw:find('"turn":"placeholder"', 1, true) then
+        others = others + 1
+      elseif not raw:find('"placeholder":', 1, true) then
+        aside = aside + 1
+      end
+    end
+    counted[kind] = #all - aside
+    counted.own[kind] = own + math.max(0, others - PERMITS.cap(lane, rules))
+  end
+  return counted
 end
 
 -- How many more requests of a kind a turn may have in flight. A lane on trial gets one, whatever is in flight from before the
 -- operator resumed it, or from an earlier turn. `flightKey`: the claims of this kind.
 function PERMITS.in_flight(flightKey, lane, rules, kind, inFlight)
-  if lane.onTrial == 0 then return PERMITS.cap(lane, rules) - PERMITS.own(lane, kind, inFlight) end
+  if lane.onTrial == 0 then return PERMITS.cap(lane, rules) - inFlight.own[kind] end
   for _, raw in ipairs(redis.call('HVALS', flightKey)) do
     local claim = cjson.decode(raw)
     if claim.epoch >= lane.openedEpoch and claim.turn == lane[kind .. 'Turn'] then return 0 end
@@ -82,7 +100,7 @@ function PERMITS.free(windowKey, flightKey, lane, rules, now, kind, inFlight, du
   if CLOSED.backs_off(lane) then cap = math.min(1, cap) end
   local limit = LIMIT.now(lane, rules, now)
   local used = lane.sends + lane.polls + inFlight.send + inFlight.poll
-  local own = PERMITS.own(lane, 'send', inFlight) + PERMITS.own(lane, 'poll', inFlight)
+  local own = inFlight.own.send + inFlight.own.poll
   local few = LIMIT.in_flight(lane, rules, used, own, cap)
   if not limit then return few, nil end
   local reserved

@@ -53,7 +53,6 @@ end
 -- `rest`: the claim of which this is a part, and `kind`: its mark.
 local function put_placeholder(from, length, rest, kind)
   if length <= 0 then return end
-  lane.sendInherited = lane.sendInherited + 1
   put(lane_next_number(lane), {
     first = from, count = length, turn = 'placeholder', placeholder = kind or true, lossNumber = not rest and lane.losses or rest.lossNumber,
     again = rest and rest.again and 'byOperator' or nil, firstAt = rest and rest.firstAt,

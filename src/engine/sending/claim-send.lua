@@ -71,7 +71,7 @@ local function batches_to_send()
   local due = redis.call('ZCOUNT', unpolledKey, '-inf', now + rules.window) + redis.call('ZCOUNT', polledKey, '-inf', now + rules.window)
   local needed, oldest = 0, nil
   if due > 0 then needed, oldest = PERMITS.late_polls(rules, now, unpolledKey) end
-  local own = PERMITS.own(lane, 'send', inFlight)
+  local own = inFlight.own.send
   local why, from = READY.lane(keys, lane, rules, now, 'send', oldest and oldest <= now, own, true)
   if why then return 0, nil, claim_end(context, why, from, {}) end
   local permits, more = PERMITS.free(windowKey, claimsKey, lane, rules, now, 'send', inFlight, due, want, needed)

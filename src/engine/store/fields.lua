@@ -68,7 +68,7 @@ local LANE_FIELDS = {
   firstPoll = 'duration',
 
   -- claim.lua: the turns that serve the lane, number of the last call of each, requests left in flight by the turn before
-  sendTurn = 'text', pollTurn = 'text', sendCall = 'count', pollCall = 'count', sendInherited = 'count', pollInherited = 'count',
+  sendTurn = 'text', pollTurn = 'text', sendCall = 'count', pollCall = 'count',
 
   -- losses.lua: run id and replication id of the server; workers that may have claimed, and those whose replay is awaited: process -> since
   -- when, ms, and at most how many recipients it sends in a request (0: it only polls); the rest see there and in the files that it names

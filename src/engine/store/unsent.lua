@@ -9,7 +9,6 @@
 -- A planned batch that may have been accepted, and is not sent again, becomes a placeholder claim with the reason, which the sweep
 -- turns into `unknown`.
 local function campaign_set_aside(claimsKey, lane, id, c, range, why, now)
-  lane.sendInherited = lane.sendInherited + 1
   local claim = {
     campaign = id, first = range.first, count = range.count, at = now, turn = 'placeholder', call = 0, epoch = -1,
     firstAt = range.firstAt, notAfter = range.notAfter, message = range.message, edition = range.edition, reason = 'an earlier request may have been accepted; ' .. why,

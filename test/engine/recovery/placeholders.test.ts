@@ -98,6 +98,27 @@ test('A message that was due since the loss is sent after the placeholder claims
   expect(sent.map(({ message }) => message)).toEqual(['later']);
 });
 
+test('A lane sends what hundreds of placeholder claims do not hold while their outcomes are open', async () => {
+  const it = await laneWithLast('hundreds', 0);
+  const own = storedOutbox(it.store, 'own');
+  await own.create({ lateMs: 3_600_000 });
+  await it.stored.changeState('outbox:own', { launchAt: LONG_AGO });
+  const { edition } = await own.read();
+  const put = (id: string, at: number, due: number) =>
+    outboxStore(it.store, 'own', { edition }).put([{ id, message: { ...NOW, due: due / 1_000 } }], at);
+  for (let at = 0; at < 200; at += 1) await put(`early-${at}`, LONG_AGO, START - 600_000);
+  await put('later', START, START + 3 * LOSS_MS);
+  await it.failOverWith('a', 'b');
+  await it.replayed('b', START + LOSS_MS);
+  const now = START + LOSS_MS + 2 * it.rules.grace;
+  const sent = [];
+  do sent.push(...(await it.claim('b', 1, now)).claims);
+  while ((await it.stored.placeholdersLeft()) > 0);
+  expect((await it.state('outbox:own')).counts).toMatchObject({ sending: 200 });
+  sent.push(...(await it.claim('b', 32, now)).claims);
+  expect(sent.map(({ message }) => message)).toEqual(['later']);
+});
+
 test.each([
   ['no worker runs for long after the loss', false],
   ['another loss follows before the placeholder claims are made', true],

@@ -22,7 +22,7 @@ function PERMITS.count_in_flight(claimsKey, pollsKey, lane, rules)
   for kind, key in pairs({ send = claimsKey, poll = pollsKey }) do
     local all = redis.call('HVALS', key)
     local ofTurn, own, others, aside = '"turn":"' .. lane[kind .. 'Turn'] .. '"', 0, 0, 0
-    -- Their text is searched, because after a loss of data there may be hundreds.
+    -- After a loss of data there may be hundreds: too many to decode in each call.
     for _, raw in ipairs(all) do
       if raw:find(ofTurn, 1, true) then
         own = own + 1

@@ -56,6 +56,7 @@ export {
   SentMeanwhileError,
   VolleyError,
 } from './campaign/errors/errors.js';
+export type { WithTemplate } from './campaign/fields/campaign-fields.js';
 export type { ReturnedFields } from './campaign/fields/field-schemas.js';
 export type { CampaignFields } from './campaign/fields/fields.js';
 export { type ActingFor, type Actor, describeActor } from './campaign/states/actor.js';
@@ -199,6 +200,13 @@ export type {
   SchedulePageOptions,
   Schedules,
 } from './intake/schedules/schedules.js';
+export type {
+  PutTemplate,
+  Template,
+  TemplateChoice,
+  TemplateInput,
+  Templates,
+} from './intake/templates/templates.js';
 export type {
   CampaignCount,
   CampaignFilter,

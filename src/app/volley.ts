@@ -21,6 +21,7 @@ import type { SuppressionList } from '../intake/import/suppression-list.js';
 import type { Outbox } from '../intake/outbox/outbox-methods.js';
 import type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
 import type { Schedules } from '../intake/schedules/schedules.js';
+import type { Templates } from '../intake/templates/templates.js';
 import type { CampaignReader } from '../reporting/campaign-reader.js';
 import type { EventFollower } from '../reporting/event-feed.js';
 import type { FleetReader, UnconfiguredLane } from '../reporting/fleet-snapshot.js';
@@ -201,6 +202,8 @@ export interface Volley extends VolleyReader, OperatorCommands {
    * full configuration (`loadConfig`).
    */
   conformance(options?: ConformanceOptions): AsyncIterable<ConformanceResult>;
+  /** Texts that are saved under names, for campaigns and schedules. */
+  readonly templates: Templates;
   /** Recurring campaigns. */
   readonly schedules: Schedules;
   /**

@@ -14,6 +14,7 @@ import * as results from './rows/results.js';
 import * as schedules from './rows/schedules.js';
 import * as subscription from './rows/subscription.js';
 import * as suppressions from './rows/suppressions.js';
+import * as templates from './rows/templates.js';
 import * as token from './rows/token.js';
 import * as usage from './rows/usage.js';
 import * as webhooks from './rows/webhooks.js';
@@ -37,6 +38,9 @@ const ALL = [
   campaigns.listRecipients,
   campaigns.resolveCampaign,
   results.listResults,
+  templates.putTemplate,
+  templates.listTemplates,
+  templates.deleteTemplate,
   schedules.addSchedule,
   schedules.putSchedule,
   schedules.listSchedules,

@@ -31,6 +31,7 @@ export interface Missing {
 /** The groups of operations on the command line and in the documentation of the HTTP API, which lacks some. */
 export type Tag =
   | 'Campaigns'
+  | 'Templates'
   | 'Schedules'
   | 'Outboxes'
   | 'Events'

@@ -84,6 +84,11 @@ export const DONE = {
     text: ({ requests, recipientCount, tooEarly }, { id, as }) =>
       `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipientCount, 'recipient')} ${RESOLVED[as]}.${tooEarly === null ? '' : ` A worker may still be about to send ${counted(tooEarly.requests, 'request')}.`}`,
   },
+  putTemplate: {
+    text: ({ name, outcome }) =>
+      `Template ${name} ${outcome === 'unchanged' ? 'has this text already' : 'is saved'}.`,
+  },
+  deleteTemplate: { text: ({ name }) => `Template ${name} is deleted.` },
   pauseSchedule: { text: ({ id }) => `Schedule ${id} is paused.`, back: 'resumeSchedule' },
   removeSchedule: { text: ({ id }) => `Schedule ${id} is removed. Its campaigns remain.` },
   pauseOutbox: {

@@ -60,7 +60,13 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
   reporting: {},
   'call-records': {},
   // Schedules create campaigns, as a client does.
-  intake: { import: [], outbox: ['import'], schedules: ['import'], changes: ['import', 'outbox'] },
+  intake: {
+    templates: [],
+    import: [],
+    outbox: ['import'],
+    schedules: ['import', 'templates'],
+    changes: ['import', 'outbox'],
+  },
   tools: { simulator: [], conformance: [] },
   app: {
     access: [],

@@ -67,6 +67,23 @@ const changedSchedule = (outcome: 'changed' | 'unchanged'): Act => ({
   says: { outcome },
   status: 200,
 });
+const template = (message: string, outcome: string): Act => ({
+  name: `a put of a template: ${outcome}`,
+  library: () => volley.templates.put({ name: 'library', message }),
+  http: ['PUT', '/v1/templates/http?lane=main', { message }],
+  command: ['template', 'put', 'command', '--message', message, '--lane', 'main'],
+  says: { outcome, message, lane: 'main', sender: null, columns: ['name'] },
+  status: 200,
+});
+const deletedTemplate = (says: object, status: number): Act => ({
+  name: `a template that is deleted: ${JSON.stringify(says)}`,
+  // It returns nothing.
+  library: async () => ({ ...says, state: 'deleted', name: await volley.templates.delete('library') }),
+  http: ['DELETE', '/v1/templates/http?lane=main'],
+  command: ['template', 'delete', 'command', '--lane', 'main'],
+  says,
+  status,
+});
 const outbox = (again: boolean): Act => ({
   name: again ? 'an outbox that exists' : 'a created outbox',
   library: () => volley.outboxes.create({ name: 'library', message: 'Hi {{name}}' }),
@@ -112,6 +129,10 @@ const ACTS: readonly Act[] = [
   schedule(true),
   changedSchedule('changed'),
   changedSchedule('unchanged'),
+  template('Hi {{name}}', 'created'),
+  template('Hi {{name}}', 'unchanged'),
+  template('Hello {{name}}', 'changed'),
+  deletedTemplate({ state: 'deleted' }, 200),
   outbox(false),
   outbox(true),
   put(3, 'Ada', { outcome: 'created' }, 200),

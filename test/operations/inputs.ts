@@ -132,6 +132,21 @@ export const newMessages: Maker = async (place) => ({
   },
 });
 
+export const newTemplate: Maker = ({ lane }) => ({
+  lane,
+  name: fresh('text'),
+  message: 'Hi',
+  sender: 'ACME',
+});
+export const template: Maker = async ({ volley, lane }) => {
+  const { name } = await volley.templates.put({ lane, name: fresh('text'), message: hidden().message });
+  return { lane, name };
+};
+export const laneWithTemplate: Maker = async (place) => {
+  await template(place);
+  return { lane: place.lane };
+};
+
 export const newSchedule: Maker = ({ lane }) => ({
   ...{ id: fresh('schedule'), lane, ...TIMES },
   ...{ message: 'Hi', recipients: [{ to: TO }] },

@@ -96,6 +96,10 @@ const TABLE: Readonly<Record<OperationName, Expected>> = {
   resolveCampaign: changes('operate', 'campaign', the.unknownCampaign, 'campaign.resolve'),
   listResults: reads('read', 'lanes', the.onLane),
 
+  putTemplate: changes('send', 'lane', the.newTemplate, 'template.set', SENDS),
+  listTemplates: reads('read', 'lane', the.laneWithTemplate),
+  deleteTemplate: changes('operate', 'lane', the.template, 'template.delete'),
+
   addSchedule: changes('send', 'lane', the.newSchedule, 'schedule.add', SENDS),
   putSchedule: changes('send', 'lane', the.changedSchedule, 'schedule.set', SENDS),
   listSchedules: reads('read', 'lanes', the.onLane),

@@ -47,6 +47,7 @@ const campaign: Argument<CampaignInput> = [
   '',
   members({
     ...inputFields('campaign'),
+    message: maybeText,
     recipients: optional(recipients),
     findsCountries: maybeFlag,
     sentBefore: optional(z.enum(['count', 'leaveOut'])),

@@ -4,6 +4,7 @@ import { callback, optional, strict } from '../../campaign/fields/input.js';
 import type { ScheduleInput } from '../../intake/schedules/input.js';
 import { OVERLAPS } from '../../intake/schedules/schedule.js';
 import type { ScheduleChoice, Schedules } from '../../intake/schedules/schedules.js';
+import type { TemplateChoice, Templates } from '../../intake/templates/templates.js';
 import {
   type Argument,
   ID,
@@ -28,6 +29,7 @@ const recipients = z.union(
 );
 const settings = {
   ...inputFields('schedule'),
+  message: maybeText,
   id: text,
   cron: text,
   zone: text,
@@ -35,6 +37,16 @@ const settings = {
   catchUp: maybeDuration,
 };
 const choice: Argument<ScheduleChoice> = options({ lanes: maybeTexts });
+
+const onLane: Argument<TemplateChoice> = options({ lane: maybeText });
+
+/** The methods of all templates. */
+export const TEMPLATE_METHODS: Inputs<Templates> = {
+  put: [['', members({ name: text, lane: maybeText, ...inputFields('template') })]],
+  list: [onLane],
+  get: [NAME, onLane],
+  delete: [NAME, onLane],
+};
 
 /** The methods of all schedules. */
 export const SCHEDULE_METHODS: Inputs<Schedules> = {

@@ -33,7 +33,7 @@ import {
 } from './checked.js';
 import { INBOUND_METHODS, RECORDS_METHODS, SUPPRESSION_METHODS } from './numbers.js';
 import { CHOICE, OUTBOX_METHODS, OUTBOXES_METHODS } from './outboxes.js';
-import { SCHEDULE_METHODS } from './schedules.js';
+import { SCHEDULE_METHODS, TEMPLATE_METHODS } from './schedules.js';
 
 /** What `loadConfig` has returned: it has checked all of it. */
 export const config = z.custom<Config>(
@@ -183,6 +183,7 @@ export function checkedVolley(volley: Volley): Volley {
     },
     records: checked(volley.records, RECORDS_METHODS),
     schedules: checked(volley.schedules, SCHEDULE_METHODS),
+    templates: checked(volley.templates, TEMPLATE_METHODS),
   };
   return checked({ ...volley, ...parts }, VOLLEY_METHODS);
 }

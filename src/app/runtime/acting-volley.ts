@@ -19,6 +19,7 @@ import { lazyOutboxes } from '../../intake/outbox/lazy-outboxes.js';
 import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
+import { openTemplates } from '../../intake/templates/templates.js';
 import { countCampaigns } from '../../reporting/fleet-snapshot.js';
 import { disableWebhooksOf } from '../../reporting/webhooks/key-ends.js';
 import { webhookStore } from '../../reporting/webhooks/store.js';
@@ -150,6 +151,15 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       by,
     );
+    const { laneNamed: registered } = enqueuing;
+    const { withText, ...templates } = openTemplates({
+      redis,
+      keys,
+      config,
+      finder,
+      by,
+      laneNamed: registered,
+    });
     const schedules = openSchedules({
       store: scheduled,
       finder,
@@ -166,7 +176,8 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         const [{ previewChecked }] = await importModules();
         return previewChecked(previewing, campaign);
       },
-      laneNamed: enqueuing.laneNamed,
+      laneNamed: registered,
+      withText,
     });
     const unchecked = guarded<Volley>({
       ...shared,
@@ -175,7 +186,8 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       records: guarded(auditedRecords(records, by, (lane) => finder.idOf(lane))),
       async enqueue(input) {
         const [{ importCampaign }] = await importModules();
-        const outcome = await importCampaign(enqueuing, await knowing(input));
+        const run = (whole: typeof input) => importCampaign(enqueuing, whole);
+        const outcome = await withText(await knowing(input), run);
         if (outcome.outcome === 'refused') return outcome;
         const { createdCampaign } = await import('../../intake/import/created-campaign.js');
         return createdCampaign(redis, keys, await finder.named(outcome.preview.lane), outcome);
@@ -209,7 +221,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
       async preview(input) {
         const [{ previewCampaign }] = await importModules();
-        return previewCampaign(previewing, await knowing(input));
+        return withText(await knowing(input), (whole) => previewCampaign(previewing, whole));
       },
       async *report(id, options) {
         const { id: lane } = await finder.of(id);
@@ -218,6 +230,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         yield* shared.report(id, options);
       },
       schedules: guarded(schedules),
+      templates: guarded({ ...templates, put: async (input) => templates.put(await knowing(input)) }),
       storedLanes: guarded(admin),
       async delete(id) {
         const { id: lane } = await finder.of(id);

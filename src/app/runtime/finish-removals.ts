@@ -43,6 +43,7 @@ export function finishRemovals(instance: Instance, admin: Pick<LaneAdmin, 'remov
       return used !== undefined && account !== undefined && accountId(used) === accountId(account);
     });
     if (account !== undefined && !isShared) await redis.unlink(keys.token(accountId(account)));
+    await redis.unlink(keys.lane(lane.id, 'templates'));
     await stored.remove(record);
     events.emit({ type: 'lane.removed', lane: lane.name });
     await finder.live.refresh();

@@ -39,6 +39,7 @@ export type LaneName = string & { readonly lane?: 'name' };
  *   numbers by which messages name keys (engine/recipients/key-bytes.lua), and what is stored today (daily.lua)
  * - `usage:K`, hash with a lifetime: what was sent on the day K, by API key and tag (engine/store/usage.lua)
  * - `campaign:ID`, `campaign:ID:…`: see engine/recipients/campaign-keys.ts
+ * - `templates`, hash: template → its text and its sender, JSON (intake/templates/templates.ts)
  * - `outboxes`, sorted set: outbox → when it next has messages that are due or lapse; `tending`: when it forgets old ones
  * - `outbox:NAME`, hash: settings of an outbox, the earlier ones as `edition:R`; `writer:KIND:ID`: who has stored messages in it; `log:D`:
  *   the number of the list `results:D` in the log of results; `accepted:D`: for how many ids that filter is made. Its state is in `states`

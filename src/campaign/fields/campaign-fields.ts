@@ -2,10 +2,19 @@ import type { Time } from '../time/moment.js';
 import type { Metadata } from './metadata.js';
 import type { ResultsOf } from './results-of.js';
 
+/** Fields whose text may be that of a template. */
+export type WithTemplate<Fields extends { readonly message: string }> = Omit<Fields, 'message'> & {
+  readonly message?: string | undefined;
+};
+
 /** What describes a campaign, besides its list. */
 export interface CampaignFields {
   /** The text to send, with `{{name}}` placeholders for columns of the list. */
   readonly message: string;
+  /**
+   * Instead of `message`: the name of a template of the lane, whose text is copied, and its sender, if it has one and there is no `sender`.
+   */
+  readonly template?: string | undefined;
   /** A number of up to 15 digits, or a name of up to 11 characters of the GSM 7-bit alphabet; default: `SENDER_ADDRESS`. */
   readonly sender?: string | undefined;
   /** A name for the sending application; default: `SENDER_NAME`. */

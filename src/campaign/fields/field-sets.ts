@@ -105,7 +105,7 @@ type FormOf<Name extends FieldName> = Name extends 'window'
 /** Some fields in the form in which they are stored, and no field that is not given. */
 export function storedValues<Name extends FieldName>(
   names: readonly Name[],
-  fields: Pick<CampaignFields, Name>,
+  fields: { readonly [Each in Name]?: CampaignFields[Each] | undefined },
 ): { readonly [Each in Name]: FormOf<Each> } {
   return Object.fromEntries(
     names.flatMap((name) => {
@@ -139,13 +139,17 @@ export const RETURNED_NAMES = FIELD_NAMES.filter(
   (name): name is ReturnedName => fieldNamed(name).returned !== undefined,
 );
 
-/** The fields that a schedule stores. Name and lane are those of the schedule, and the zone of a window is its zone. */
-export type ScheduledName = Exclude<FieldOf<'schedule'>, 'name' | 'lane'> | 'zone';
+/** Fields of a schedule that its campaigns do not store: name and lane are those of the schedule, and the text of a template is copied. */
+const OF_SCHEDULE = ['name', 'lane', 'template'] as const;
+
+/** The fields that a schedule stores. The zone of a window is its zone. */
+export type ScheduledName = Exclude<FieldOf<'schedule'>, (typeof OF_SCHEDULE)[number]> | 'zone';
 
 /** See {@link ScheduledName}. */
 export const SCHEDULED_NAMES: readonly ScheduledName[] = FIELD_NAMES.filter(
   (name): name is ScheduledName =>
-    name === 'zone' || (fieldNamed(name).takenBy.includes('schedule') && name !== 'name' && name !== 'lane'),
+    name === 'zone' ||
+    (fieldNamed(name).takenBy.includes('schedule') && !OF_SCHEDULE.some((other) => other === name)),
 );
 
 /** The fields that an outbox stores as they are. Its lane is part of its key, and its window becomes a rule. */

@@ -30,7 +30,7 @@ export type { CampaignFields } from './campaign-fields.js';
 export type FieldName = keyof CampaignFields;
 
 /** What a field is part of. */
-export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox' | 'change';
+export type Taker = 'campaign' | 'preview' | 'schedule' | 'outbox' | 'change' | 'template';
 
 /** A row: all that is known about a field. */
 export type Field = Kind & {
@@ -68,6 +68,11 @@ const LISTS = ['campaign', 'preview', 'schedule'] as const;
 const ONCE = ['campaign', 'preview'] as const;
 /** A change of a campaign takes these, too. */
 const EVER = [...ALL, 'change'] as const;
+/** And so does a template. */
+const TEXT = [...EVER, 'template'] as const;
+
+/** The name of a template, and of an outbox. */
+export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
 const surrogate = (name: string, value: string): string | null =>
   LONE_SURROGATE.test(value) ? `${name} ${LONE_SURROGATE_REASON}` : null;
@@ -79,7 +84,7 @@ export const FIELDS = {
     description: 'The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.',
     flag: '-m, --message <text|@file|->',
     help: 'the text, with {{column}} placeholders; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @',
-    takenBy: EVER,
+    takenBy: TEXT,
     stored: 'always',
     storedAs: 'text',
     compared: 'text',
@@ -87,13 +92,30 @@ export const FIELDS = {
     missing: 'the message is missing: write the text to send',
     problem: (text) => (text.trim() === '' ? 'the message is empty: write the text to send' : null),
   },
+  template: {
+    kind: 'text',
+    longest: 64,
+    description:
+      'Instead of `message`: the name of a template of the lane. Its text is copied, and its sender, if it has one and there is no `sender`. A later change of the template changes nothing that exists.',
+    flag: '--template <name>',
+    help: 'instead of --message: the text that is saved on the lane under this name, with its sender',
+    takenBy: LISTS,
+    stored: 'never',
+    // Its text is.
+    compared: null,
+    withoutRead: 'whole',
+    problem: (name) =>
+      NAME.test(name)
+        ? null
+        : 'the name of a template has 1 to 64 letters, digits, - and _, and begins with a letter or digit',
+  },
   sender: {
     kind: 'text',
     longest: 200,
     description: 'A number of up to 15 digits, or a name of up to 11 characters. Default: SENDER_ADDRESS.',
     flag: '-s, --sender <number|name>',
     help: 'the sender (default: SENDER_ADDRESS)',
-    takenBy: EVER,
+    takenBy: TEXT,
     setting: 'senderAddress',
     stored: 'always',
     compared: 'sender',

@@ -14,6 +14,7 @@ import {
   readWindow,
   zoneOf,
 } from '../../campaign/estimate/window.js';
+import type { WithTemplate } from '../../campaign/fields/campaign-fields.js';
 import { storedForm } from '../../campaign/fields/field-kinds.js';
 import {
   type FieldOf,
@@ -42,7 +43,7 @@ export interface CsvStream {
 }
 
 /** A campaign to be imported. */
-export interface CampaignInput extends CampaignFields {
+export interface CampaignInput extends WithTemplate<CampaignFields> {
   /** The path of a CSV file, a stream of one, or recipients as objects; undefined with `toResultsOf`. */
   readonly recipients?:
     | string
@@ -181,7 +182,8 @@ export interface RefusedCampaign {
 
 /** A campaign whose fields are checked, with the defaults of the configuration. */
 export interface CheckedCampaign
-  extends Omit<CampaignInput, 'lane' | 'sendAt' | 'validFor' | 'window' | 'maxCost'> {
+  extends Omit<CampaignInput, 'message' | 'lane' | 'sendAt' | 'validFor' | 'window' | 'maxCost'> {
+  readonly message: string;
   /** The settings of its lane. */
   readonly lane: LaneRules;
   readonly sender: string;
@@ -208,10 +210,10 @@ export function checkCampaign(
   now: number,
   by?: Parameters<typeof limitsFor>[1],
 ): CheckedCampaign {
-  requireMembers(input);
+  const message = requireMembers(input);
   const lane = requestedLane(config, input.lane);
   const { sendAt: given, validFor, window, maxCost, ...rest } = input;
-  const fields = withDefaults(config, 'campaign', { ...rest, lane: lane.name });
+  const fields = withDefaults(config, 'campaign', { ...rest, message, lane: lane.name });
   const problems = problemsOf(fieldsOf('campaign'), fields);
   const refuse = (name: FieldName, reason: string): void =>
     void problems.push(new InputError(reason, { field: name }));
@@ -303,12 +305,19 @@ export function withDefaults<By extends Taker>(
   ) as unknown as Pick<CampaignFields, FieldOf<By>>;
 }
 
-/** Requires a text and one list, and refuses what would describe the columns of a list of its own. Programs without types may leave anything out. */
-function requireMembers(input: Partial<CampaignInput>): void {
-  const { message, recipients, toResultsOf, toColumn, countryColumn, zoneColumn } = input;
+/**
+ * Requires a text and one list, and refuses what would describe the columns of a list of its own. Programs without types may leave anything out.
+ * Returns the text. That of a template is known by now, unless there is no Redis.
+ */
+function requireMembers(input: Partial<CampaignInput>): string {
+  const { message, template, recipients, toResultsOf, toColumn, countryColumn, zoneColumn } = input;
   const problems: InputError[] = [];
   if (message === undefined)
-    problems.push(new InputError(FIELDS.message.missing, { field: 'message', itemCode: 'missing' }));
+    problems.push(
+      template === undefined
+        ? new InputError(FIELDS.message.missing, { field: 'message', itemCode: 'missing' })
+        : new InputError(`template ${template} is in Redis, which is not there`, { field: 'template' }),
+    );
   if (recipients === undefined && toResultsOf === undefined)
     problems.push(
       new InputError('the list is missing: give the path of a CSV file, or an array', {
@@ -324,6 +333,7 @@ function requireMembers(input: Partial<CampaignInput>): void {
     problems.push(new InputError(reason, { field }));
   }
   throwInputErrors(problems);
+  return message ?? '';
 }
 
 /** What a campaign may cost at most, in micros; undefined: anything. A text says why that cannot be checked. */

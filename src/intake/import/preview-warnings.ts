@@ -1,3 +1,4 @@
+import { grouped } from '../../base/counted.js';
 import { formatDuration } from '../../base/duration.js';
 import { senderWarnings } from '../../campaign/text/sender.js';
 import { likelyPlaceholders } from '../../campaign/text/template.js';
@@ -126,5 +127,3 @@ function share(count: number, total: number): string {
   const percent = Math.floor((count / total) * 100);
   return `${percent === 0 ? 'less than 1' : percent}% of the messages (${grouped(count)} of ${grouped(total)})`;
 }
-
-const grouped = (count: number): string => count.toLocaleString('en');

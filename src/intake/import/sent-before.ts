@@ -1,3 +1,4 @@
+import { grouped } from '../../base/counted.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { InputError, SentMeanwhileError } from '../../campaign/errors/errors.js';
@@ -293,5 +294,3 @@ export function compareSent(earlier: EarlierNumbers, how: NonNullable<CampaignIn
     }),
   };
 }
-
-const grouped = (count: number): string => count.toLocaleString('en');

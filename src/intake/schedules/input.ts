@@ -3,6 +3,7 @@ import { durationOf, formatDuration } from '../../base/duration.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { rowProblem } from '../../campaign/errors/error-item.js';
 import { checkAll, InputError } from '../../campaign/errors/errors.js';
+import type { WithTemplate } from '../../campaign/fields/campaign-fields.js';
 import { type FieldOf, SCHEDULED_NAMES, storedValues } from '../../campaign/fields/field-sets.js';
 import type { CampaignFields } from '../../campaign/fields/fields.js';
 import { refusalOfList, remedyOf } from '../../campaign/limits/refusal.js';
@@ -21,7 +22,7 @@ import type { Definition } from './stored-schedule.js';
 import { checkCron, checkZone } from './timetable.js';
 
 /** A schedule to be added: the fields of its campaigns, and when to create them. */
-export interface ScheduleInput extends Pick<CampaignFields, FieldOf<'schedule'>> {
+export interface ScheduleInput extends WithTemplate<Pick<CampaignFields, FieldOf<'schedule'>>> {
   /** Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Adding the same schedule again changes nothing. */
   readonly id: string;
   /** Five fields: minute, hour, day of the month, month, day of the week. `0 9 * * 1` is Monday at nine. */

@@ -115,6 +115,8 @@ export interface SchedulesDeps {
   /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
   check(input: CampaignInput): Promise<CheckedCampaign>;
   preview(campaign: CheckedCampaign): Promise<Preview>;
+  /** Runs something with the text of the template that the input names, if it names one. */
+  withText<Result>(input: ScheduleInput, run: (input: ScheduleInput) => Promise<Result>): Promise<Result>;
 }
 
 /** Opens the schedules for an operator, whose changes are recorded in the audit trail. */
@@ -129,6 +131,7 @@ export function openSchedules({
   laneNamed,
   check,
   preview,
+  withText,
 }: SchedulesDeps): Schedules {
   const missing = (id: string): NotFoundError =>
     new NotFoundError(`there is no schedule ${id}; \`volley schedule list\` shows all`);
@@ -254,11 +257,11 @@ export function openSchedules({
 
   return {
     async add(input) {
-      const { kept, schedule } = await keep(input, false);
+      const { kept, schedule } = await withText(input, (whole) => keep(whole, false));
       return { ...schedule, outcome: kept === 'created' ? kept : 'existing' };
     },
     async put(input) {
-      const { kept, schedule } = await keep(await withList(input), true);
+      const { kept, schedule } = await withText(await withList(input), (whole) => keep(whole, true));
       return { ...schedule, outcome: kept === 'existing' ? 'unchanged' : kept };
     },
     async list({ lanes } = {}) {

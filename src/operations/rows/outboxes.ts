@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Outbox } from '../../app/volley.js';
 import { DURATION_FORM, durationOf } from '../../base/duration.js';
+import { NAME } from '../../campaign/fields/fields.js';
 import {
   createdOutbox,
   outboxChange,
@@ -60,14 +61,15 @@ const SETTING_FLAGS = {
 const at = ({ name, lane }: { name: string; lane: string }): string =>
   `/outboxes/${encodeURIComponent(name)}?lane=${lane}`;
 
+/** An operation on an outbox that may be new. */
+const ON_LANE = { tag: 'Outboxes', scope: 'send', access: byLane } as const;
+
 export const createOutbox = call({
+  ...ON_LANE,
   name: 'createOutbox',
   summary: 'Create an outbox',
   description: 'An outbox sends single messages over time, each under an id of yours.',
   httpNote: 'The status is 201 for a new outbox, and 200 for an existing one with the same settings.',
-  tag: 'Outboxes',
-  scope: 'send',
-  access: byLane,
   audit: 'outbox.create',
   http: 'POST /outboxes',
   cli: {
@@ -81,10 +83,7 @@ export const createOutbox = call({
   },
   input: z
     .strictObject({
-      name: z
-        .string()
-        .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'Use 1 to 64 letters, digits, - and _')
-        .describe('Unique on its lane'),
+      name: z.string().regex(NAME, 'Use 1 to 64 letters, digits, - and _').describe('Unique on its lane'),
       ...membersOf('outbox'),
       sendRule: text
         .optional()
@@ -114,14 +113,12 @@ const values = z
 const allSettings = createOutbox.input.extend({ values });
 
 export const putOutbox = call({
+  ...ON_LANE,
   name: 'putOutbox',
   summary: 'Create or change an outbox',
   description:
     'The new settings also apply to the messages that wait. After a 200, none of them is sent with the earlier settings. A message with a `sendAt` of its own keeps its time. A setting that you leave out gets its default. Repeating it changes nothing.',
   httpNote: 'The status is 201 for a new outbox, and 200 for one that exists.',
-  tag: 'Outboxes',
-  scope: 'send',
-  access: byLane,
   audit: 'outbox.set',
   http: 'PUT /outboxes/{name}',
   cli: { because: '`volley outbox create` and `volley outbox set` do it' },
@@ -134,13 +131,11 @@ export const putOutbox = call({
 });
 
 export const previewOutbox = call({
+  ...ON_LANE,
   name: 'previewOutbox',
   summary: 'Preview a change of an outbox',
   description:
     'Takes the same request as `PUT`, counts the messages that would get another time or lapse, and names the values that are missing. It changes nothing.',
-  tag: 'Outboxes',
-  scope: 'send',
-  access: byLane,
   http: 'POST /outboxes/{name}/preview',
   cli: { because: '`volley outbox set --preview` runs it' },
   input: allSettings,

@@ -126,15 +126,23 @@ const settingsOf = async ({
   ...(provided !== undefined && { recipients: { provided } }),
 });
 
+/** An operation that adds a schedule, or may. */
+const NEW_SCHEDULE = {
+  tag: 'Schedules',
+  scope: 'send',
+  access: byLaneAndList,
+  input: newSchedule,
+  list: 'recipients',
+  returns: 'The new schedule. `Location` is its address.',
+} as const;
+
 export const addSchedule = call({
+  ...NEW_SCHEDULE,
   name: 'addSchedule',
   summary: 'Add a schedule',
   description: 'It creates a campaign each time it is due, at most one per occurrence.',
   httpNote:
     'The status is 201 for a new schedule, and 200 if the same one exists. A schedule that reads a file can be added only on the command line or in code.',
-  tag: 'Schedules',
-  scope: 'send',
-  access: byLaneAndList,
   audit: 'schedule.add',
   http: 'POST /schedules',
   cli: {
@@ -174,10 +182,7 @@ export const addSchedule = call({
     ],
     byHand: 'workers read its file',
   },
-  input: newSchedule,
-  list: 'recipients',
   output: addedSchedule,
-  returns: 'The new schedule. `Location` is its address.',
   creates: {
     at,
     existing: 'The same schedule exists',
@@ -191,21 +196,16 @@ export const addSchedule = call({
 });
 
 export const putSchedule = call({
+  ...NEW_SCHEDULE,
   name: 'putSchedule',
   summary: 'Add or change a schedule',
   description:
     'The new settings apply from its next run: after a 200, Volley creates no campaign with the earlier settings, and existing campaigns do not change. A setting that you leave out gets its default; without `recipients` and `provided`, the schedule keeps its list. It also keeps its history, and stays paused if it is paused. It then belongs to the key or user that changed it. If `cron` or `zone` changes, Volley skips the occurrences that are already due. Repeating it changes nothing.',
   httpNote: 'The status is 201 for a new schedule, and 200 for one that exists.',
-  tag: 'Schedules',
-  scope: 'send',
-  access: byLaneAndList,
   audit: 'schedule.set',
   http: 'PUT /schedules/{id}',
   cli: { because: '`volley schedule add --replace` does it' },
-  input: addSchedule.input,
-  list: 'recipients',
   output: putOutput,
-  returns: addSchedule.returns,
   creates: { at, existing: 'The schedule with its new settings' },
   outcomes: ['ambiguous', 'notFound', 'keyFull', 'overLimit'],
   async run(volley, input) {

@@ -35,6 +35,15 @@ const change = z
   })
   .meta({ id: 'SuppressionChange' });
 
+const ofNumber = z.strictObject({
+  number: z.string().min(1).max(100).describe('In any common spelling'),
+  country,
+});
+const NUMBER_COMMAND = {
+  arguments: { number: 'in any format; - reads it from standard input' },
+  flags: { country: COUNTRY_FLAG },
+} as const;
+
 const LIST = {
   lane: { ...LANE_FLAG, about: 'the list of this lane (default: the list for all lanes)' },
 } as const;
@@ -114,15 +123,11 @@ export const findNumber = call({
   access: byKey,
   http: 'POST /find',
   cli: {
+    ...NUMBER_COMMAND,
     usage: 'find <number>',
-    arguments: { number: 'in any format; - reads it from standard input' },
-    flags: { country: COUNTRY_FLAG },
     examples: ['find "+44 7700 900123"'],
   },
-  input: z.strictObject({
-    number: z.string().min(1).max(100).describe('In any common spelling'),
-    country,
-  }),
+  input: ofNumber,
   output: z.object({
     found: z.array(foundRecipient),
     suppressions: lists,
@@ -153,8 +158,8 @@ export const forgetNumber = call({
   audit: 'number.forget',
   http: 'POST /numbers/forget',
   cli: {
+    ...NUMBER_COMMAND,
     usage: 'forget <number>',
-    arguments: { number: 'in any format; - reads it from standard input' },
     flags: {
       country: COUNTRY_FLAG,
       lane: { ...LANE_FLAG, about: 'only on this lane (default: on all lanes)' },
@@ -164,9 +169,7 @@ export const forgetNumber = call({
     asks: true,
     examples: ['forget "+44 7700 900123"', 'forget "+44 7700 900123" --lane default --keep-suppressed'],
   },
-  input: z.strictObject({
-    number: z.string().min(1).max(100).describe('In any common spelling'),
-    country,
+  input: ofNumber.extend({
     lane: laneName
       .optional()
       .describe('Only on this lane. Without it, on all lanes, or for a key of one lane, on its lane'),
@@ -265,15 +268,11 @@ export const getSuppression = call({
   access: byKey,
   http: 'GET /suppressions/{number}',
   cli: {
+    ...NUMBER_COMMAND,
     usage: 'suppress show <number>',
-    arguments: { number: 'in any format; - reads it from standard input' },
-    flags: { country: COUNTRY_FLAG },
     examples: ['suppress show "+44 7700 900123"'],
   },
-  input: z.strictObject({
-    number: z.string().min(1).max(100).describe('In any common spelling'),
-    country,
-  }),
+  input: ofNumber,
   output: z.object({ suppressed: z.boolean(), lists }),
   returns: 'The lists that it is on; none if it is not suppressed',
   async run(volley, { number, country }, { lanes }) {

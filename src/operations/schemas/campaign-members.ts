@@ -107,9 +107,9 @@ type JsonOf<Name extends FieldName> = Fields[Name]['kind'] extends 'time'
   ? string
   : NonNullable<CampaignFields[Name]>;
 
-/** The schemas of members by their names. */
+/** The schemas of members by their names. The text is required where no template may have it. */
 export type Members<Name extends FieldName> = {
-  readonly [Each in Name]: Each extends 'message'
+  readonly [Each in Name]: Each extends ('template' extends Name ? never : 'message')
     ? z.ZodType<JsonOf<Each>, JsonOf<Each>>
     : z.ZodOptional<z.ZodType<JsonOf<Each>, JsonOf<Each>>>;
 };
@@ -139,7 +139,8 @@ export function shapeOf<Name extends FieldName>(names: readonly Name[]): Members
     names.map((name) => {
       const { description } = fieldNamed(name);
       const schema = schemaOf(fieldNamed(name));
-      return [name, (name === 'message' ? schema : schema.optional()).describe(description)];
+      const isRequired = name === 'message' && !names.some((other) => other === 'template');
+      return [name, (isRequired ? schema : schema.optional()).describe(description)];
     }),
   ) as Members<Name>;
 }

@@ -34,6 +34,7 @@ test('A removal needs the number of recipients that it cancels, and frees the na
   await until('it is sent', () => sentWith('acme') === 3);
   const later = { lane: 'acme', recipients: recipients(7), message: 'Later', sendAt: IN_AN_HOUR };
   expect((await volley.enqueue(later)).outcome).toBe('created');
+  await volley.templates.put({ name: 'reminder', lane: 'acme', message: 'Hi' });
   expect(await volley.storedLanes.remove('acme', 3)).toEqual({ outcome: 'unexpected', recipientCount: 7 });
   expect(await settled(volley.storedLanes.remove('acme', 7))).toEqual({ outcome: 'removed', cancelled: 7 });
   await expect(create(volley, 'acme', 1)).rejects.toThrow('is being removed');
@@ -44,6 +45,7 @@ test('A removal needs the number of recipients that it cancels, and frees the na
   service.release();
   await until('the credentials are deleted', async () => !(await isSealed()));
   expect(await volley.storedLanes.list()).toEqual([]);
+  expect(await redis.exists(`{${prefix}-removed:acme}:templates`)).toBe(0);
   // Polls needed the credentials.
   expect(await volley.status(sent)).toMatchObject({
     lane: 'removed~acme',

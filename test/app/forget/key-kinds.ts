@@ -63,6 +63,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'lane:campaign:ID:costs': POINTER,
   'lane:campaign:ID:zones': POINTER,
   'lane:campaign:ID:accepted': POINTER,
+  'lane:templates': PRODUCER,
   'lane:outboxes': PRODUCER,
   'lane:outbox:NAME': PRODUCER,
   'lane:outbox:NAME:due': PRODUCER,

@@ -16,7 +16,8 @@ test('The build writes what the page knows about the operations', async () => {
     pauseCampaign: { method: 'POST', path: '/v1/campaigns/{id}/pause', scope: 'operate' },
     listCampaigns: { fields: { state: { in: 'query', type: 'name' }, limit: { to: 200, usual: 50 } } },
     putMessage: { fields: { id: { in: 'path' }, to: { in: 'body', required: true, length: 100 } } },
-    createCampaign: { fields: { 'Idempotency-Key': { in: 'header' }, message: { required: true } } },
+    createCampaign: { fields: { 'Idempotency-Key': { in: 'header' }, message: { length: 20_000 } } },
+    putTemplate: { fields: { name: { in: 'path' }, message: { required: true } } },
     addLane: { fields: { hourlyQuota: { type: 'integer' } } },
     listWorkers: { allLanes: true },
   });

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { grouped } from '../../../base/counted.js';
 import { namedRows } from '../rows/named-rows.js';
 import { openArchive, tooLarge } from './archive.js';
 import { cellText } from './cell.js';
@@ -77,7 +78,6 @@ function oddities() {
   };
 }
 
-const grouped = (count: number): string => count.toLocaleString('en');
 const rowsAre = (count: number): string => (count === 1 ? '1 row is' : `${grouped(count)} rows are`);
 
 /** Warnings contain no phone numbers. */

@@ -1,3 +1,4 @@
+import { grouped } from '../../../base/counted.js';
 import { listed } from '../../../campaign/errors/listed.js';
 import { nameOfCountry } from '../../../campaign/numbers/country-names.js';
 import { callingCodeOf, countryOfNumber, planOfCountry } from '../../../campaign/numbers/numbering-plan.js';
@@ -107,5 +108,3 @@ export function countryText({ country, callingCode, numberCount }: NumbersOfCoun
     ? `+${callingCode} ${grouped(numberCount)}`
     : `${nameOfCountry(country)} (+${callingCode}) ${grouped(numberCount)}`;
 }
-
-const grouped = (count: number): string => count.toLocaleString('en');

@@ -9,7 +9,7 @@ import {
   problemsOf,
   storedValues,
 } from '../../../campaign/fields/field-sets.js';
-import { type CampaignFields, FIELDS } from '../../../campaign/fields/fields.js';
+import { type CampaignFields, FIELDS, NAME } from '../../../campaign/fields/fields.js';
 import { placeholdersOf } from '../../../campaign/text/template.js';
 import { parseSendTimeRule, SEND_TIME_FORM } from '../../../campaign/time/send-time.js';
 import { isZone, noSuchZone } from '../../../campaign/time/zone.js';
@@ -30,7 +30,6 @@ export interface OutboxInput extends Pick<CampaignFields, FieldOf<'outbox'>> {
 
 const LATE_MS = 3_600_000;
 const MAX_LATE_MS = 30 * 86_400_000;
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 /** Members of a message that are not values, and so cannot be placeholders. */
 const RESERVED = ['sendAt', 'version'];
 

@@ -73,7 +73,7 @@ export async function send(
       outcome = await volley.enqueue({
         ...(options.testTo === undefined
           ? input
-          : await sampleInput(context, input, file ?? '', options.testTo, config.defaultCountry)),
+          : await sampleInput(context, volley, input, file ?? '', options.testTo, config.defaultCountry)),
         idempotencyKey: options.idempotencyKey,
         estimate: asks,
         signal: interrupt.signal,
@@ -157,6 +157,7 @@ function invalidBeside({ cwd }: Context, file: string | undefined, { toResultsOf
  */
 async function sampleInput(
   context: Context,
+  volley: Volley,
   input: CampaignInput,
   file: string,
   typed: string,
@@ -166,11 +167,13 @@ async function sampleInput(
   const [number = ''] = await readNumbers(context, [typed]);
   const read = numberReader(country)(number);
   if (!read.ok) throw badInput(`option '--test-to <number>': ${withOptions(read.reason)}.`);
+  const { lane, template } = input;
+  const saved = template === undefined ? undefined : await volley.templates.get(template, { lane });
   const list = await rowsOf(input.recipients, input);
-  const compiled = compileTemplate(input.message, list.columns);
+  const compiled = compileTemplate(input.message ?? saved?.message ?? '', list.columns);
   if (!compiled.ok) {
     list.close();
-    throw badInput(`--message: ${compiled.reason}`);
+    throw badInput(`${saved === undefined ? '--message' : `Template ${saved.name}`}: ${compiled.reason}`);
   }
   const checked = await checkRows(list, {
     toColumn: input.toColumn,

@@ -41,6 +41,7 @@ const GROUPS: Readonly<Record<string, () => Promise<Group>>> = {
   Tokens: () => import('./token.js'),
   Subscriptions: () => import('./subscription.js'),
   Outboxes: () => import('./outboxes.js'),
+  Templates: () => import('./templates.js'),
   Schedules: () => import('./schedules.js'),
   Numbers: () => import('./suppressions.js'),
   Replies: () => import('./inbound.js'),

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { FIELDS } from '../../../campaign/fields/fields.js';
-import { action } from '../context/action.js';
+import { action, examples } from '../context/action.js';
 import type { Context } from '../context/context.js';
 import { withResolutions } from '../context/resolutions.js';
 import { withCountry, withFields, withList } from '../flags/campaign-flags.js';
@@ -47,6 +47,27 @@ export function addCampaignCommands(program: Command, context: Context): void {
     resolveCampaign: {
       before: withResolutions,
       action: action(context, verbs, 'resolve'),
+    },
+  });
+  program
+    .command('template')
+    .summary('save texts under names, to send them again')
+    .description(
+      'Saves the texts of campaigns and schedules, with their senders; see docs/campaign-options.md, Templates.',
+    )
+    .addHelpText(
+      'after',
+      examples(
+        'template put reminder --message "Hi {{name}}, please pay by {{due}}" --sender ACME',
+        'send examples/spring-sale.csv --template reminder',
+      ),
+    );
+  addOperations(program, context, 'Templates', {
+    putTemplate: {
+      before: (command) =>
+        withFields(command, context, 'template', {
+          sender: 'the sender (default: that of each campaign, or SENDER_ADDRESS)',
+        }),
     },
   });
 }

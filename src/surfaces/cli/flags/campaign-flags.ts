@@ -101,7 +101,7 @@ function withField(
   const { flag, help } = field;
   switch (field.kind) {
     case 'message':
-      return withMessage(command, context, field, isChange);
+      return withMessage(command, context, field, isChange, by);
     case 'country':
       return withCountry(command, field);
     case 'switch':
@@ -196,10 +196,15 @@ function withMessage(
   context: Context,
   { flag, help }: Field,
   isOptional: boolean,
+  by: Taker,
 ): Command {
   const read = (text: string): string =>
     text === STDIN || text === `@${STDIN}` ? STDIN : messageText(text, context.cwd);
-  const added = isOptional ? command.option(flag, help, read) : withRequired(command, flag, help, read);
+  const { takenBy, flag: template } = fieldNamed('template');
+  const instead = takenBy.includes(by) ? { name: 'template', flags: template } : undefined;
+  const added = isOptional
+    ? command.option(flag, help, read)
+    : withRequired(command, flag, help, read, instead);
   return added.hook('preAction', async (_parent, called) => {
     if (called.getOptionValue('message') !== STDIN) return;
     const { readText } = await import('../files/input.js');

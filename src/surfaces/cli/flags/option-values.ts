@@ -159,18 +159,21 @@ function commaSeparated(text: string): readonly string[] {
 
 /**
  * Adds an option that a command cannot do without. Commander's own required options are checked before the unknown ones, so that
- * `--mesage` is reported as a missing `--message`.
+ * `--mesage` is reported as a missing `--message`. `instead`: the option that may be given in its place.
  */
 export function withRequired<Value>(
   command: Command,
   flags: string,
   description: string,
   parse: (text: string) => Value,
+  instead?: { readonly name: string; readonly flags: string },
 ): Command {
   const option = command.createOption(flags, description).argParser(parse);
   return command.addOption(option).hook('preAction', (_parent, called) => {
-    if (called.getOptionValue(option.attributeName()) !== undefined) return;
-    called.error(`error: required option '${flags}' not specified`, {
+    const names = [option.attributeName(), ...(instead === undefined ? [] : [instead.name])];
+    if (names.some((name) => called.getOptionValue(name) !== undefined)) return;
+    const other = instead === undefined ? '' : ` or ${instead.flags}`;
+    called.error(`error: required option '${flags}${other}' not specified`, {
       code: 'commander.missingMandatoryOptionValue',
     });
   });

@@ -178,6 +178,9 @@ function invalidItems(
       ? { ...item, message: 'Send it as the header `Idempotency-Key`.' }
       : item,
   );
+  const hasText = ['message', 'template'].some((name) => Object.hasOwn(Object(body), name));
+  if (!hasText && !items.some(({ pointer }) => pointer === ''))
+    items.push(itemOf('/message', MISSING, 'missing'));
   // A retry may arrive after the start time and still receives the existing campaign.
   const isRetry = request.headers['idempotency-key'] !== undefined;
   const caller = callerOf(request, config);

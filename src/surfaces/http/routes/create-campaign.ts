@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import { systemClock, within } from '../../../base/clock.js';
+import { counted } from '../../../base/counted.js';
 import type { Preview } from '../../../campaign/views/preview-views.js';
 import type { CampaignInput } from '../../../intake/import/campaign-input.js';
 import type { Upload } from '../../../operations/operation.js';
@@ -71,14 +72,11 @@ function mustBeExpected(expected: RequestedCampaign['expect'], preview: Preview)
   const what =
     actual.recipientCount === expected.recipientCount
       ? 'The list, the text, or a setting is not that of the preview.'
-      : `The campaign would have ${counted(actual.recipientCount)}, and the preview said ${counted(expected.recipientCount)}.`;
+      : `The campaign would have ${counted(actual.recipientCount, 'recipient')}, and the preview said ${counted(expected.recipientCount, 'recipient')}.`;
   throw new Problem('unexpected', `${what} Nothing was sent. Preview it again`, {
     members: { expected, actual },
   });
 }
-
-const counted = (recipients: number): string =>
-  `${recipients.toLocaleString('en')} ${recipients === 1 ? 'recipient' : 'recipients'}`;
 
 /** Longer than it takes to discard an import. The app does not wait longer for a Redis that does not respond. */
 const CLOSE_WAIT_MS = 3_000;

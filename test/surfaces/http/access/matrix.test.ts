@@ -214,6 +214,7 @@ describe.each(cases)('With an input of lane east, $name', ({ name, operation, ex
 
 test('A key with the scope read sees texts, values, and numbers', () => {
   const reading = [
+    'listTemplates',
     'getReport',
     'listRecipients',
     'getOutbox',

@@ -64,6 +64,30 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     );
   });
 
+  test('saves a text with its sender under a name, and uses both again', async () => {
+    const { page, expectError } = await on.visit({ key: await on.up.key(), at: '/new' });
+    expectError(/400.*templates/);
+    const [message, sender] = [page.getByLabel('Message', { exact: true }), page.getByLabel('Sender')];
+    const saved = page.getByLabel('Use a saved text');
+    await message.fill('Hi {{name}}, please pay');
+    await sender.fill('SHOP');
+    expect(await saved.count()).toBe(0);
+    await page.getByRole('button', { name: 'Save this text…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('not a name');
+    await dialog.getByRole('button', { name: 'Save this text' }).click();
+    await dialog.getByText('1 to 64 letters, digits, - and _, and begins').waitFor();
+    await dialog.getByLabel('Name').fill('reminder');
+    await dialog.getByRole('button', { name: 'Save this text' }).click();
+    await page.getByText('Template reminder is saved.').first().waitFor();
+    await expect.poll(() => saved.inputValue()).toBe('reminder');
+    await page.getByRole('button', { name: 'Start over' }).click();
+    await expect.poll(() => saved.inputValue()).toBe('');
+    await saved.selectOption('reminder');
+    await expect.poll(() => message.inputValue()).toBe('Hi {{name}}, please pay');
+    expect(await sender.inputValue()).toBe('SHOP');
+  });
+
   test('sends a list with a column of countries, which it finds and shows', async () => {
     const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
     const file = join(on.up.folder, 'countries.csv');

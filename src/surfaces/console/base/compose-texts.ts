@@ -26,6 +26,9 @@ export const newTexts = {
   noColumn: 'no column',
   unchosen: 'choose',
 
+  template: 'Use a saved text',
+  templateAbout:
+    'Up to 64 letters, digits, - and _. A text that has this name already is replaced; campaigns that were created with it keep theirs.',
   insert: 'Insert:',
   senderAbout: 'A number, or a name of up to 11 characters. If it is empty, the default sender.',
   name: 'Name of the campaign',

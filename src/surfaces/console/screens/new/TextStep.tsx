@@ -1,9 +1,14 @@
 import { useRef } from 'preact/hooks';
 import { segmentsOf } from '../../../../campaign/text/segments.js';
+import { call } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { useLoaded } from '../../base/loaded.js';
+import { mayRun } from '../../base/session.js';
 import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
+import { CommandButton } from '../../parts/CommandDialog.js';
+import { FormField, TEXT } from '../../parts/Form.js';
 import { useFirstCheck } from './check.js';
 import { Entry, optionsOf } from './Entry.js';
 import { segmentHint } from './hints.js';
@@ -28,6 +33,7 @@ export function TextStep(page: Page) {
         <Entry {...page} name="name" label={texts.name} />
         {lanes.length > 1 && <Entry {...page} name="lane" value={lanes[0]} options={optionsOf(lanes)} />}
       </div>
+      <Saved {...page} />
       <div class="field">
         <label for="message">{labelOf('message')}</label>
         <textarea
@@ -46,7 +52,52 @@ export function TextStep(page: Page) {
         <Hint {...page} focus={() => message.current?.focus()} />
         <Columns columns={preview?.columns ?? []} insert={insert} />
       </div>
+      <SaveText {...page} />
     </>
+  );
+}
+
+/** The templates of the lane, of which one fills the message. */
+function Saved({ draft, change, lanes }: Page) {
+  const lane = draft.lane || lanes[0];
+  const { data } = useLoaded(`templates ${lane}`, async (signal) =>
+    mayRun('listTemplates', lane) ? (await call('listTemplates', { lane }, { signal })).templates : [],
+  );
+  if (data === null || data.length === 0) return null;
+  const isUsed = ({ message, sender }: (typeof data)[number]): boolean =>
+    message === draft.message && (sender ?? draft.sender) === draft.sender;
+  const use = (name: unknown): void => {
+    const { message = draft.message, sender } = data.find((saved) => saved.name === name) ?? {};
+    change({ message, ...(sender && { sender }) });
+  };
+  return (
+    <FormField
+      name="template"
+      field={TEXT}
+      shown={{
+        label: texts.template,
+        options: [{ value: '', label: texts.unchosen }, ...optionsOf(data.map(({ name }) => name))],
+      }}
+      value={data.find(isUsed)?.name ?? ''}
+      onChange={use}
+    />
+  );
+}
+
+/** Saves the message, and its sender, under a name that the person chooses. */
+function SaveText({ draft: { message, sender, lane }, lanes }: Page) {
+  if (message.trim() === '') return null;
+  const input = { name: '', message, lane: lane || lanes[0], sender: sender || undefined };
+  return (
+    <p class="row">
+      <CommandButton
+        command="putTemplate"
+        input={input}
+        lane={input.lane}
+        fields={['name']}
+        shown={{ name: { about: texts.templateAbout } }}
+      />
+    </p>
   );
 }
 

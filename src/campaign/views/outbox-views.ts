@@ -312,8 +312,8 @@ export interface CancelledMessage {
   readonly id: string;
   /** `lapsed`: it had lapsed before. */
   readonly outcome: 'cancelled' | 'lapsed' | 'refused';
-  /** Why it was refused, else null. `unavailable`: the lane recovers from a loss of data; try again in some seconds. */
-  readonly code: 'sent' | 'notFound' | 'unavailable' | null;
+  /** Why it was refused, else null. */
+  readonly code: 'sent' | 'notFound' | null;
 }
 
 /** See {@link CancelledMessage}. */
@@ -322,11 +322,9 @@ export const cancelledMessage = cancelResult
   .extend({
     outcome: z.enum(['cancelled', 'lapsed', 'refused']).describe('`lapsed`: it had lapsed before'),
     code: z
-      .enum(['sent', 'notFound', 'unavailable'])
+      .enum(['sent', 'notFound'])
       .nullable()
-      .describe(
-        'Why it was refused, else null. `sent`: it is too late. `unavailable`: the lane recovers from a loss of data; try again in some seconds',
-      ),
+      .describe('Why it was refused, else null. `sent`: it is too late'),
   })
   .readonly()
   .meta({ id: 'OutboxCancelled' });

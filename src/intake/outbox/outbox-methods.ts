@@ -63,8 +63,8 @@ export interface Outbox extends OutboxSetter, OutboxCommands, OutboxDeleter {
    */
   cancel(id: string, options?: { readonly version?: number | undefined }): Promise<CancelResult>;
   /**
-   * Cancels the messages with these ids, at most 1,000, with a reference, or with a tag, and yields a result for each, whatever its state.
-   * Repeating it changes nothing. To find a reference or a tag, it reads all messages of the outbox.
+   * Cancels the messages with these ids, at most 1,000, with a reference, or with a tag, and then yields a result for each, whatever its
+   * state. Repeating it changes nothing. To find a reference or a tag, it reads all messages of the outbox.
    */
   cancelSome(which: Cancelled): AsyncIterable<CancelledMessage>;
   /**

@@ -195,12 +195,8 @@ export const cancelSomeMessages = rows({
   member: 'results',
   formats: {},
   returns: 'A result per message',
-  run(volley, { name, ids, reference, tag }, hooks) {
-    const which = Object.fromEntries(
-      Object.entries({ ids, reference, tag }).filter(([, value]) => value !== undefined),
-    );
-    return outboxOf(volley, { name }, hooks).cancelSome(which as Cancelled);
-  },
+  run: (volley, { name, lane: _lane, ...which }, hooks) =>
+    outboxOf(volley, { name }, hooks).cancelSome(which as Cancelled),
   async *text(results) {
     for await (const { id, outcome, code } of results) yield `${id} ${code ?? outcome}\n`;
   },

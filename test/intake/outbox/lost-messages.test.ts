@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
+import { RecoveringError } from '../../../src/intake/outbox/definition/errors.js';
+import { cancelEach } from '../../../src/intake/outbox/messages/cancel-all.js';
 import { REWRITE_LEASE_MS } from '../../../src/intake/outbox/messages/rewrite-messages.js';
 import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -104,6 +106,19 @@ describe('A message that a lost worker has claimed', () => {
     expect(await own.recover()).toEqual([]);
     expect(await own.statesOf('a')).toEqual(['sending']);
   });
+});
+
+test('While a lane recovers, a cancel of a message that a lost worker may have claimed is to be repeated', async () => {
+  const own = await twoWorkers('cancel');
+  await own.put('a');
+  own.advance(LOSS);
+  await own.backUp();
+  await own.claim('a');
+  await own.lose();
+  await own.claim('b');
+  const lane = { ...own.laneStore, emit: () => {} };
+  const cancelled = cancelEach(lane, 'dentist', [['a', 'none']], own.now());
+  await expect(cancelled).rejects.toThrow(RecoveringError);
 });
 
 test('A message whose put notices the loss cannot have been claimed before, and is sent', async () => {

@@ -1,10 +1,10 @@
 import { activate, bySweep } from '../../../engine/jobs/wake.js';
 import type { Lane } from '../../../engine/lane/lane.js';
-import { outboxId } from '../../../engine/recipients/outbox-messages.js';
+import { outboxId, type StoredMessage } from '../../../engine/recipients/outbox-messages.js';
 import type { LaneStore } from '../../../engine/scripts/lane-script.js';
 import { inFlightOf } from '../../../engine/store/campaigns.js';
 import { RecoveringError } from '../definition/errors.js';
-import { outboxStore } from './store.js';
+import { type CancelOutcome, outboxStore } from './store.js';
 
 /** What {@link cancelAllWaiting} did. */
 export interface CancelledAll {
@@ -15,26 +15,50 @@ export interface CancelledAll {
 }
 
 /**
- * Cancels every message of an outbox that was waiting when this was called. One that is put meanwhile may be cancelled or not. Repeating it
- * changes nothing more. Rejects with a RecoveringError if some stay because Redis may have lost their claims. `time`: of Redis, ms, for tests.
+ * Cancels messages that wait, a batch of ids at a time, and returns what was done with each. Nothing is returned before all of them are done:
+ * someone who reads the results may leave in the middle. Rejects with a RecoveringError if some stay because Redis may have lost their
+ * claims; repeating it changes nothing more. `time`: of Redis, ms, for tests.
  */
+export async function cancelEach(
+  lane: LaneStore & Pick<Lane, 'emit'>,
+  name: string,
+  batches: Iterable<readonly string[]> | AsyncIterable<readonly string[]>,
+  time?: number,
+): Promise<ReadonlyMap<string, CancelOutcome>> {
+  const { cancelAll } = outboxStore(lane, name);
+  const done = new Map<string, CancelOutcome>();
+  const cancel = async (): Promise<void> => {
+    for await (const batch of batches) {
+      const ids = [...new Set(batch)].filter((id) => !done.has(id));
+      if (ids.length === 0) continue;
+      const { outcomes, events } = await cancelAll(ids, time);
+      lane.emit(events);
+      for (const [at, id] of ids.entries()) done.set(id, outcomes[at] ?? 'unknown');
+    }
+  };
+  await activate(lane, cancel, bySweep);
+  if ([...done.values()].includes('recovering')) throw new RecoveringError();
+  return done;
+}
+
+/** Cancels every message of an outbox that was waiting when this was called, as {@link cancelEach} does. One that is put meanwhile may be cancelled or not. */
 export async function cancelAllWaiting(
   lane: LaneStore & Pick<Lane, 'emit'>,
   name: string,
   time?: number,
 ): Promise<CancelledAll> {
-  const { all, cancelAll } = outboxStore(lane, name);
-  const done: Awaited<ReturnType<typeof cancelAll>>[] = [];
-  const cancel = async (): Promise<void> => {
-    for await (const some of all()) {
-      const waiting = [...some].flatMap(([id, { state }]) => (state === 'planned' ? [id] : []));
-      if (waiting.length > 0) done.push(await cancelAll(waiting, time));
-    }
-  };
-  await activate(lane, cancel, bySweep);
-  lane.emit(done.flatMap(({ events }) => events));
-  const outcomes = done.flatMap((one) => one.outcomes);
-  if (outcomes.includes('recovering')) throw new RecoveringError();
-  const cancelled = outcomes.filter((outcome) => outcome === 'cancelled').length;
+  const waiting = idsOf(lane, name, ({ state }) => state === 'planned');
+  const done = await cancelEach(lane, name, waiting, time);
+  const cancelled = [...done.values()].filter((outcome) => outcome === 'cancelled').length;
   return { cancelled, inFlight: await inFlightOf(lane, [outboxId(name)]) };
+}
+
+/** The ids of the messages of an outbox that are meant, in no order; one may come twice. */
+export async function* idsOf(
+  lane: LaneStore,
+  name: string,
+  isMeant: (message: StoredMessage) => boolean,
+): AsyncGenerator<string[]> {
+  for await (const some of outboxStore(lane, name).all())
+    yield [...some].flatMap(([id, message]) => (isMeant(message) ? [id] : []));
 }

@@ -25,6 +25,8 @@ export async function run<Configuration extends Config | LocalConfig>(
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
+  // Someone who reads the log may leave, which ends nothing else.
+  process.stderr.on('error', () => {});
   const stop = listenForStop(() => process.exit(EXIT.failed));
   try {
     await runProcess({ config, role, parts: [part], stop });

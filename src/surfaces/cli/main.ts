@@ -6,6 +6,9 @@ const args = argv.slice(2);
 /** The code of a command that failed (exit-codes.ts), which `--version` does not load. */
 const FAILED = 1;
 
+// Someone who reads the log may leave, which ends nothing else.
+stderr.on('error', () => {});
+
 // A reader may close the pipe before the end: `volley report … | head`.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode);

@@ -257,8 +257,9 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
             `campaign ${id} is ${state.state}, and has messages without a final status: cancel it, and delete it when it has ended`,
           );
         const details = { recipientCount: state?.total ?? 0 };
+        const earlyByMs = (state?.endedAt ?? 0) + config.retentionMs - (await time.ofRedis(redis));
         await by.audited({ action: 'campaign.delete', lane, campaign: id, details }, () =>
-          removeCampaignOf(instance, lane, id),
+          removeCampaignOf(instance, lane, id, Math.max(0, earlyByMs)),
         );
         return details;
       },

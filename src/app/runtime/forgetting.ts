@@ -29,14 +29,15 @@ export async function openForgettingOf(instance: Instance): Promise<Forgetting> 
   });
 }
 
-/** Removes all data of a campaign that has ended. One that has not is left alone. */
+/** Removes all data of a campaign that has ended. One that has not is left alone. `earlyByMs`: as of {@link removeCampaign}. */
 export async function removeCampaignOf(
   { redis, keys, finder, events }: Pick<Instance, 'redis' | 'keys' | 'finder' | 'events'>,
   laneId: LaneId,
   id: string,
+  earlyByMs = 0,
 ): Promise<void> {
   const { removeCampaign } = await import('../../engine/recovery/retention.js');
-  const recipientCount = await removeCampaign(redis, keys, laneId, id);
+  const recipientCount = await removeCampaign(redis, keys, laneId, id, earlyByMs);
   const lane = await finder.nameOf(laneId);
   if (recipientCount !== null) events.emit({ type: 'retention.removed', lane, campaign: id, recipientCount });
 }

@@ -34,6 +34,8 @@ interface DeletedCampaign {
   readonly ordinals: number;
   /** Digest of the campaign's idempotency key, if it has one. */
   readonly idempotency: string | undefined;
+  /** How long before the end of its retention it is deleted, ms. Until then it stays in the lane's `ended` set, and a repeated request does not send it again. */
+  readonly earlyByMs?: number | undefined;
 }
 
 /**
@@ -42,10 +44,10 @@ interface DeletedCampaign {
  * Repeating it is harmless.
  */
 export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedCampaign): Promise<void> {
-  const { lane, campaign, ordinals, idempotency } = deleted;
+  const { lane, campaign, ordinals, idempotency, earlyByMs = 0 } = deleted;
   await redis.zrem(keys.campaigns, `${campaign} ${lane}`);
   if (idempotency !== undefined)
-    await releaseReservation(redis, keys.idempotency(idempotency), { campaign, lane });
+    await releaseReservation(redis, keys.idempotency(idempotency), { campaign, lane }, earlyByMs);
   for (let first = 0; first < ordinals; first += KEYS_PER_COMMAND * RECORDS_PER_HASH) {
     const hashes = Math.min(KEYS_PER_COMMAND, Math.ceil((ordinals - first) / RECORDS_PER_HASH));
     const names = Array.from({ length: hashes }, (_, at) =>
@@ -70,7 +72,13 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     { states: keys.lane(lane, 'states'), keyBytes: keys.lane(lane, 'keyBytes') },
     { id: campaign },
   );
-  for (const set of CAMPAIGN_SETS) await redis.zrem(keys.lane(lane, set), campaign);
+  for (const set of CAMPAIGN_SETS)
+    if (set !== 'ended' || earlyByMs === 0) await redis.zrem(keys.lane(lane, set), campaign);
+}
+
+/** Whether a campaign that does not exist any more was deleted before the end of its retention. */
+export async function wasDeleted(redis: Redis, keys: Keys, lane: LaneId, campaign: string): Promise<boolean> {
+  return (await redis.zscore(keys.lane(lane, 'ended'), campaign)) !== null;
 }
 
 /** Removes a campaign's requests from the index of requests, on a lane that receives notifications. */

@@ -5,7 +5,7 @@ import { loadScript } from '../../base/redis/script.js';
 
 /*
  * A reservation names the campaign that holds something only one campaign may hold: an idempotency key, for 24 hours
- * a content (the same recipients, message, and sender), or, while it is imported, a text that is sent only to those who do not get it yet. It is valid only while its campaign has a state: a campaign without
+ * a content (the same recipients, message, and sender), or, while it is imported, a text that is sent only to those who do not get it yet. It is valid only while its campaign has a state, or was deleted before its retention ended: any other campaign without
  * a state can never be committed, so anyone may release what it reserved. A content that is sent again is taken over from the campaign
  * that held it, which holds it again if the new one sends nothing.
  */
@@ -88,7 +88,8 @@ export async function reserveContent(
   return (await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX')) === 'OK';
 }
 
-/** Releases a reservation if this campaign still holds it. */
-export async function releaseReservation(redis: Redis, key: string, holder: Holder): Promise<void> {
-  await passScript.run(redis, [key, formerHoldersKey(key)], [storedValue(holder), 0]);
+/** Releases a reservation if this campaign still holds it; `inMs`: only then. */
+export async function releaseReservation(redis: Redis, key: string, holder: Holder, inMs = 0): Promise<void> {
+  if (inMs > 0) await redis.pexpire(key, Math.ceil(inMs));
+  else await passScript.run(redis, [key, formerHoldersKey(key)], [storedValue(holder), 0]);
 }

@@ -12,13 +12,15 @@ const forgetResults = loadScript(import.meta.url, './forget-results.lua', (reply
 /**
  * Removes all data of a campaign that has ended, after its retention period. A campaign that has not ended, or is still
  * being imported, is left alone. A removal that was interrupted continues: until its end, the campaign stays in the lane's
- * `ended` set. Returns how many recipients the campaign had; null if it was left alone or its state no longer exists.
+ * `ended` set. Returns how many recipients the campaign had; null if it was left alone or its state no longer exists. `earlyByMs`: how
+ * long before the end of its retention an operator deletes it.
  */
 export async function removeCampaign(
   redis: Redis,
   keys: Keys,
   lane: LaneId,
   campaign: string,
+  earlyByMs = 0,
 ): Promise<number | null> {
   const state = await readState(redis, keys, lane, campaign);
   if (state !== null && state.endedAt === 0) return null;
@@ -28,6 +30,6 @@ export async function removeCampaign(
   if (state?.number !== undefined)
     await forgetResults.run(redis, { results: keys.lane(lane, 'results') }, { number: state.number });
   const meta = await readMeta(redis, keys, lane, campaign);
-  await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency });
+  await deleteCampaign(redis, keys, { ...removed, idempotency: meta?.idempotency, earlyByMs });
   return state?.total ?? null;
 }

@@ -7,6 +7,7 @@ import { COMPARED_MEMBERS } from '../../campaign/fields/field-sets.js';
 import { conflictIn } from '../../campaign/limits/refusal.js';
 import { NOT_SENT_STATES, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import type { Preview } from '../../campaign/views/preview-views.js';
+import { wasDeleted } from '../../engine/recipients/delete-campaign.js';
 import {
   contentKey,
   type Holder,
@@ -139,7 +140,10 @@ export async function compareWithHolder(
   const differences = meta === null ? [] : differencesOf(meta, requested, list);
   const shown = meta?.preview ?? list?.preview;
   if (meta === null || differences.length > 0 || shown === undefined) {
-    const message = conflictIn(differences.length > 0 ? differences : ['list']);
+    const message =
+      stored === null
+        ? `the idempotency key belongs to campaign ${campaign}, which was deleted and may have been sent`
+        : conflictIn(differences.length > 0 ? differences : ['list']);
     return { outcome: 'refused', code: 'conflict', message, errors: [], campaign, preview: null };
   }
   const { duplicates, invalid, suppressed } = meta;
@@ -183,13 +187,18 @@ function completed(stored: Preview, from: NotStored): Preview {
 function differencesOf(
   meta: CampaignMeta,
   requested: CampaignMeta,
-  list: Pick<ListSummary, 'fingerprint'> | null,
+  list: Pick<ListSummary, 'fingerprint' | 'preview'> | null,
 ): string[] {
   const differing = COMPARED_MEMBERS.filter(
     ({ member }) => !isDeepStrictEqual(meta[member], requested[member]),
   );
   const isListKnown = !differing.some(({ member }) => member === 'text' || member === 'sender');
-  const isOtherList = list !== null && meta.fingerprint !== list.fingerprint;
+  // A campaign whose number was forgotten has no digest any more: then only the lengths of the lists can differ.
+  const isOtherList =
+    list !== null &&
+    (meta.fingerprint === undefined
+      ? meta.preview?.rows !== list.preview.rows
+      : meta.fingerprint !== list.fingerprint);
   return [...(isListKnown && isOtherList ? ['list'] : []), ...differing.map(({ compared }) => compared)];
 }
 
@@ -218,8 +227,7 @@ export async function reserveNewContent(
     if (isReserved || (idempotencyKey !== undefined && !isFirst)) return null;
     const holder = await committedHolder(redis, keys, key, { signal, onWait });
     if (holder === null) continue;
-    const state = await readState(redis, keys, holder.lane, holder.campaign);
-    if (state === null || !sentNothing(state)) return holder.campaign;
+    if (await holdsContent(redis, keys, holder)) return holder.campaign;
     await releaseReservation(redis, key, holder);
   }
 }
@@ -256,11 +264,16 @@ export async function findRepeated(
   const key = contentKey(keys, content, lane);
   const holder = await readHolder(redis, key);
   if (holder === null) return null;
-  for (const each of [holder, ...(await readFormerHolders(redis, key))]) {
-    const state = await readState(redis, keys, each.lane, each.campaign);
-    if (state !== null && state.state !== 'importing' && !sentNothing(state)) return each.campaign;
-  }
+  for (const each of [holder, ...(await readFormerHolders(redis, key))])
+    if (await holdsContent(redis, keys, each)) return each.campaign;
   return null;
+}
+
+/** Whether a campaign holds the content that it has reserved: not while it is imported, and not if it was cancelled and sent nothing. */
+async function holdsContent(redis: Redis, keys: Keys, { lane, campaign }: Holder): Promise<boolean> {
+  const state = await readState(redis, keys, lane, campaign);
+  if (state === null) return wasDeleted(redis, keys, lane, campaign);
+  return state.state !== 'importing' && !sentNothing(state);
 }
 
 /** Whether a campaign was cancelled, and no request of it was or may have been accepted. */

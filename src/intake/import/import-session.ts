@@ -17,7 +17,7 @@ import {
   slicesKey,
   zonesKey,
 } from '../../engine/recipients/campaign-keys.js';
-import { deleteCampaign } from '../../engine/recipients/delete-campaign.js';
+import { deleteCampaign, wasDeleted } from '../../engine/recipients/delete-campaign.js';
 import { keyFull, NO_KEY, type Payer } from '../../engine/recipients/key-bytes.js';
 import { textDigest } from '../../engine/recipients/reservation.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
@@ -304,7 +304,7 @@ export async function discardImport(
 }
 
 /**
- * The state of an import that another process began: `committed`; `importing`, and its process is alive; or `gone`. An
+ * The state of an import that another process began: `committed`, also if its campaign was deleted since; `importing`, and its process is alive; or `gone`. An
  * import whose process died is discarded here.
  */
 export async function settledImport(
@@ -314,7 +314,8 @@ export async function settledImport(
   id: string,
 ): Promise<'committed' | 'importing' | 'gone'> {
   const state = await readState(redis, keys, lane, id);
-  if (state !== null && state.state !== 'importing') return 'committed';
+  if (state === null ? await wasDeleted(redis, keys, lane, id) : state.state !== 'importing')
+    return 'committed';
   return (await discardImport(redis, keys, lane, id)) || state === null ? 'gone' : 'importing';
 }
 

@@ -158,3 +158,16 @@ test('A number that may belong to another person is not forgotten', async () => 
   for await (const { to } of own.volley.find(numbers[1])) found.push(`${to}`);
   expect(found).toEqual([numbers[1]]);
 });
+
+test('A request with an idempotency key gets its campaign again after a number of its list was forgotten', async () => {
+  const { volley } = installation(server, 'retry');
+  const request = { message: 'Hi {{name}}', sendAt: IN_AN_HOUR, idempotencyKey: 'spring' };
+  const retry = (recipients: readonly object[]) =>
+    volley.enqueue({ ...request, recipients: recipients as never });
+  const first = await retry([...others(2), ada]);
+  await volley.forget(ADA.number);
+  expect(await retry([...others(2), ada])).toMatchObject({
+    ...{ outcome: 'existing', id: 'id' in first ? first.id : '', recipientCount: 3 },
+  });
+  expect(await retry(others(2))).toMatchObject({ outcome: 'refused', code: 'conflict' });
+});

@@ -41,5 +41,5 @@ export async function workingVolley(
   });
   await volley.work().ready;
   const texts = (): string[] => [...simulator.ledger.entries()].map(({ text }) => text);
-  return { volley, simulator, texts };
+  return { volley, simulator, texts, prefix: environment.REDIS_PREFIX };
 }

@@ -15,55 +15,48 @@ interface CampaignsOfKey {
   discardImport(lane: LaneId, id: string): Promise<boolean>;
 }
 
+type Cancelling = Omit<CampaignsOfKey, 'pauseSchedules'>;
+
 /**
  * Pauses the schedules of a revoked API key, and cancels every campaign that the key or one of them has created and that has not ended,
  * also those whose list still arrives. Returns the ids of the campaigns.
  */
-export async function cancelCampaignsOf(
-  { redis, keys, cancel, pauseSchedules, discardImport }: CampaignsOfKey,
-  key: string,
-): Promise<readonly string[]> {
-  const isPaused = await pauseSchedules(key);
-  const cancelled: string[] = [];
+export async function cancelCampaignsOf(deps: CampaignsOfKey, key: string): Promise<readonly string[]> {
+  const { redis, keys } = deps;
+  const isPaused = await deps.pauseSchedules(key);
+  const isOfKey = async (id: string, lane: LaneId): Promise<boolean> => {
+    const creator = (await orNull(readMeta(redis, keys, lane, id)))?.createdBy;
+    if (creator?.kind === 'schedule') return isPaused(creator.id ?? '', lane);
+    return creator?.kind === 'key' && creator.id === key;
+  };
+  return [...(await cancelOpen(deps, isOfKey)).keys()];
+}
+
+/** Cancels every campaign of a lane that has not ended, also those whose list still arrives. Returns how many recipients were cancelled. */
+export async function cancelCampaignsOn(deps: Cancelling, lane: LaneId): Promise<number> {
+  const cancelled = await cancelOpen(deps, async () => true, lane);
+  return [...cancelled.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Cancels the campaigns that have not ended and are wanted, of one lane or of all. Returns how many recipients of each were cancelled. */
+async function cancelOpen(
+  { redis, keys, cancel, discardImport }: Cancelling,
+  isWanted: (id: string, lane: LaneId) => Promise<boolean>,
+  only?: LaneId,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
   for await (const { id, lane } of listCampaigns(redis, keys)) {
+    if (only !== undefined && lane !== only) continue;
     const state = await orNull(readState(redis, keys, lane, id));
     if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
-    const creator = (await orNull(readMeta(redis, keys, lane, id)))?.createdBy;
-    const isOfKey = creator?.kind === 'key' && creator.id === key;
-    if (!isOfKey && !(creator?.kind === 'schedule' && isPaused(creator.id ?? '', lane))) continue;
+    if (!(await isWanted(id, lane))) continue;
     try {
-      if (state.state !== 'importing' || !(await discardImport(lane, id))) await cancel(id);
-      cancelled.push(id);
+      const isDiscarded = state.state === 'importing' && (await discardImport(lane, id));
+      counts.set(id, isDiscarded ? 0 : (await cancel(id)).cancelled);
     } catch (error) {
       // It has ended by itself meanwhile.
       if (!(error instanceof InputError || error instanceof NotFoundError)) throw error;
     }
   }
-  return cancelled;
-}
-
-/** Cancels every campaign of a lane that has not ended, also those whose list still arrives. Returns how many recipients were cancelled. */
-export async function cancelCampaignsOn({
-  redis,
-  keys,
-  lane,
-  cancel,
-  discardImport,
-}: Pick<CampaignsOfKey, 'redis' | 'keys' | 'cancel' | 'discardImport'> & {
-  readonly lane: LaneId;
-}): Promise<number> {
-  let cancelled = 0;
-  for (const id of await redis.hkeys(keys.lane(lane, 'states'))) {
-    const state = await orNull(readState(redis, keys, lane, id));
-    // What waits in outboxes is cancelled there.
-    if (state === null || state.outbox !== undefined) continue;
-    if (state.state === 'completed' || state.state === 'cancelled') continue;
-    try {
-      if (state.state !== 'importing' || !(await discardImport(lane, id)))
-        cancelled += (await cancel(id)).cancelled;
-    } catch (error) {
-      if (!(error instanceof InputError || error instanceof NotFoundError)) throw error;
-    }
-  }
-  return cancelled;
+  return counts;
 }

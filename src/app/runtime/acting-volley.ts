@@ -92,9 +92,13 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       },
     };
     const cancelAllOf = async (key: string): Promise<CancelledOfKey> => {
-      const cancelled = await cancelCampaignsOf(cancelling, key);
+      // The key may have revoked itself. Whether it may do that was checked before.
+      const authorised = volleyFor(actor);
+      const cancel = (id: string) => authorised.cancel(id);
+      const cancelled = await cancelCampaignsOf({ ...cancelling, cancel }, key);
       const { emptyOutboxesOf } = await import('../../intake/outbox/outboxes-of-key.js');
-      const cancelAll = (name: string, lane: string) => openOutbox(name, { lanes: [lane] }).cancelAll();
+      const cancelAll = (name: string, lane: string) =>
+        authorised.outbox(name, { lanes: [lane] }).cancelAll();
       return { cancelled, ...(await emptyOutboxesOf({ redis, keys, finder, cancelAll }, key)) };
     };
     /** Records what an operator requests from the account or messaging service. */
@@ -128,9 +132,9 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
           return waiting.reduce((sum, outbox) => sum + outbox.counts.waiting, counts.planned);
         },
         async cancelAll(lane) {
-          const [of, onLane] = [{ lanes: [lane.name] }, { ...cancelling, lane: lane.id }];
+          const of = { lanes: [lane.name] };
           for (const { id } of await schedules.list(of)) await schedules.remove(id, of);
-          let cancelled = await cancelCampaignsOn(onLane);
+          let cancelled = await cancelCampaignsOn(cancelling, lane.id);
           for (const { name } of await outboxes.list(of))
             cancelled += (await openOutbox(name, of).cancelAll()).cancelled;
           return cancelled;

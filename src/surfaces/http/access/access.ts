@@ -158,8 +158,9 @@ export function requireApiKey(scope: FastifyInstance, { volley, config }: HttpOp
       );
     }
     if (acceptsUpload === true) limitUploads(key.id, request, reply);
-    // Event streams check their key themselves.
-    if (request.routeOptions.config.limit !== 'stream') endIfRevoked(token, request, reply);
+    // Event streams check their key themselves, and a key that revokes itself gets the answer.
+    const isOwn = Object(request.params).id === key.id;
+    if (request.routeOptions.config.limit !== 'stream' && !isOwn) endIfRevoked(token, request, reply);
     if (cost !== undefined) await takeTurn(key.id, request, reply);
   });
   scope.addHook('preHandler', async (request, reply) => {

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
+import { keyNames } from '../../../../src/base/redis/keys.js';
 import { SOON } from '../../../base/soon.js';
 import { client } from '../../../scene/api.js';
 import { scene } from '../../../scene/scene.js';
 
-const { call, key, origin, volley } = await scene('http-revoked').api();
+const { api, redis, prefix } = scene('http-revoked');
+const { call, key, origin, volley } = await api();
 
 const idOf = (own: string): string => own.split('_')[1] ?? '';
 /** The two ways in which a secret ends at once. */
@@ -151,4 +153,29 @@ test('A rotation without an overlap ends the streams of the old secret, and no o
   await call('POST', '/v1/lanes/default/resume');
   expect((await current?.read())?.done).toBe(false);
   await current?.cancel();
+});
+
+test('A key that revokes itself with its campaigns gets the answer, however long it takes to cancel them', async () => {
+  const own = await key();
+  const created = Array.from({ length: 40 }, async (_, at) => {
+    const body = {
+      ...{ recipients: [{ to: '+447700900123' }], message: `Hi ${at}`, sendAt: '2999-01-01T00:00:00Z' },
+    };
+    return (await call('POST', '/v1/campaigns', { key: own, body })).json as { readonly id: string };
+  });
+  const ids = (await Promise.all(created)).map(({ id }) => id);
+  const revoking = call('POST', `/v1/keys/${idOf(own)}/revoke`, {
+    ...{ key: own, body: { cancelCampaigns: true } },
+  });
+  const { apiKeysRevoked } = keyNames(prefix);
+  await vi.waitUntil(async () => (await redis.hexists(apiKeysRevoked, idOf(own))) === 1, {
+    ...SOON,
+    interval: 1,
+  });
+  // Longer than the server waits until it looks whether a key still works.
+  await redis.call('CLIENT', 'PAUSE', 3_000, 'WRITE');
+  const { status, json } = await revoking;
+  expect(status).toBe(200);
+  expect([...(json as { readonly cancelled: string[] }).cancelled].sort()).toEqual(ids.sort());
+  expect((await call('GET', '/v1/lanes', { key: own })).status).toBe(401);
 });

@@ -292,12 +292,15 @@ function requireLane(key: ApiKey, lane: string): void {
   if (!allowsLane(key, lane)) throw new NoSuchLaneError(lane, key.lanes ?? []);
 }
 
+/** Throws unless a key has the scope `read`. `because`: what needs it. */
+export function requireRead(key: ApiKey, because: string): void {
+  if (allowsScope(key, 'read')) return;
+  throw new NotAllowedError(`${because}, which requires the scope read; the key has ${listed(key.scopes)}.`);
+}
+
 /** Throws unless a key may read the recipients of a campaign. One on another lane is as one that does not exist. */
 async function requireSource(key: ApiKey, volley: Volley, campaign: string): Promise<void> {
-  if (!allowsScope(key, 'read'))
-    throw new NotAllowedError(
-      `\`toResultsOf\` reads the recipients of a campaign, which requires the scope read; the key has ${listed(key.scopes)}.`,
-    );
+  requireRead(key, '`toResultsOf` reads the recipients of a campaign');
   const lane = await volley.laneOf(campaign).catch((error: unknown) => {
     if (error instanceof NotFoundError) return null;
     throw error;

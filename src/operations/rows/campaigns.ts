@@ -10,7 +10,7 @@ import { recipientPage, reportRow } from '../../campaign/views/recipient-views.j
 import { type CampaignStatus, campaignStatus, unknownRequest } from '../../campaign/views/views.js';
 import { excelReport } from '../../reporting/excel-report.js';
 import { formatReport } from '../../reporting/report-file.js';
-import { byCampaign, byLanesOfKey } from '../access.js';
+import { byCampaign, byLanesOfKey, requireRead } from '../access.js';
 import { call, page, rows } from '../operation.js';
 import { changeMembers } from '../schemas/campaign-members.js';
 import { filterFlags, filterMembers, reportedStatuses } from '../schemas/list-filters.js';
@@ -81,7 +81,10 @@ export const listCampaigns = page({
   position: 'campaigns',
   limit: { max: 200, usual: 50 },
   shown: { max: 10_000, usual: 20 },
-  async run(volley, { lane: _lane, ...input }, { lanes }) {
+  async run(volley, { lane: _lane, ...input }, { lanes, key }) {
+    const masked = (['name', 'idempotencyKey'] as const).find((filter) => input[filter] !== undefined);
+    // Other keys see these masked, and could find out what is masked by trying.
+    if (masked !== undefined && key !== undefined) requireRead(key, `The filter \`${masked}\` finds numbers`);
     const [createdFrom, createdBefore] = [dateOf(input.createdFrom), dateOf(input.createdBefore)];
     const { campaigns, nextCursor } = await volley.page({ ...input, createdFrom, createdBefore, lanes });
     return { items: campaigns, nextCursor };

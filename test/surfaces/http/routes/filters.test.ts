@@ -94,7 +94,18 @@ test('A key without the scope read sees tags as it sees names: whole, but for se
     key: statusOnly,
   });
   expect(seen).toMatchObject({ name: '[key]', tags: ['447700900123', 'shop:17', '[key]'] });
-  expect(await found('tag=shop:17&name=vk_', statusOnly)).toHaveLength(1);
+  expect(await found('tag=shop:17&name=vk_')).toHaveLength(1);
+  // It could find out what is masked, one character after another.
+  for (const filter of ['name', 'idempotencyKey'])
+    expect(await call('GET', `/v1/campaigns?${filter}=vk_0123`, { key: statusOnly })).toMatchObject({
+      status: 403,
+      json: {
+        code: 'forbidden',
+        detail: expect.stringContaining(
+          `The filter \`${filter}\` finds numbers, which requires the scope read`,
+        ),
+      },
+    });
 });
 
 test('Campaigns can be found by their idempotency key, each only by keys that may see it', async () => {

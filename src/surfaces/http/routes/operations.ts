@@ -25,7 +25,7 @@ import { reservation } from '../bodies/request-body.js';
 import { configOf, schemaOf } from '../openapi/operation-schema.js';
 import type { HttpOptions, Routes } from '../route.js';
 import { abortOnClose } from '../server/connections.js';
-import { invalidMember, Problem } from '../server/problem.js';
+import { invalidMember, invalidParts, itemOf, Problem } from '../server/problem.js';
 import { campaignReader } from './create-campaign.js';
 
 /*
@@ -43,6 +43,12 @@ export const operations: Routes = (app, options, memory) => {
   const sendFile = fileSender(options);
   const streams = openEventStreams(options);
   app.addHook('preClose', async () => streams.close());
+  // A variable that is not set leaves an empty text, which would be the number 0.
+  app.addHook('preValidation', async ({ query }) => {
+    const empty = Object.entries(Object(query)).find(([, value]) => String(value).trim() === '');
+    if (empty !== undefined)
+      throw invalidParts([itemOf(`query/${empty[0]}`, 'It is empty: give it a value, or leave it out')]);
+  });
   acceptLines(app);
 
   /** Checks the lanes of the input. Returns what the operation runs with: the schema of the route has validated the input. */

@@ -34,6 +34,8 @@ describe('A message', () => {
       nextDue: '2030-05-01T08:00:00.000Z',
     });
     expect((await call('DELETE', `${own}?version=2`)).json).toMatchObject({ code: 'stale' });
+    expect((await call('DELETE', `${path}/messages/unknown?version=`)).status).toBe(400);
+    expect((await call('GET', `${path}/messages/unknown`)).status).toBe(404);
     expect(await call('DELETE', own)).toMatchObject({ status: 200, json: { outcome: 'cancelled' } });
     expect((await call('DELETE', own)).status).toBe(200);
     expect(await call('PUT', own, { body: message() })).toMatchObject({

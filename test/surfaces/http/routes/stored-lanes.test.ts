@@ -56,6 +56,9 @@ test('A tenant with an OAuth 2 client is added, sends, and is removed with the n
     const refused = await call('DELETE', `/v1/lanes/acme${query}`);
     expect(refused).toMatchObject({ status: 409, json: { code: 'unexpected', recipientCount: 7 } });
   }
+  // Of a variable that is not set, nothing is left.
+  for (const query of ['?expect=', '?expect=%20'])
+    expect(await call('DELETE', `/v1/lanes/acme${query}`)).toMatchObject({ status: 400 });
   expect((await call('GET', '/v1/lanes/acme/settings')).json).toMatchObject({ state: 'active' });
   // People reply to what was sent, and the lane waits for all parts.
   const reply = async (place: number, text: string) => {

@@ -100,7 +100,8 @@ export function apiKeyService(deps: ApiKeyDeps) {
   const viewOf = async ({ id, json, key, maker }: StoredKey, used?: string): Promise<ApiKey> => {
     const { name, scopes, lanes, created } = key ?? anyKey.parse(jsonOrUndefined(json));
     const { createdBy = null } = key ?? {};
-    const [current, previous] = key?.secrets ?? [];
+    const [current, ...former] = key?.secrets ?? [];
+    const formerUntil = Math.max(0, ...former.map(({ until }) => until ?? 0));
     return {
       id,
       name,
@@ -110,7 +111,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
       createdAt: new Date(created).toISOString(),
       createdBy,
       expiresAt: isoOrNull(current?.until ?? null),
-      oldSecretUntil: previous === undefined || isOver(previous.until) ? null : isoOrNull(previous.until),
+      oldSecretUntil: isOver(formerUntil) ? null : isoOrNull(formerUntil),
       needsPreviousKey: maker === 'previous',
       maxSuppressions: key?.maxSuppressions ?? 0,
       ...allLimits(key?.limits ?? {}),

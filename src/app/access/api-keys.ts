@@ -62,7 +62,7 @@ export interface ApiKeys {
   /** Returns a key that is not revoked, and what its limits still allow. Rejects with a `NotFoundError` if there is no such key. */
   get(id: string, options?: KeyChoice): Promise<ApiKeyDetails>;
   /**
-   * Gives a key a new secret, which expires no later than the key that rotates it. The old secret works for another `overlap`, default `1d`.
+   * Gives a key a new secret, which expires no later than the key that rotates it. The old secret works for another `overlap`, default `1d`; with `0s`, it ends at once, and so do all before it.
    * Also returns the webhooks of the key, which still get results, unless `disableWebhooks` disables them. Rejects with a `NotFoundError` if
    * there is no such key, with a `LimitError` if the key that rotates it has a limit per day or per minute, and with an `InputError` if the
    * overlap is invalid.

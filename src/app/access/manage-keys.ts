@@ -17,6 +17,7 @@ import type { Operator } from '../../campaign/states/audit.js';
 import type { SomeLimits } from '../../campaign/states/limit-values.js';
 import type { DisabledBecause, Webhook } from '../../campaign/views/webhook-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { formerSecrets } from '../../service/auth/former-secrets.js';
 import type { ApiKeys, CancelledOfKey } from './api-keys.js';
 import type { RevokedKeys } from './revoked-keys.js';
 import { newId, type SessionStore } from './sessions.js';
@@ -186,18 +187,17 @@ export const managingKeys =
           if (id !== by.actor.id) requireUncounted(own);
           requireWithin(own, found, deps.requestsPerMinute);
         }
-        const [current, previous] = found.secrets;
         const secret = newSecret(id, found, own && endOf(own));
         const overlap = exactDuration(overlapMs);
-        const until = Math.min(clock() + overlapMs, endOf(found) ?? Number.POSITIVE_INFINITY);
-        const key = { ...found, secrets: [secret.stored, { digest: current?.digest ?? '', until }] };
+        const now = clock();
+        const former = formerSecrets(`key ${id}`, found.secrets, now, overlapMs);
+        const key = { ...found, secrets: [secret.stored, ...former.filter(({ until }) => until > now)] };
         const after = signed(id, key);
         const details = { key: id, name: found.name };
         await by.audited({ action: 'key.rotate', details: { ...details, overlap } }, async () => {
           await replace(id, before, after);
-          await revoked.endSecret(id, current?.digest ?? '', until);
-          // The secret before that ends now. This also makes up for a rotation that failed in the step above.
-          if (previous !== undefined) await revoked.endSecret(id, previous.digest, clock());
+          // This also makes up for an earlier rotation that failed here.
+          for (const one of former) await revoked.endSecret(id, one.digest, one.until);
         });
         events.emit({ type: 'key.rotated', ...details, overlap, actor });
         if (disableWebhooks) await webhooks.disable(id, 'operator');

@@ -20,7 +20,7 @@ const unsigned = z.object({
   limits: keyLimits,
   /** Whether it was made by a sign-in link, for one session of the console: then it ends with it, and nothing knows its secret. */
   session: z.literal(true).optional(),
-  /** The current secret, and after a rotation the one before it. `digest`: of id and secret. `until`: when it ends. */
+  /** The current secret, and after rotations those before it. `digest`: of id and secret. `until`: when it ends. */
   secrets: z.array(z.object({ digest: z.string(), until: z.number().nullable() })).min(1),
 });
 export type UnsignedKey = z.output<typeof unsigned>;

@@ -48,7 +48,7 @@ const MEMBERS = {
   expiresAt: time.nullable().describe('Null: never'),
   oldSecretUntil: time
     .nullable()
-    .describe('Until when the secret from before the last rotation works; null if none does'),
+    .describe('Until when a secret from before the last rotation works; null if none does'),
   needsPreviousKey: z.boolean().describe('Whether it works only with SECRETS_KEY_PREVIOUS'),
   maxSuppressions: count.describe('How many numbers it may suppress'),
   lastUsedAt: time.nullable().describe('With a precision of one minute; null before the first use'),

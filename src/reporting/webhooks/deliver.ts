@@ -4,7 +4,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import type { DisabledBecause } from '../../campaign/views/webhook-views.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { type Delivery, halvesOf, nextDelivery, sizeOf } from './delivery.js';
-import { type Endpoint, hostOf, openSecrets, sealSecret } from './endpoint.js';
+import { type Endpoint, hostOf, type OpenSecret, openSecrets, withSecrets } from './endpoint.js';
 import { disable, type KeyEndDeps, keyEndOf } from './key-ends.js';
 import type { LaneReader } from './lane-reader.js';
 import type { PayloadReader } from './payload.js';
@@ -95,7 +95,7 @@ export async function deliver(
 /** An endpoint that gets something. `until`: when its API key ends, ms; null: never. */
 interface Opened {
   readonly endpoint: Endpoint;
-  readonly secrets: readonly string[];
+  readonly secrets: readonly OpenSecret[];
   readonly until: number | null;
 }
 
@@ -129,17 +129,9 @@ async function sealAgain(
   store: WebhookStore,
   seal: Seal,
   endpoint: Endpoint,
-  secrets: readonly string[],
+  secrets: readonly OpenSecret[],
 ): Promise<Endpoint> {
-  const after = {
-    ...endpoint,
-    secrets: secrets.map((secret, at) => ({
-      sealed: sealSecret(seal, endpoint, secret),
-      until: endpoint.secrets[at]?.until ?? null,
-    })),
-    sealedWith: seal.fingerprint,
-  };
-  await store.change(endpoint.id, endpoint, after);
+  await store.change(endpoint.id, endpoint, withSecrets(seal, endpoint, secrets));
   return (await store.endpoint(endpoint.id)) ?? endpoint;
 }
 

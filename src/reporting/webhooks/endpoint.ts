@@ -75,26 +75,34 @@ export const ownerOf = (endpoint: Endpoint): string => keyOf(endpoint) ?? JSON.s
 const contextOf = ({ id, url, lanes }: Pick<Endpoint, 'id' | 'url' | 'lanes'>): string =>
   `webhook ${JSON.stringify([id, url, lanes])}`;
 
-/** Seals a secret for an endpoint. */
-export function sealSecret(
+/** A secret of an endpoint; `until`: when it stops signing, ms; null: never. */
+export interface OpenSecret {
+  readonly secret: string;
+  readonly until: number | null;
+}
+
+/** An endpoint with these secrets, the current one first, which are sealed for its address and its lanes. */
+export function withSecrets(
   seal: Seal,
-  endpoint: Pick<Endpoint, 'id' | 'url' | 'lanes'>,
-  secret: string,
-): string {
-  return seal.close(secret, contextOf(endpoint));
+  endpoint: Omit<Endpoint, 'secrets' | 'sealedWith'>,
+  secrets: readonly OpenSecret[],
+): Endpoint {
+  const context = contextOf(endpoint);
+  const sealed = secrets.map(({ secret, until }) => ({ sealed: seal.close(secret, context), until }));
+  return { ...endpoint, secrets: sealed, sealedWith: seal.fingerprint };
 }
 
 /**
  * The secrets that sign now, the current one first. Throws an InputError if this process has another SECRETS_KEY, or none, or if someone has
  * changed the record.
  */
-export function openSecrets(seal: Seal, endpoint: Endpoint, now: number): string[] {
+export function openSecrets(seal: Seal, endpoint: Endpoint, now: number): OpenSecret[] {
   const context = contextOf(endpoint);
   const current = endpoint.secrets.filter(({ until }) => until === null || until > now);
   try {
     // Without a key, a seal opens any text.
     if (seal.fingerprint === '') throw new Error('SECRETS_KEY is not set');
-    return current.map(({ sealed }) => seal.open(sealed, context));
+    return current.map(({ sealed, until }) => ({ secret: seal.open(sealed, context), until }));
   } catch (error) {
     const reason = `the secret of webhook ${endpoint.id} does not open with the SECRETS_KEY of this process: give every process the same key`;
     throw new InputError(reason, { cause: error });

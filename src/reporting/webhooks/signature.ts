@@ -18,10 +18,10 @@ export function signedHeaders(
   id: string,
   now: number,
   body: string,
-  secrets: readonly string[],
+  secrets: readonly { readonly secret: string }[],
 ): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(now / 1_000));
-  const signature = (secret: string): string => {
+  const signature = ({ secret }: { readonly secret: string }): string => {
     const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
   };

@@ -11,6 +11,7 @@ import { type ApiKey, allowsScope } from '../../campaign/states/api-key.js';
 import type { AuditAction, AuditedOperation, Operator } from '../../campaign/states/audit.js';
 import type { DisabledBecause, Webhook } from '../../campaign/views/webhook-views.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { formerSecrets } from '../../service/auth/former-secrets.js';
 import type { Seal } from '../../service/auth/seal.js';
 import { sizeOf, testId } from './delivery.js';
 import {
@@ -20,7 +21,7 @@ import {
   hostOf,
   keyOf,
   openSecrets,
-  sealSecret,
+  withSecrets,
 } from './endpoint.js';
 import { type KeyEndDeps, keyEndOf } from './key-ends.js';
 import type { LaneReader } from './lane-reader.js';
@@ -63,7 +64,7 @@ export function webhookService(deps: WebhookDeps) {
   const viewOf = async (endpoint: Endpoint): Promise<Webhook> => {
     const [totals, counts] = await Promise.all([store.totals(endpoint.id), store.counts(endpoint.id)]);
     const { health } = totals;
-    const [, former] = endpoint.secrets;
+    const formerUntil = Math.max(...endpoint.secrets.map(({ until }) => until ?? 0));
     return {
       id: endpoint.id,
       url: endpoint.url,
@@ -76,7 +77,7 @@ export function webhookService(deps: WebhookDeps) {
       disabledBecause: endpoint.disabledBecause,
       createdAt: iso(endpoint.createdAt),
       createdBy: endpoint.createdBy,
-      oldSecretUntil: former?.until != null && former.until > clock() ? iso(former.until) : null,
+      oldSecretUntil: formerUntil > clock() ? iso(formerUntil) : null,
       deliveredCount: totals.delivered,
       resultCount: totals.results,
       waitingCount: counts.waiting,
@@ -202,14 +203,14 @@ export function webhookService(deps: WebhookDeps) {
           return added satisfies never;
       }
     };
-    const sealed = (endpoint: Pick<Endpoint, 'id' | 'url' | 'lanes'>) => {
+    /** What seals a new secret. */
+    const sealing = (): Seal => {
       const seal = deps.seal();
       if (seal.fingerprint === '')
         throw new InputError(
           'SECRETS_KEY is not set, so the secret of a webhook would be stored unencrypted; generate one with `openssl rand -base64 32`, and set it for all processes',
         );
-      const secret = newSecret();
-      return { secret, sealed: sealSecret(seal, endpoint, secret) };
+      return seal;
     };
 
     return {
@@ -219,8 +220,8 @@ export function webhookService(deps: WebhookDeps) {
         const lanes = only === undefined ? null : await Promise.all([...new Set(only)].map(finder.known));
         const url = checkedUrl(given);
         const id = randomBytes(6).toString('hex');
-        const made = sealed({ id, url, lanes });
-        const endpoint: Endpoint = {
+        const secret = newSecret();
+        const unsealed = {
           id,
           json: '',
           url,
@@ -230,9 +231,8 @@ export function webhookService(deps: WebhookDeps) {
           createdBy: by.actor,
           key: by.actor.kind === 'key' ? by.actor.id : null,
           disabledBecause: null,
-          secrets: [{ sealed: made.sealed, until: null }],
-          sealedWith: deps.seal().fingerprint,
         };
+        const endpoint = withSecrets(sealing(), unsealed, [{ secret, until: null }]);
         await audited('webhook.add', endpoint, async () => {
           const ends = await deps.lanes.ends(lanes ?? (await redis.smembers(keys.lanes)));
           const added = await store.change(id, null, endpoint, { ends });
@@ -245,7 +245,7 @@ export function webhookService(deps: WebhookDeps) {
           lanes: only?.join(',') ?? 'all lanes',
           actor,
         });
-        return { ...(await viewOf(endpoint)), secret: made.secret };
+        return { ...(await viewOf(endpoint)), secret };
       },
 
       async remove(id, choice) {
@@ -267,7 +267,8 @@ export function webhookService(deps: WebhookDeps) {
         return audited('webhook.test', endpoint, async () => {
           const now = clock();
           const body = JSON.stringify({ type: 'webhook.test', timestamp: iso(now), data: { webhook: id } });
-          const headers = signedHeaders(message, now, body, openSecrets(deps.seal(), endpoint, now));
+          const secrets = openSecrets(deps.seal(), endpoint, now);
+          const headers = signedHeaders(message, now, body, secrets);
           const exchange = await (await deps.poster()).post(endpoint.url, headers, body);
           const answer = answerOf(exchange, clock());
           return {
@@ -287,35 +288,21 @@ export function webhookService(deps: WebhookDeps) {
             field: 'overlap',
           });
         const endpoint = await require(id, choice);
-        const made = sealed(endpoint);
-        const now = clock();
-        const seal = deps.seal();
-        const [current] = openSecrets(seal, endpoint, now);
-        const former =
-          current === undefined
-            ? []
-            : [{ sealed: sealSecret(seal, endpoint, current), until: now + overlapMs }];
-        const after: Endpoint = {
-          ...endpoint,
-          secrets: [{ sealed: made.sealed, until: null }, ...former],
-          sealedWith: seal.fingerprint,
-        };
+        const [seal, now, secret] = [sealing(), clock(), newSecret()];
+        const former = formerSecrets(`webhook ${id}`, openSecrets(seal, endpoint, now), now, overlapMs);
+        const after = withSecrets(seal, endpoint, [{ secret, until: null }, ...former]);
         await audited('webhook.rotate', endpoint, () => change(endpoint, after), {
           overlap: exactDuration(overlapMs),
         });
-        return { ...(await viewOf(await require(id))), secret: made.secret };
+        return { ...(await viewOf(await require(id))), secret };
       },
 
       async set(id, { url: given, ...filter }, choice) {
         const before = await require(id, choice);
         const url = checkedUrl(given);
         // The address authenticates the secrets.
-        const seal = deps.seal();
-        const secrets = openSecrets(seal, before, clock()).map((secret, at) => ({
-          sealed: sealSecret(seal, { ...before, url }, secret),
-          until: before.secrets[at]?.until ?? null,
-        }));
-        const after = { ...before, url, ...filterOf(filter), secrets, sealedWith: seal.fingerprint };
+        const secrets = openSecrets(deps.seal(), before, clock());
+        const after = withSecrets(deps.seal(), { ...before, url, ...filterOf(filter) }, secrets);
         await audited(
           'webhook.set',
           before,

@@ -391,3 +391,24 @@ test('Creating, rotating, and revoking a key is recorded, and names the actor in
     { type: 'key.revoked', key: id, cancelled: 1, actor },
   ]);
 });
+
+test('A rotation that is repeated ends no secret that is in use, and with an overlap of 0s it ends all of them', async () => {
+  const { key: first, id } = await apiKeys.create({ name: 'shop', scopes: ['read'] });
+  const secrets = [first];
+  for (const overlap of ['2h', '1h']) secrets.push((await apiKeys.rotate(id, { overlap })).key);
+  const working = async (): Promise<boolean[]> =>
+    Promise.all(secrets.map(async (secret) => (await apiKeys.check(secret)) !== null));
+  expect(await working()).toEqual([true, true, true]);
+  const { oldSecretUntil } = await apiKeys.get(id);
+  expect(oldSecretUntil).toBe(new Date(now + 2 * 3_600_000).toISOString());
+  now += 3_600_000;
+  expect(await working()).toEqual([true, false, true]);
+  now += 3_600_000;
+  expect(await working()).toEqual([false, false, true]);
+  for (let times = 0; times < 10; times += 1) secrets.push((await apiKeys.rotate(id)).key);
+  await expect(apiKeys.rotate(id)).rejects.toThrow('has 10 former secrets that work: set `overlap` to 0s');
+  const { key: last } = await apiKeys.rotate(id, { overlap: '0s' });
+  expect(new Set(await working())).toEqual(new Set([false]));
+  expect(await apiKeys.check(last)).toMatchObject({ id, oldSecretUntil: null });
+  await apiKeys.revoke(id);
+});

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Operator } from '../../../src/campaign/states/audit.js';
+import { signedHeaders } from '../../../src/reporting/webhooks/signature.js';
 import { byKey, OPERATOR } from '../../app/access/operator.js';
 import { webhookScene } from './fixture.js';
 
@@ -20,6 +21,30 @@ test('Events are signed with both secrets during a rotation, and only with the n
   receiver.answer(() => 200);
   await turn();
   expect(receiver.received[1]?.headers['webhook-signature']?.toString().split(' ')).toHaveLength(1);
+});
+
+test('A rotation that is repeated keeps signing with the secret that is in use, until that ends', async () => {
+  const { turn, pass, webhooks, settle, id } = await endpoint();
+  await webhooks.rotate(id, { overlap: '2h' });
+  const { secret } = await webhooks.rotate(id, { overlap: '1h' });
+  const [used = ''] = receiver.secrets;
+  /** How many secrets sign the next request, and whether the one in use is among them, and the current one. */
+  const signed = async (first: number): Promise<readonly unknown[]> => {
+    await settle(1, first);
+    await turn();
+    const { id: message = '', headers = {}, body = '' } = receiver.received.at(-1) ?? {};
+    const at = Number(headers['webhook-timestamp']) * 1_000;
+    const signatures = String(headers['webhook-signature']).split(' ');
+    const with_ = (one: string) => signedHeaders(message, at, body, [{ secret: one }])['webhook-signature'];
+    return [signatures.length, ...[used, secret].map((one) => signatures.includes(with_(one) ?? ''))];
+  };
+  expect(await signed(0)).toEqual([3, true, true]);
+  pass(HOUR);
+  // The end of one between others keeps the ends of those.
+  await webhooks.set(id, { url: `${receiver.url}/new` });
+  expect(await signed(5)).toEqual([2, true, true]);
+  pass(HOUR);
+  expect(await signed(10)).toEqual([1, false, true]);
 });
 
 test('A rotation ends the former secret after its overlap, which is at most 30 days', async () => {

@@ -11,7 +11,7 @@
   ARGV  id          the endpoint
         before      what was read of it, or '' if it is new
         after       what replaces it, or '' to remove it and everything that belongs to it
-        dueAt       number: when a worker is to look at it, ms
+        dueAt       number: when a worker is to look at it unless it is disabled, ms
         most        number: endpoints of the installation
         mostOfKey   number: endpoints of an API key
         mostOfLane  number: endpoints that get events of a lane only, or of several
@@ -51,17 +51,18 @@ local function full_for(new, old)
   return nil
 end
 
-if after ~= '' then
-  local full = full_for(cjson.decode(after), before ~= '' and cjson.decode(before) or nil)
+local new = after ~= '' and cjson.decode(after)
+if new then
+  local full = full_for(new, before ~= '' and cjson.decode(before) or nil)
   if full then return full end
 end
-if after == '' then
+if not new then
   redis.call('HDEL', endpointsKey, id)
   redis.call('ZREM', dueKey, id)
   redis.call('DEL', cursorsKey, deliveriesKey, failedKey, totalsKey)
 else
   redis.call('HSET', endpointsKey, id, after)
-  redis.call('ZADD', dueKey, dueAt, id)
+  if new.disabledBecause == cjson.null then redis.call('ZADD', dueKey, dueAt, id) end
   for at = 1, entry_args(), 2 do redis.call('HSET', cursorsKey, entry_arg(at), entry_arg(at + 1)) end
 end
 return 1

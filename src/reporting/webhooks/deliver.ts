@@ -88,7 +88,7 @@ export async function deliver(
   if (turn.problem !== undefined) throw turn.problem;
   if (turn.isEnded) return null;
   const next = turn.nextDue(turn.wantsMore || isOver());
-  await store.setDue(id, next);
+  if (next !== null) await store.setDue(id, next);
   return next;
 }
 
@@ -102,11 +102,10 @@ interface Opened {
 /** Opens an endpoint that gets something; otherwise, says when to look at it again. */
 async function openEndpoint(deps: DeliverDeps, id: string): Promise<Opened | number | null> {
   const { store, seal, events, clock } = deps;
+  // Before anything is read of it: what is asked for from now on, such as a replay, stays due after the turn.
+  await store.takeDue(id);
   let endpoint = await store.endpoint(id);
-  if (endpoint === null || endpoint.disabledBecause !== null) {
-    await store.setDue(id, null);
-    return null;
-  }
+  if (endpoint === null || endpoint.disabledBecause !== null) return null;
   try {
     const secrets = openSecrets(seal, endpoint, clock());
     const { because, until } = await keyEndOf(deps, endpoint);
@@ -168,6 +167,9 @@ async function beginTurn(deps: DeliverDeps, { endpoint, secrets, until }: Opened
     if (step.removed) events.emit({ type: 'webhook.resultsRemoved', webhook: id, resultCount: step.removed });
   };
 
+  /** Whether someone has changed, disabled, or removed the endpoint since the turn began. */
+  const isChanged = async (): Promise<boolean> => (await store.endpoint(id))?.json !== endpoint.json;
+
   /** Makes one attempt. */
   const attempt = async (delivery: Delivery): Promise<void> => {
     const { data, resultCount, removedCount } = await deps.payload(delivery);
@@ -179,14 +181,18 @@ async function beginTurn(deps: DeliverDeps, { endpoint, secrets, until }: Opened
     // Only before its first attempt: the endpoint may have accepted an earlier one.
     const halves = bytes > MAX_BYTES && delivery.attempts === 0 ? halvesOf(delivery, clock()) : null;
     if (halves !== null) return settle({ delivery, by: halves });
-    // Someone may have changed, disabled, or removed the endpoint, or its API key has ended.
     const isOver = until !== null && until <= clock();
-    if (isOver || (await store.endpoint(id))?.json !== endpoint.json) {
+    if (isOver || (await isChanged())) {
       isEnded = true;
       return;
     }
     const headers = signedHeaders(delivery.id, clock(), body, secrets);
     const answer = answerOf(await deps.poster.post(endpoint.url, headers, body, signal), clock());
+    // It says nothing about another address, which gets at once what this one has not accepted.
+    if (answer.kind !== 'accepted' && (await isChanged())) {
+      isEnded = true;
+      return;
+    }
     await settleAnswer({ ...delivery, attempts: delivery.attempts + 1 }, answer, {
       results: resultCount,
       removed: removedCount,

@@ -45,7 +45,6 @@ export async function disable(
 ): Promise<boolean> {
   const { is } = await store.change(endpoint.id, endpoint, { ...endpoint, disabledBecause: because });
   if (is !== 'made') return false;
-  await store.setDue(endpoint.id, null);
   events.emit({ type: 'webhook.disabled', webhook: endpoint.id, host: hostOf(endpoint), because });
   return true;
 }

@@ -262,9 +262,13 @@ export function webhookStore(redis: Redis, keys: Keys) {
       return { waiting, failed };
     },
 
-    /** Says when a worker is to look at an endpoint again, ms; null: when something happens on its lanes. */
-    async setDue(id: string, at: number | null): Promise<void> {
-      await (at === null ? redis.zrem(due, id) : redis.zadd(due, at, id));
+    /** Says when a worker is to look at an endpoint again, ms, unless somebody has said so since {@link takeDue}. */
+    async setDue(id: string, at: number): Promise<void> {
+      await redis.zadd(due, 'NX', at, id);
+    },
+    /** For a turn that begins: looks at the endpoint when something happens on its lanes, or it is due again. */
+    async takeDue(id: string): Promise<void> {
+      await redis.zrem(due, id);
     },
     /** The endpoints that a worker is to look at now. */
     due: (now: number): Promise<string[]> => redis.zrangebyscore(due, 0, now),

@@ -320,3 +320,32 @@ test.each([
   expect([receiver.received.length, receiver.problems]).toEqual([1, []]);
   expect(await webhooks.get(id)).toMatchObject({ resultCount: 1, failingSince: null });
 });
+
+test('A late answer of a former address says nothing about the new one', async () => {
+  const { turn, webhooks, settle, id } = await endpoint();
+  await settle(1);
+  receiver.answer(async ({ event }) => {
+    if (event.type !== 'recipients.settled') return 200;
+    receiver.answer(() => 200);
+    await webhooks.set(id, { url: `${receiver.url}/new` });
+    return [503, { 'retry-after': '36000' }] as never;
+  });
+  await turn();
+  expect(await webhooks.get(id)).toMatchObject({ failingSince: null });
+  expect(await turn()).toBeNull();
+  expect(receiver.received).toHaveLength(2);
+  expect(await webhooks.get(id)).toMatchObject({ waitingCount: 0 });
+});
+
+test('What is replayed during a turn is due after it', async () => {
+  const { turn, webhooks, settle, store, keys, id } = await endpoint();
+  const failed = deliveryOf(id, 'lane.stopped', 'default', '1', 1);
+  await redis.hset(keys.webhooks.failed(id), failed.id, packDelivery(failed));
+  await settle(1);
+  receiver.answer(async ({ event }) => {
+    if (event.type === 'recipients.settled') await webhooks.replay(id);
+    return 200;
+  });
+  expect(await turn()).toBeNull();
+  expect(await store.due(Date.now())).toEqual([id]);
+});

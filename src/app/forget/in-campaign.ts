@@ -122,14 +122,17 @@ export async function forgetInCampaign(
   }
   for (const [at, { series, change }] of others.entries())
     await rewrite(of, series, searched[at]?.indices ?? [], change);
-  if (ordinals.length + intent.rows > 0) await dropFingerprint(of);
+  const isRewritten = ordinals.length + intent.rows > 0;
+  if (isRewritten) await dropFingerprint(of);
+  // Cancels nothing, but notes a change: a report that was read before it has another version (reportVersion).
+  const noted = isRewritten ? (await cancelRecipients(lane, campaign, [])).events : [];
   const isAgain = !isDone || (only === null && (await isImporting(of)));
   const left = isAgain ? null : open.length > 0 ? open : undefined;
   return {
     cancelled: ordinals.filter((one, at) => now[at] === 'cancelled' && intent.cancelling.includes(one))
       .length,
     erased: settled.length + intent.rows,
-    events,
+    events: [...events, ...noted],
     ...(left !== undefined && (ordinals.length > 0 || isAgain) && { left }),
   };
 }

@@ -171,3 +171,12 @@ test('A request with an idempotency key gets its campaign again after a number o
   });
   expect(await retry(others(2))).toMatchObject({ outcome: 'refused', code: 'conflict' });
 });
+
+test('A report has another version when a number that was suppressed in it is forgotten', async () => {
+  const own = installation(server, 'version');
+  await own.volley.suppression.add([ADA.number]);
+  const id = await enqueue(own, [...others(2), ada]);
+  const before = await own.volley.reportVersion(id);
+  expect(await own.volley.forget(ADA.number)).toMatchObject({ state: 'done', cancelled: 0 });
+  expect(await own.volley.reportVersion(id)).not.toBe(before);
+});

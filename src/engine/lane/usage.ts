@@ -175,7 +175,8 @@ export async function readUsage(
       tags: tags.map(([name, numbers]) => ({ tag: name, ...countsOf(numbers) })),
     });
   }
-  if (key !== undefined && days.length === 0) {
+  // Someone who sees some lanes only does not learn which keys others have.
+  if (key !== undefined && lanes === undefined && days.length === 0) {
     // Nothing else is known of the key of a session that has ended, or that never existed.
     const { state, until } = await lifeOf(key);
     if (state === 'expired' && until === null)

@@ -84,10 +84,16 @@ test.each([
 
 test('A key for a lane sees the usage of that lane over HTTP, and the command line shows it all', async () => {
   const { settings } = await made;
-  const { call, key } = await api({ LANES_FILE: settings.LANES_FILE, ...PRICES });
+  const { call, key, volley } = await api({ LANES_FILE: settings.LANES_FILE, ...PRICES });
   const { json } = await call('GET', `/v1/usage?from=${today}&tag=news`, {
     key: await key(['read'], ['east']),
   });
+  // Whether a key of another tenant exists is not its business.
+  const { id: other } = await volley.keys.create({ name: 'west', scopes: ['send'], lanes: ['west'] });
+  for (const each of [other, '0123456789ab'])
+    expect(await call('GET', `/v1/usage?key=${each}`, { key: await key(['read'], ['east']) })).toMatchObject({
+      ...{ status: 200, json: { days: [] } },
+    });
   expect(json).toMatchObject({ lanes: ['east'], days: [{ day: today, messageCount: 3, cost: '0.15 EUR' }] });
   const shown = await shell({ LANES_FILE: settings.LANES_FILE, ...PRICES }).volley('usage');
   expect(shown.stdout).toMatch(new RegExp(`${today} +6 +8 +0.40 EUR +6 +0 +news,reminders,spring`));

@@ -84,6 +84,9 @@ test('A Volley that is closed says so in every call, and starts nothing', async 
     'outbox.status': () => volley.outbox('reminders').status(),
     'suppression.list': () => all(volley.suppression.list()),
     'subscription.get': () => volley.notifications.subscription('default').get(),
+    ping: () => volley.ping('3s'),
+    examine: () => all(volley.examine()),
+    watchLive: async () => volley.watchLive({ allowed: undefined, lanes: [], campaigns: [] }, () => {}),
     work: async () => volley.work(),
   };
   for (const [name, call] of Object.entries(calls))

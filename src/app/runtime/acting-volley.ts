@@ -52,9 +52,11 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
     provided,
   } = instance;
   const guarded = <Service extends object>(service: Service): Service =>
-    withUnavailableErrors(service, () =>
-      instance.closing.isClosed ? Promise.reject(closedError()) : format.stored(),
-    );
+    withUnavailableErrors(service, (name) => {
+      if (instance.closing.isClosed) return Promise.reject(closedError());
+      // These examine what is stored, whatever its format.
+      return name === 'ping' || name === 'examine' ? undefined : format.stored();
+    });
   const outboxesOpened = lazily(async () => {
     const [{ openOutboxes }, { outboxOpener }] = await Promise.all([
       import('../../intake/outbox/outboxes.js'),

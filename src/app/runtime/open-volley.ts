@@ -28,11 +28,18 @@ export function openVolley(given: VolleyOptions, time: SpreadTime): Volley {
   const actor = options.actor ?? localActor('library');
   const reading = readOperations(instance);
   const { work, drain } = workStarter(instance, inbound, reading, () => volleyFor(actor).storedLanes);
+  const requireOpen = (): void => {
+    if (instance.closing.isClosed) throw closedError();
+  };
   const volleyFor = actingVolleys(instance, inbound, {
     ...reading,
     work(options) {
-      if (instance.closing.isClosed) throw closedError();
+      requireOpen();
       return work(options);
+    },
+    watchLive(wanted, onTick) {
+      requireOpen();
+      return reading.watchLive(wanted, onTick);
     },
     // A second call waits for what the first one ends.
     close: lazily(async () => {

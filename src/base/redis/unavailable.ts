@@ -73,17 +73,12 @@ export class ClosedError extends VolleyError {
   readonly code = 'unavailable';
 }
 
-/**
- * Methods that need no {@link Usable}: they examine what is stored, or return neither a promise nor rows, because what they return asks Redis,
- * or because they only count and end something.
- */
+/** Methods that need no {@link Usable}: they return neither a promise nor rows, because what they return asks Redis, or because they only count and end something. */
 const AT_ONCE: ReadonlySet<PropertyKey> = new Set([
   'as',
   'close',
-  'examine',
   'knownLanes',
   'outbox',
-  'ping',
   'provide',
   'refused',
   'refusedAddress',
@@ -94,8 +89,8 @@ const AT_ONCE: ReadonlySet<PropertyKey> = new Set([
   'work',
 ]);
 
-/** Whether methods may be called: undefined if they may. Rejects with why they may not. */
-export type Usable = () => Promise<void> | undefined;
+/** Whether a method may be called: undefined if it may. Rejects with why it may not. */
+export type Usable = (name: PropertyKey) => Promise<void> | undefined;
 
 /**
  * The same object, but its methods wait until they are `usable`, and reject with a {@link RedisUnavailableError} in place of the connection's
@@ -111,7 +106,7 @@ export function withUnavailableErrors<Service extends object>(
       if (typeof member !== 'function') return member;
       return (...args: unknown[]): unknown => {
         const call = (): unknown => translated(Reflect.apply(member, target, args));
-        const waiting = AT_ONCE.has(name) ? undefined : usable();
+        const waiting = AT_ONCE.has(name) ? undefined : usable(name);
         return waiting === undefined ? call() : whenUsable(waiting.catch(rethrow).then(call));
       };
     },

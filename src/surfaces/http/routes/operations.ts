@@ -1,10 +1,8 @@
 import type { FastifyReply, FastifyRequest, HTTPMethods, RouteOptions } from 'fastify';
 import { requireSimulators } from '../../../app/access/test-keys.js';
-import type { PositionKind, Volley } from '../../../app/volley.js';
 import { admit } from '../../../operations/access.js';
 import { OPERATIONS } from '../../../operations/index.js';
 import {
-  type Call,
   type Creates,
   type Hooks,
   isThere,
@@ -98,11 +96,15 @@ export const operations: Routes = (app, options, memory) => {
       case 'call': {
         const given = membersOf(operation, request);
         const { acting, key, hooks, input } = await prepared(operation, request, reply, given);
-        if (operation.position !== undefined)
-          return followed(operation, operation.position, acting, input, hooks);
-        const result = await operation.run(acting, input, hooks);
+        const { position } = operation;
+        const from = position && { cursor: await positionOf(volley, position, given.cursor) };
+        const result = await operation.run(acting, { ...Object(input), ...from }, hooks);
         if (result instanceof Refused) throw refusedProblem(result);
         if (operation.creates !== undefined) return created(reply, operation.creates, result, options);
+        if (position !== undefined) {
+          const { nextCursor, ...results } = Object(result);
+          return { ...results, nextCursor: await cursorOf(volley, position, nextCursor) };
+        }
         const output = isShownWithoutRead(operation) ? redactedFor(key, result) : result;
         const version = operation.version?.(output);
         if (version !== undefined && isUnchanged(request, reply, version)) return sendUnchanged(reply);
@@ -160,13 +162,6 @@ export const operations: Routes = (app, options, memory) => {
       default:
         return operation satisfies never;
     }
-  };
-
-  /** Runs an operation that continues from a position, with tokens instead of positions. */
-  const followed = async (row: Call, kind: PositionKind, acting: Volley, input: object, hooks: Hooks) => {
-    const cursor = await positionOf(volley, kind, Object(input).cursor);
-    const page = Object(await row.run(acting, { ...input, cursor }, hooks));
-    return { ...page, nextCursor: await cursorOf(volley, kind, page.nextCursor) };
   };
 
   for (const operation of OPERATIONS) {

@@ -306,11 +306,12 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         // What all lanes keep, no lane has to.
         const isOnAll =
           list !== null && lists.includes(null) && (await kept.keptSince(numbers, null)) !== null;
+        const isListed = (await countNew(list, numbers)) < numbers.length;
         if (keptAs === null || isOnAll) await kept.drop(numbers, list);
-        else if ((await countNew(list, numbers)) < numbers.length)
-          await kept.keep(keptAs.digest, list, keptAs.at);
+        else if (isListed) await kept.keep(keptAs.digest, list, keptAs.at);
         isKept ||= (await kept.keptSince(numbers, list)) !== null;
-        changed += await change('remove', list, FORGET, packed(numbers));
+        // A stop word that has arrived since then stays.
+        if (isListed) changed += await change('remove', list, FORGET, packed(numbers));
       }
       await redis.unlink(names.removed(FORGET));
       for await (const { id, change: how, list } of this.operations()) {

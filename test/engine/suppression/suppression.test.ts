@@ -331,3 +331,16 @@ test('Half of a surrogate pair in a reason or in the name of an actor does not l
   expect(await list.remove([number(1)], SUPPRESSING)).toMatchObject({ numbers: 1 });
   expect(await list.operation(id)).toMatchObject({ reason: 'asked \ufffd' });
 });
+
+test('A stop word that arrives while a number is being forgotten that was not suppressed stays', async () => {
+  const list = open('stopped-meanwhile');
+  const digest = (await openNumberDigests(redis, keyNames(`${prefix}-stopped-meanwhile`)))(number(1));
+  const read = redis.hmget.bind(redis);
+  vi.spyOn(redis, 'hmget').mockImplementationOnce(async (...args: Parameters<typeof read>) => {
+    const values = await read(...args);
+    await list.add([number(1)], { ...SUPPRESSING, receivedAt: 1_000 });
+    return values;
+  });
+  await list.forget([number(1)], [null], { digest, at: 0 }, (text) => text);
+  expect(await listed(list)).toEqual([number(1)]);
+});

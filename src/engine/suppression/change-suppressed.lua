@@ -19,7 +19,7 @@
         keepMs      number: how long removed numbers are kept, ms
         upTo        ms: undo-add changes nothing if the stop word of the operation arrived later; '' for any
   Returns  how many numbers the list got or lost; -1, and no change, if too many would be stored because of the API key, or a stop word
-           arrived later
+           arrived later; -2, and no change, if the operation was undone before
 ]]
 local packed = {}
 for at = 1, #numbers, 8 do packed[#packed + 1] = string.sub(numbers, at, at + 7) end
@@ -78,6 +78,7 @@ end
 -- What was added again stays as it is. An addition that was undone meanwhile keeps nothing.
 local function undo_remove(number, value)
   local was = redis.call('HGET', removedKey, number)
+  redis.call('HDEL', removedKey, number)
   if value or not was or (record(operation_of(was)).undone and not is_shared(was)) then return end
   put(set, number, was)
   count_for(operation_of(was), 1)
@@ -101,6 +102,7 @@ local function return_removal(id)
   redis.call('ZREM', removalsKey, id)
 end
 
+if (change == 'add' or change == 'remove') and record(operation).undone then return -2 end
 if upTo ~= '' and (record(operation).receivedAt or 0) > tonumber(upTo) then return -1 end
 local values = redis.call('HMGET', listKey, unpack(packed))
 if apiKey ~= '' then

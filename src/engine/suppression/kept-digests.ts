@@ -46,10 +46,10 @@ export function keptDigests(redis: Redis, keys: Keys) {
     /** Has the number of this digest stay suppressed. One that does already keeps its time. */
     keep: (digest: Buffer, list: LaneId | null, at: number): Promise<unknown> =>
       redis.hsetnx(target, fieldOf(digest, list), at),
-    /** No longer keeps these numbers on this list. */
-    async drop(numbers: readonly string[], list: LaneId | null): Promise<void> {
+    /** No longer keeps these numbers on this list. Returns how many it has kept. */
+    async drop(numbers: readonly string[], list: LaneId | null): Promise<number> {
       const digests = await digestsOf(numbers);
-      await redis.hdel(target, ...digests.map((digest) => fieldOf(digest, list)));
+      return redis.hdel(target, ...digests.map((digest) => fieldOf(digest, list)));
     },
   };
 }

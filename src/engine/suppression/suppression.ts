@@ -1,10 +1,9 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import { joinCalls } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript, luaJson } from '../../base/redis/script.js';
-import { NotAllowedError } from '../../campaign/errors/errors.js';
+import { InputError, NotAllowedError } from '../../campaign/errors/errors.js';
 import { possibleFormsOf } from '../../campaign/numbers/number-forms.js';
 import { type Actor, actor } from '../../campaign/states/actor.js';
 import { readOrNull } from '../recipients/damaged.js';
@@ -40,6 +39,8 @@ const rewriteScript = loadScript(
 const changeScript = loadScript(import.meta.url, './change-suppressed.lua', (reply) =>
   z.number().parse(reply),
 );
+/** What the script returns if it changes nothing. */
+const [TOO_MANY, UNDONE] = [-1, -2];
 /** Stands for the id of an operation that keeps nothing. */
 const FORGET = 'forgotten';
 type Change = 'add' | 'remove' | 'undo-add' | 'undo-remove';
@@ -153,27 +154,6 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
   /** How many of a batch of numbers are not on the list. */
   const countNew = async (list: LaneId | null, batch: readonly string[]): Promise<number> =>
     (await redis.hmget(names.list(list), ...packed(batch))).filter((value) => value === null).length;
-  /**
-   * Whether an API key would exceed its limit; a number that occurs twice counts twice. Reads no further than that takes; other work runs
-   * between batches.
-   */
-  const wouldExceed = async (
-    list: LaneId | null,
-    numbers: Iterable<string>,
-    key: string,
-    max: number,
-  ): Promise<boolean> => {
-    let added: number | undefined;
-    for (const batch of batches(numbers)) {
-      // The script that adds a batch checks it again, because another request of the key may be faster.
-      if (added === undefined && batch.length < NUMBERS_PER_COMMAND) return false;
-      added ??= Number(await redis.hget(names.addedBy, key)) || 0;
-      added += await countNew(list, batch);
-      if (added > max) return true;
-      await nextTick();
-    }
-    return false;
-  };
   const kept = keptDigests(redis, keys);
   /** A letter for each of these numbers as they are: 1 if it is suppressed; '' if none is. */
   const checkForms = async (lane: LaneId, numbers: readonly string[]): Promise<string> => {
@@ -226,8 +206,10 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
         ofOperation.map(([number]) => number),
       );
     }
-    await amend(id, (stored) => ({ ...stored, undone: { actor: by, at, numbers } }));
-    if (!isAdd) await redis.unlink(names.removed(id));
+    await amend(id, (stored) => {
+      const before = stored.undone ?? { actor: by, at, numbers: 0 };
+      return { ...stored, undone: { ...before, numbers: before.numbers + numbers } };
+    });
     return numbers;
   };
 
@@ -235,6 +217,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     how: 'add' | 'remove',
     numbers: Batches,
     { max, ...made }: NewOperation,
+    removeKept: () => Promise<number> = async () => 0,
   ): Promise<FoundOperation> => {
     await beforeChange();
     const apiKey = max === undefined ? '' : (made.actor.id ?? '');
@@ -242,20 +225,34 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     const id = String(await redis.incr(names.last));
     // Before its first number, so that every entry points to a record.
     await write(id, operation);
-    let [given, changed] = [0, 0];
-    for await (const batch of numbers) {
-      const each = packed([...new Set(batch)]);
-      given += each.length;
-      const done = each.length === 0 ? 0 : await change(how, made.list, id, each, { apiKey, max: max ?? 0 });
-      if (done === -1) {
-        await undo({ ...operation, id }, made.actor, made.at);
-        throw tooMany(max ?? 0);
+    let [given, changed, isUndone] = [0, 0, false];
+    const undoAll = (): Promise<number> => undo({ ...operation, id }, made.actor, made.at);
+    try {
+      for await (const batch of numbers) {
+        const each = packed([...new Set(batch)]);
+        given += each.length;
+        const done =
+          each.length === 0 ? 0 : await change(how, made.list, id, each, { apiKey, max: max ?? 0 });
+        if (done === TOO_MANY) throw tooMany(max ?? 0);
+        if (done === UNDONE)
+          throw new InputError(`suppression operation ${id} was undone while it was running`);
+        changed += done;
       }
-      changed += done;
+      changed += await removeKept();
+    } catch (error) {
+      // If it were repeated, the entries would name both operations, and undoing both would leave the numbers on the list.
+      await undoAll().catch(() => {});
+      throw error;
     }
     // An addition of numbers that are on the list already is recorded: if the earlier one is undone, they stay because of it.
     if (given === 0 || (how === 'remove' && changed === 0)) await redis.hdel(names.operations, id);
-    else await amend(id, (stored) => ({ ...stored, numbers: changed }));
+    else
+      await amend(id, (stored) => {
+        isUndone = stored.undone !== undefined;
+        return { ...stored, numbers: changed };
+      });
+    // Undoing it may have begun before its last numbers.
+    if (isUndone) await undoAll();
     return { ...operation, id, numbers: changed };
   };
 
@@ -264,12 +261,8 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
      * Adds numbers, each of which occurs once, to a list and returns the operation. Rejects with a NotAllowedError, and changes nothing, if its
      * API key would add too many.
      */
-    async add(numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> {
-      const { max, actor: by, list } = operation;
-      if (max !== undefined && by.id !== null && (await wouldExceed(list, numbers, by.id, max)))
-        throw tooMany(max);
-      return perform('add', batches(numbers), operation);
-    },
+    add: (numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> =>
+      perform('add', batches(numbers), operation),
     /** The same for numbers that arrive in batches of at most 1,000, without a limit. */
     addBatches: (numbers: Batches, operation: Omit<NewOperation, 'max'>): Promise<FoundOperation> =>
       perform('add', numbers, operation),
@@ -281,13 +274,17 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       }
       return true;
     },
-    /** Removes numbers, under all their forms, from a list and returns the operation, which can be undone for 30 days. It has no record if no number was on the list. */
-    async remove(numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> {
-      if (!(await kept.areAny())) return perform('remove', batches(allForms(numbers)), operation);
-      const all = [...allForms(numbers)];
-      for (const batch of batches(all)) await kept.drop(batch, operation.list);
-      return perform('remove', batches(all), operation);
-    },
+    /**
+     * Removes numbers, under all their forms, from a list and returns the operation, which can be undone for 30 days, but not for numbers that
+     * were forgotten. It has no record if no number was on the list.
+     */
+    remove: (numbers: Iterable<string>, operation: NewOperation): Promise<FoundOperation> =>
+      perform('remove', batches(allForms(numbers)), operation, async () => {
+        let dropped = 0;
+        if (!(await kept.areAny())) return dropped;
+        for (const batch of batches(allForms(numbers))) dropped += await kept.drop(batch, operation.list);
+        return dropped;
+      }),
     /** Has the number of a keyed digest stay suppressed from a time on, ms, on a list from which it is forgotten. */
     keep: kept.keep,
     /**

@@ -64,7 +64,11 @@ test('A number that is suppressed on a lane stays so after it is forgotten there
     suppressed: true,
   });
   expect(await suppressedOn()).toEqual(['west']);
-  await volley.suppression.remove([ADA.number], { lane: 'west' });
+  expect(await volley.suppression.remove([ADA.number], { lane: 'west' })).toEqual({
+    operation: expect.any(String),
+    lane: 'west',
+    numberCount: 1,
+  });
   expect(await suppressedOn()).toEqual([]);
   const both = { keepSuppressed: true, liftSuppression: true };
   await expect(volley.forget(ADA.number, both)).rejects.toThrow('not both');

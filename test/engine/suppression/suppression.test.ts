@@ -332,6 +332,22 @@ test('Half of a surrogate pair in a reason or in the name of an actor does not l
   expect(await list.operation(id)).toMatchObject({ reason: 'asked \ufffd' });
 });
 
+/** Runs something right after the next script. */
+function afterNextScript(then: () => Promise<unknown>): void {
+  const run = redis.evalsha.bind(redis);
+  vi.spyOn(redis, 'evalsha').mockImplementationOnce(async (...args: Parameters<typeof run>) => {
+    const reply = await run(...args);
+    await then();
+    return reply;
+  });
+}
+const undoNewest = async (list: ReturnType<typeof open>): Promise<void> => {
+  for await (const operation of list.operations()) {
+    await list.undo(operation, SHOP, 1);
+    return;
+  }
+};
+
 test('A stop word that arrives while a number is being forgotten that was not suppressed stays', async () => {
   const list = open('stopped-meanwhile');
   const digest = (await openNumberDigests(redis, keyNames(`${prefix}-stopped-meanwhile`)))(number(1));
@@ -343,4 +359,87 @@ test('A stop word that arrives while a number is being forgotten that was not su
   });
   await list.forget([number(1)], [null], { digest, at: 0 }, (text) => text);
   expect(await listed(list)).toEqual([number(1)]);
+});
+
+test('Removing a number that stays suppressed by its digest is recorded and counted, and cannot be undone', async () => {
+  const list = open('removed-digest');
+  const digest = (await openNumberDigests(redis, keyNames(`${prefix}-removed-digest`)))(number(1));
+  await list.keep(digest, null, 0);
+  const removal = await list.remove([number(1)], SUPPRESSING);
+  expect(removal).toMatchObject({ numbers: 1 });
+  expect(await list.operation(removal.id)).toMatchObject({ change: 'remove', numbers: 1 });
+  expect(await list.areSuppressed('main', [number(1)])).toEqual([false]);
+  expect(await list.undo(removal, SHOP, 1)).toBe(0);
+});
+
+test('A removal that is refused leaves numbers suppressed that were forgotten', async () => {
+  const list = open('refused-removal');
+  const digestOf = await openNumberDigests(redis, keyNames(`${prefix}-refused-removal`));
+  await list.keep(digestOf(number(0)), null, 0);
+  const numbers = Array.from({ length: 1_001 }, (_, at) => number(at));
+  await list.add(numbers.slice(1), SUPPRESSING);
+  await expect(list.remove(numbers, byShop(999))).rejects.toThrow('nothing was changed');
+  expect(await list.areSuppressed('main', numbers)).toEqual(numbers.map(() => true));
+});
+
+test('An addition whose numbers cannot be read to their end adds none, so that it can be repeated and undone', async () => {
+  const list = open('unreadable');
+  async function* numbers() {
+    yield [number(1), number(2)];
+    throw new Error('Line 3 is not valid UTF-8.');
+  }
+  await expect(list.addBatches(numbers(), SUPPRESSING)).rejects.toThrow('Line 3');
+  expect(await listed(list)).toEqual([]);
+  const again = await list.add([number(1), number(2), number(3)], SUPPRESSING);
+  expect(again.numbers).toBe(3);
+  expect(await list.undo(again, SHOP, 1)).toBe(3);
+});
+
+test('An addition that is undone while it is running ends, and leaves no number on the list', async () => {
+  const list = open('undone-running');
+  async function* numbers() {
+    yield [number(1)];
+    await undoNewest(list);
+    yield [number(2)];
+  }
+  await expect(list.addBatches(numbers(), SUPPRESSING)).rejects.toThrow('was undone while it was running');
+  expect(await listed(list)).toEqual([]);
+});
+
+test('Numbers that an addition gets after undoing it has begun do not stay on the list', async () => {
+  const list = open('undone-late');
+  let [scanned, added] = [() => {}, () => {}];
+  const whenScanned = new Promise<void>((resolve) => {
+    scanned = resolve;
+  });
+  const whenAdded = new Promise<void>((resolve) => {
+    added = resolve;
+  });
+  const scan = redis.hscanBuffer.bind(redis);
+  vi.spyOn(redis, 'hscanBuffer').mockImplementationOnce(async (...args: Parameters<typeof scan>) => {
+    const found = await scan(...args);
+    scanned();
+    await whenAdded;
+    return found;
+  });
+  async function* numbers() {
+    yield [number(1)];
+    const undoing = undoNewest(list);
+    await whenScanned;
+    yield [number(2)];
+    added();
+    await undoing;
+  }
+  const { id } = await list.addBatches(numbers(), SUPPRESSING);
+  expect(await listed(list)).toEqual([]);
+  expect(await list.operation(id)).toMatchObject({ numbers: 2, undone: { actor: SHOP, numbers: 2 } });
+});
+
+test('A removal that is undone while it is running puts all of its numbers back', async () => {
+  const list = open('undone-removal');
+  const numbers = Array.from({ length: 1_001 }, (_, at) => number(at));
+  await list.add(numbers, SUPPRESSING);
+  afterNextScript(() => undoNewest(list));
+  await expect(list.remove(numbers, SUPPRESSING)).rejects.toThrow('was undone while it was running');
+  expect(await listed(list)).toEqual(numbers);
 });

@@ -325,7 +325,10 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
     },
     /** Undoes an operation, and returns how many numbers the list got or lost. Numbers that other operations added as well stay. */
     undo,
-    /** Undoes the addition of its only number, which is that of this subscriber, by a stop word, unless a stop word that arrived after `upTo`, ms, has renewed it. */
+    /**
+     * Undoes the addition of its only number, which is that of this subscriber, by a stop word, unless a stop word that arrived after `upTo`,
+     * ms, has renewed it. False if the number stays on the list, also because others have added it.
+     */
     async lift(
       { id, ...operation }: FoundOperation,
       number: string,
@@ -333,7 +336,7 @@ export function suppression(redis: Redis, keys: Keys, beforeChange: () => Promis
       times: { readonly at: number; readonly upTo: number },
     ): Promise<boolean> {
       const numbers = await change('undo-add', operation.list, id, packed(possibleFormsOf(number)), times);
-      if (numbers === -1) return false;
+      if (numbers < 1) return false;
       await amend(id, (stored) => ({ ...stored, undone: { actor: by, at: times.at, numbers } }));
       return true;
     },

@@ -6,7 +6,7 @@ import { inFlightMessages } from '../../../src/engine/inbound/in-flight.js';
 import { suppression } from '../../../src/engine/suppression/suppression.js';
 import { outboxSearch } from '../../../src/intake/outbox/views/outbox-search.js';
 import { sentSince } from '../../../src/reporting/sent-since.js';
-import { OPERATOR } from '../../app/access/operator.js';
+import { OPERATOR, SUPPRESSING } from '../../app/access/operator.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { sendingVolley } from './sending-volley.js';
 
@@ -91,6 +91,19 @@ test('A start word that is carried out late does not lift a later stop', async (
   expect(await list.areSuppressed('main', [NUMBER])).toEqual([true]);
   expect(await fulfil('start', 'main', message('m3', 3_000))).toMatchObject({ isNew: true });
   expect(await list.areSuppressed('main', [NUMBER])).toEqual([false]);
+});
+
+test('A start word for a number that others have suppressed as well changes nothing, and says so', async () => {
+  const { list, fulfil } = openWishes('suppressed-by-others');
+  const { op = '' } = await fulfil('stop', 'main', message('m1', 1_000));
+  await list.add([NUMBER], { ...SUPPRESSING, list: 'main' });
+  expect(await fulfil('start', 'main', message('m2', 2_000))).toEqual({
+    wish: 'start',
+    isNew: false,
+    inFlight: 0,
+  });
+  expect(await list.operation(op)).not.toHaveProperty('undone');
+  expect(await list.areSuppressed('main', [NUMBER])).toEqual([true]);
 });
 
 test('A start word that is carried out late does not lift a stop word that was repeated after it', async () => {

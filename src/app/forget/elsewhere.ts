@@ -5,6 +5,8 @@ import { hashEntries } from '../../base/redis/hash-entries.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { RECORDS_OVER } from '../../call-records/store/states.js';
 import { recordsStore } from '../../call-records/store/store.js';
+import { namesMeant } from '../../campaign/errors/nearest.js';
+import { countryNamed } from '../../campaign/numbers/country-names.js';
 import { RECIPIENT_STATE, type RecipientState } from '../../campaign/states/recipient.js';
 import { inboundStore } from '../../engine/inbound/inbound-store.js';
 import { parseClosed } from '../../engine/lane/closed.js';
@@ -142,12 +144,20 @@ async function inSchedules(
     const target = keys.schedules.one(ref);
     const replaced = (place: string, change: (text: string) => string, raised = ''): Promise<boolean> =>
       changeIn(redis, { target, kind: 'hash', place, raised }, change);
-    const { country } = definition.campaign;
+    const { country, toColumn = 'to', countryColumn = '' } = definition.campaign;
     let [rows, recipientCount] = [0, 0];
     const withoutRows = (json: string): string => {
-      const all = z.array(z.looseObject({ to: z.unknown() })).parse(JSON.parse(json));
-      const kept = all.filter(({ to }) => !numbers.includes(readNumber(String(to), country) ?? ''));
+      const all = z.array(z.record(z.string(), z.unknown())).parse(JSON.parse(json));
+      const columns = Object.keys(all[0] ?? {});
+      const memberOf = (column: string) => namesMeant(column.trim(), columns)[0] ?? column;
+      const [to, ofRow] = [memberOf(toColumn), memberOf(countryColumn)];
+      const numberOf = (row: Readonly<Record<string, unknown>>) =>
+        readNumber(String(row[to] ?? ''), countryNamed(String(row[ofRow] ?? '')) ?? country);
+      const kept = all.filter((row) => !numbers.includes(numberOf(row) ?? ''));
       [rows, recipientCount] = [all.length - kept.length, kept.length];
+      // The columns of a list are the members of its first row.
+      if (kept[0] !== undefined)
+        kept[0] = { ...Object.fromEntries(columns.map((name) => [name, ''])), ...kept[0] };
       return rows === 0 ? json : JSON.stringify(kept);
     };
     // An occurrence that has read the list before does not commit its campaign with another revision.

@@ -149,6 +149,33 @@ test('On one lane, a number is forgotten only there, and its request says nothin
   await expect(volley.forget(ADA.number, { lane: 'north' })).rejects.toThrow('there is no lane north');
 });
 
+test('A number is forgotten in the list of a schedule as its campaigns read it, and they reach the others as before', async () => {
+  const own = installation(server, 'schedule-columns');
+  const { volley } = own;
+  const weekly = { cron: '0 9 * * 1', zone: 'Europe/London', message: 'Hi {{name}}' };
+  const inColumn = { ...weekly, id: 'in-column', toColumn: 'Mobile' };
+  const ofRow = { ...weekly, id: 'of-row', country: 'DE', countryColumn: 'land' };
+  const lists: [typeof inColumn | typeof ofRow, object[]][] = [
+    [inColumn, others(2).map(({ to: mobile, name }) => ({ to: '', mobile, name }))],
+    // Only the first recipient has a country.
+    [ofRow, others(2)],
+  ];
+  const adas = [
+    { to: '', mobile: '07700 900123', name: 'Zebedea' },
+    { to: '07700900123', land: 'England', name: 'Zebedea', reference: 'ref-ada' },
+  ];
+  for (const [at, [schedule, rest]] of lists.entries())
+    await volley.schedules.add({ ...schedule, recipients: [adas[at], ...rest] as never });
+  expect(await own.withAda()).toHaveLength(2);
+  expect(await volley.forget(ADA.number)).toMatchObject({ state: 'done' });
+  expect(await own.withAda()).toEqual([]);
+  for (const [schedule] of lists) {
+    // It keeps the list, which is checked again.
+    const put = await volley.schedules.put({ ...schedule, message: 'Hello {{name}}' });
+    expect(put).toMatchObject({ outcome: 'changed', recipients: { kind: 'inline', recipientCount: 2 } });
+  }
+});
+
 test('A number that may belong to another person is not forgotten', async () => {
   const own = installation(server, 'argentina');
   const numbers = ['+541123456789', '+5491123456789'] as const;

@@ -17,7 +17,7 @@ const USUAL_NAMES = new Set(
 /** How many rows are examined to find the column by its values. */
 const ROWS_EXAMINED = 50;
 
-/** Fewer digits could be a year or a house number. */
+/** Fewer digits could be a date or a house number. */
 const MIN_DIGITS_OF_A_NUMBER = 9;
 
 /**
@@ -38,10 +38,13 @@ export function numberColumn(
   const usual = all.filter((position) => USUAL_NAMES.has(plain(columns[position] ?? '')));
   const [only] = usual;
   if (only !== undefined && usual.length === 1) return only;
-  const number = usual.length > 0 ? undefined : columns.find(looksLikeNumber);
+  const isNumber = (position: number): boolean =>
+    looksLikeNumber(columns[position] ?? '') ||
+    (read(columns[position] ?? '').ok && containsNumbers(first, position, read, countryOf));
+  const number = usual.length > 0 ? undefined : all.find(isNumber);
   if (number !== undefined) {
     throw new ListError(
-      `The header is missing: line 1 contains the number ${number}. Add a line above it that names the columns, such as ${columns.length === 1 ? 'phone' : 'phone,name'}.`,
+      `The header is missing: line 1 contains the number ${columns[number]}. Add a line above it that names the columns, such as ${columns.length === 1 ? 'phone' : 'phone,name'}.`,
     );
   }
   const candidates = usual.length > 0 ? usual : all;
@@ -58,7 +61,7 @@ export function numberColumn(
   );
 }
 
-/** Whether a column name looks like a phone number: then the first line is a row, and the header is missing. */
+/** Whether a column name can only be a phone number, in any country: then the first line is a row, and the header is missing. */
 function looksLikeNumber(name: string): boolean {
   const text = name.trim();
   return /^[+(]?\d[\d\s()./-]*$/.test(text) && text.replace(/\D/g, '').length >= MIN_DIGITS_OF_A_NUMBER;
@@ -67,7 +70,8 @@ function looksLikeNumber(name: string): boolean {
 /** Rows that may be above the header: titles, dates, and notes of a report. */
 const ROWS_ABOVE = 20;
 const ANY_DELIMITER = /[,;\t|]/;
-const SOME_DIGITS = /\d(?:\D{0,3}\d){5}/;
+/** As many as the shortest numbers have. */
+const SOME_DIGITS = /\p{Nd}(?:\P{Nd}{0,3}\p{Nd}){4}/u;
 
 /**
  * Throws a {@link ListError} if the first line of a file is a title and its header is further down: if a line names a column with phone
@@ -99,10 +103,10 @@ export function refuseTitle(
   }
 }
 
-/** Treats the header of a list as its first row if it is a single phone number; returns any other list as it is. */
+/** Treats the header of a list as its first row if it is a single phone number, or what is left of one; returns any other list as it is. */
 export function withOptionalHeader(list: Rows): Rows {
   const [only] = list.columns;
-  if (only === undefined || list.columns.length > 1 || !looksLikeNumber(only)) return list;
+  if (only === undefined || list.columns.length > 1 || !SOME_DIGITS.test(only)) return list;
   const batches = async function* (): AsyncGenerator<readonly Row[]> {
     yield [{ line: 1, fields: [only], fault: null }];
     yield* list.batches;

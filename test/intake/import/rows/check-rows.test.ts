@@ -241,14 +241,46 @@ describe('A list without a header', () => {
     );
   });
 
-  it('is not assumed if column names are years, or one of them is a usual name', async () => {
+  it.each([
+    '20123456',
+    'tel:+4520123456',
+    "'+4520123456",
+    '="+4520123456"',
+    '4.520123456E+9',
+    '\u202d+4520123456',
+  ])('is refused if line 1 begins with the number %s', async (number) => {
+    const checking = csv(`${number},Anna\n20123457,Bo\n`).then((list) =>
+      check(list, { defaultCountry: 'DK' }),
+    );
+    await expect(checking).rejects.toThrow('The header is missing: line 1 contains the number');
+  });
+
+  it('is not assumed if column names are years or dates, or one of them is a usual name', async () => {
     expect((await check(await csv('reach,2024-2025\n07700900123,x\n'))).column).toBe('reach');
     expect((await check(await csv('phone,447700900123\n07700900124,x\n'))).column).toBe('phone');
+    const dated = await csv('reach,20241105\n20123457,19.50\n');
+    expect((await check(dated, { defaultCountry: 'DK' })).column).toBe('reach');
   });
 
   it('is accepted for a suppression list, which may consist of numbers only', async () => {
-    const list = withOptionalHeader(await csv('+447700900123\n+447700900124\n'));
-    expect((await check(list)).counts).toMatchObject({ rows: 2, recipientCount: 2 });
+    const first = [
+      '+447700900123',
+      '20123456',
+      'tel:+447700900123',
+      "'+447700900123",
+      '="+447700900123"',
+      '4.520123456E+9',
+      '\u202d+447700900123\u202c',
+      '٢٠١٢٣٤٥٦',
+    ];
+    for (const number of first) {
+      const list = withOptionalHeader(await csv(`${number}\n+447700900124\n`));
+      const { counts } = await check(list, { defaultCountry: 'DK' });
+      expect([number, counts]).toMatchObject([number, { rows: 2, recipientCount: 2 }]);
+    }
+    // One that cannot be read is reported, not taken for a name.
+    const misread = withOptionalHeader(await csv('4.477E+11\n+447700900124\n'));
+    expect((await check(misread)).counts).toMatchObject({ rows: 2, recipientCount: 1, invalid: 1 });
     const named = withOptionalHeader(await csv('phone\n+447700900124\n'));
     expect((await check(named)).counts).toMatchObject({ rows: 1, recipientCount: 1 });
   });

@@ -7,21 +7,20 @@ export function namesMeant(name: string, names: readonly string[]): readonly str
 /** The one of `names` that `name` most likely was meant to be, or null if none of them is similar. */
 export function nearest(name: string, names: readonly string[]): string | null {
   const maxEdits = Math.max(1, Math.floor(name.length / 3));
-  let best: string | null = null;
-  let fewest = maxEdits + 1;
-  // One of a very different length has more edits: to count them would take long for a long name.
-  for (const candidate of names.filter(({ length }) => Math.abs(length - name.length) <= maxEdits)) {
-    const edits = editsBetween(name.toLowerCase(), candidate.toLowerCase());
-    if (edits < fewest) {
-      best = candidate;
-      fewest = edits;
-    }
-  }
-  return best;
+  const [best] = names
+    .filter(({ length }) => Math.abs(length - name.length) <= maxEdits)
+    .map((candidate) => ({ candidate, edits: editsBetween(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ edits }) => edits <= maxEdits)
+    .sort((one, other) => one.edits - other.edits);
+  return best?.candidate ?? null;
 }
 
-/** The edit distance: how many characters must be inserted, deleted, changed, or swapped with their neighbour. */
+/** Longer names are not compared, which would block the process, and messages show only their beginning. */
+const MAX_NAME = 60;
+
+/** The edit distance: how many characters must be inserted, deleted, changed, or swapped with their neighbour; Infinity for long names. */
 export function editsBetween(from: string, to: string): number {
+  if (Math.max(from.length, to.length) > MAX_NAME) return Number.POSITIVE_INFINITY;
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {
@@ -46,5 +45,6 @@ export function editsBetween(from: string, to: string): number {
 
 /** Lists names in a message: `"phone", "name"`. */
 export function quotedList(names: readonly string[]): string {
-  return names.map((name) => JSON.stringify(name)).join(', ');
+  const shown = (name: string) => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name);
+  return names.map((name) => JSON.stringify(shown(name))).join(', ');
 }

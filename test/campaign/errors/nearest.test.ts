@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { nearest } from '../../../src/campaign/errors/nearest.js';
+import { editsBetween, nearest, quotedList } from '../../../src/campaign/errors/nearest.js';
 
 it.each([
   ['nmae', 'name'],
@@ -16,4 +16,14 @@ it('A name that resembles no other is taken for none', () => {
   expect(nearest('zip code', ['to', 'name', 'city'])).toBeNull();
   expect(nearest('zip', ['to'])).toBeNull();
   expect(nearest('name', [])).toBeNull();
+});
+
+it('Names that are too long to be typed are not compared: each would take as many steps as the product of both lengths', () => {
+  const long = 'a'.repeat(61);
+  expect(nearest(long, [`${long}b`])).toBeNull();
+  expect(editsBetween('name', long)).toBe(Number.POSITIVE_INFINITY);
+});
+
+it('A list of names shows the beginning of long ones', () => {
+  expect(quotedList(['to', 'n'.repeat(61)])).toBe(`"to", "${'n'.repeat(60)}…"`);
 });

@@ -7,8 +7,7 @@ import { readParts, zoneAt } from '../../engine/recipients/zoned-slices.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { findLane, readState } from '../../engine/store/campaigns.js';
 import { positionedRows } from '../../reporting/report.js';
-import { referenceColumn } from './rows/check-rows.js';
-import { inRowBatches, type Row, type Rows } from './rows/rows.js';
+import { columnNamed, inRowBatches, type Row, type Rows } from './rows/rows.js';
 import { ZONE } from './rows/zone-column.js';
 
 /**
@@ -34,7 +33,7 @@ export async function rowsOfResults(
   // Where the text uses the number itself, it is written as in reports.
   const stored = meta.placeholders.filter((name) => name !== meta.numberColumn);
   const columns = [meta.numberColumn, ...stored];
-  const hasReference = referenceColumn(columns) !== -1;
+  const hasReference = columnNamed(columns, 'reference') !== -1;
   if (!hasReference) columns.push('reference');
   const parts = isOfRecipients(meta.window) ? await readParts(redis, keys, meta.lane, campaign) : null;
   const hasZones = parts !== null && !columns.includes(ZONE);

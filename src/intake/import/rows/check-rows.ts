@@ -8,7 +8,7 @@ import type { InvalidCode, InvalidRow } from '../../../campaign/views/list-views
 import { countryColumn, withCountryAdvice } from './country-column.js';
 import { numberColumn } from './number-column.js';
 import { numberCountries } from './number-countries.js';
-import { mapRows, type Row, type Rows, refuseRepeated } from './rows.js';
+import { columnNamed, mapRows, type Row, type Rows } from './rows.js';
 import { SeenRecipients } from './seen-recipients.js';
 import { spannedRows } from './spanned-rows.js';
 import { type ZoneOptions, zoneReader } from './zone-column.js';
@@ -25,13 +25,6 @@ const MAX_REFERENCE_BYTES = 128;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 /** Characters of an invalid number that are kept: enough to recognize it, and no more of a row whose fields are shifted. */
 const MAX_INVALID_NUMBER = 64;
-
-/** The position of the column with the references; -1 if there is none. Throws a ListError if several could be it. */
-export function referenceColumn(columns: readonly string[]): number {
-  refuseRepeated(columns, [REFERENCE]);
-  const exact = columns.indexOf(REFERENCE);
-  return exact === -1 ? columns.findIndex((name) => name.toLowerCase() === REFERENCE) : exact;
-}
 
 /** Why a text is no reference; continues its line and column. Undefined if it is one. */
 function referenceProblem(reference: string): string | undefined {
@@ -184,7 +177,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     );
     const countries = numberCountries(options.defaultCountry, country);
     const { template, duplicates, limits = NO_LIMITS } = options;
-    const referencePosition = referenceColumn(list.columns);
+    const referencePosition = columnNamed(list.columns, REFERENCE);
     const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const zoneOf = options.zones && zoneReader(list.columns, options.zones);
     const hasDigests = used.length > 0;

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { ErrorItem } from '../../../campaign/errors/error-codes.js';
 import { InputError } from '../../../campaign/errors/errors.js';
+import { namesMeant } from '../../../campaign/errors/nearest.js';
 
 /** One row of a list. */
 export interface Row {
@@ -119,17 +120,27 @@ export function repeatedName(column: string): string | undefined {
   return REPEATED_NAME.exec(column)?.groups?.['name'];
 }
 
+/** The position of the column with this name, or else with the name in another case; -1: none. Throws a {@link ListError} if several have it. */
+export function columnNamed(columns: readonly string[], name: string): number {
+  if (columns.includes(name)) return columns.indexOf(name);
+  const [only, another] = columns.filter((column) => namesMeant(repeatedName(column) ?? column, [name])[0]);
+  if (another !== undefined) throw repeated(name);
+  return only === undefined ? -1 : columns.indexOf(only);
+}
+
+const repeated = (name: string): ListError =>
+  new ListError(
+    `Several columns are named ${JSON.stringify(name)}. Keep one of them, and rename or delete the others.`,
+  );
+
 /** Throws a {@link ListError} if columns have the same name and it is one of these, in any case: it is not clear which one is meant. */
 export function refuseRepeated(columns: readonly string[], meaningful: readonly string[]): void {
-  const repeated = columns
+  const several = columns
     .map(repeatedName)
     .find(
       (name) => name !== undefined && meaningful.some((each) => each.toLowerCase() === name.toLowerCase()),
     );
-  if (repeated !== undefined)
-    throw new ListError(
-      `Several columns are named ${JSON.stringify(repeated)}. Keep one of them, and rename or delete the others.`,
-    );
+  if (several !== undefined) throw repeated(several);
 }
 
 /**

@@ -8,7 +8,7 @@ import { countryOfNumber } from '../../../campaign/numbers/numbering-plan.js';
 import { countryZones, noSuchZone, readZone } from '../../../campaign/time/zone.js';
 import type { InvalidCode } from '../../../campaign/views/list-views.js';
 import { wantedColumn } from './number-column.js';
-import { ListError } from './rows.js';
+import { columnNamed, ListError } from './rows.js';
 
 /** The column, or member, with the zone of each recipient, unless `zoneColumn` names another. */
 export const ZONE = 'zone';
@@ -47,10 +47,7 @@ type ZoneOutcome =
  */
 export function zoneReader(columns: readonly string[], options: ZoneOptions) {
   const { window, laneWindow, column, isFromNumber, from } = options;
-  const position =
-    column === undefined
-      ? columns.findIndex((name) => name.trim().toLowerCase() === ZONE)
-      : wantedColumn(columns, column);
+  const position = column === undefined ? columnNamed(columns, ZONE) : wantedColumn(columns, column);
   if (position === -1 && !isFromNumber)
     throw new ListError(
       'The window is in the zone of each recipient, but the list has no column "zone". Name another one in `zoneColumn`, or set `zoneFrom` to `number`.',

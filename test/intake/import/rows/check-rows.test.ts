@@ -148,9 +148,26 @@ describe('Checking a list', () => {
     expect((await check(await csv(`phone,notes\n07700900123,${notes}\n`))).warnings).toEqual([]);
   });
 
-  it('refuses a reference that could be in either of two columns', async () => {
-    const list = await csv('phone,reference,Reference,reference\n07700900123,1,2,3\n');
-    await expect(check(list)).rejects.toThrow('Several columns are named "reference". Keep one of them');
+  it.each(['reference,Reference,reference', 'Reference,REFERENCE,x'])(
+    'refuses a reference that could be in several of the columns %s',
+    async (columns) => {
+      const list = await csv(`phone,${columns}\n07700900123,1,2,3\n`);
+      await expect(check(list)).rejects.toThrow('Several columns are named "reference". Keep one of them');
+    },
+  );
+
+  it('refuses a zone that could be in either of two columns', async () => {
+    const list = await csv('phone,Zone,ZONE\n07700900123,Europe/London,America/New_York\n');
+    const zones = {
+      window: 'Mon-Fri 09:00-17:00',
+      laneWindow: undefined,
+      column: undefined,
+      isFromNumber: true,
+      from: 0,
+    };
+    await expect(check(list, { zones })).rejects.toThrow(
+      'Several columns are named "zone". Keep one of them',
+    );
   });
 
   it('does not need values that the message does not use', async () => {

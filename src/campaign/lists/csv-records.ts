@@ -48,7 +48,7 @@ export interface CsvDialect {
 const DELIMITERS: readonly string[] = [',', ';', '\t'];
 const BYTE_ORDER_MARK = '\ufeff';
 /** Excel writes `sep=;` as the first line so that an Excel of another country knows the delimiter. */
-const EXCEL_SEPARATOR_LINE = /^sep=([^"\r\n])\r?\n/i;
+const EXCEL_SEPARATOR_LINE = /^sep=([^"\r\n])(?:\r\n?|\n)/i;
 
 /** Detects the dialect. `head` is the start of the file, including the whole header. */
 export function dialectOf(head: string): CsvDialect {

@@ -1,4 +1,3 @@
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../campaign/text/lone-surrogate.js';
 import {
   BATCH_BYTES,
   inRowBatches,
@@ -115,10 +114,7 @@ function lateMembers(recipient: RecipientInput, known: ReadonlySet<string>): str
 
 /** Why a value would arrive on the phone as something else, or null if it arrives as it is. */
 function unusableBecause(value: string | number | null | undefined): string | null {
-  if (typeof value === 'string') {
-    if (value.length > MAX_FIELD_LENGTH) return tooLong(value);
-    return LONE_SURROGATE.test(value) ? LONE_SURROGATE_REASON : null;
-  }
+  if (typeof value === 'string') return value.length > MAX_FIELD_LENGTH ? tooLong(value) : null;
   if (value !== undefined && value !== null && typeof value !== 'number') return 'is not a text or a number';
   // JavaScript and JSON keep 12345678901234567890 as 12345678901234567000.
   if (typeof value !== 'number' || (Number.isSafeInteger(Math.trunc(value)) && !/e/.test(String(value)))) {

@@ -82,6 +82,16 @@ describe('A file is refused if it', () => {
     }
   });
 
+  it.each(['\r', '\r\n', '\n'])('is not UTF-8 in a line of a file with the line ends %j', async (end) => {
+    const lines = ['name', 'Anna', '', 'Søren', 'Åse', ''].join(end);
+    for (const chunk of [1, 2, 3, 1000])
+      expect(await fault(Buffer.from(lines, 'latin1'), chunk)).toContain('Line 4 is not valid');
+    for (const chunk of [1, 2, 3, 1000])
+      expect(await fault(Buffer.from(lines.replace('ø', '\0').replace('Å', 'A')), chunk)).toContain(
+        'Line 4 contains a zero byte',
+      );
+  });
+
   it('ends in the middle of a character', async () => {
     expect(await fault(Buffer.from('name\nSø').subarray(0, -1))).toContain('Line 2 is not valid');
   });

@@ -41,9 +41,12 @@ describe('Reading a CSV file', () => {
     ['line ends of old Macs (CR)', 'phone,name\r07700 900123,"O\'Brien & Søn, Århus"\r'],
     ['a last line without a line end', 'phone,name\n07700 900123,"O\'Brien & Søn, Århus"'],
     ['quoted column names with semicolons', '"phone";"name"\n07700 900123;"O\'Brien & Søn, Århus"\n'],
+    ['the delimiter in a line of its own', "sep=;\nphone;name\n07700 900123;O'Brien & Søn, Århus\n", 1],
+    ['the same with line ends of old Macs', "sep=;\rphone;name\r07700 900123;O'Brien & Søn, Århus\r", 1],
     ['spaces around the column names', ' phone , name\n07700 900123,"O\'Brien & Søn, Århus"\n'],
-  ])('accepts %s', async (_name, bytes) => {
-    expect(await read(bytes)).toEqual(expected);
+  ])('accepts %s', async (_name, bytes, above = 0) => {
+    const rows = expected.rows.map((row) => ({ ...row, line: row.line + above }));
+    expect(await read(bytes)).toEqual({ ...expected, rows });
   });
 
   it('detects the delimiter from the header alone, outside its quotes', async () => {

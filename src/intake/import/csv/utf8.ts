@@ -10,7 +10,7 @@ const MAX_START = 1_000;
 /** A UTF-8 character has at most four bytes, so a chunk can end with at most three bytes of an unfinished one. */
 const MAX_TAIL_BYTES = 3;
 
-const LINE_FEED = 0x0a;
+const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d];
 
 /**
  * Passes the chunks of a file on, and throws a {@link ListError} that names the line of the first byte that is not UTF-8, or is zero.
@@ -20,17 +20,19 @@ const LINE_FEED = 0x0a;
 export async function* textOnly(chunks: AsyncIterable<Buffer>, firstLine: number): AsyncGenerator<Buffer> {
   let line = firstLine;
   let tail: Buffer = Buffer.alloc(0);
+  let before = 0;
   for await (const chunk of chunks) {
     const bytes = tail.length === 0 ? chunk : Buffer.concat([tail, chunk]);
     const whole = bytes.subarray(0, bytes.length - unfinishedBytes(bytes));
-    if (!isUtf8(whole)) throw notUtf8(line, whole);
+    if (!isUtf8(whole)) throw notUtf8(line, whole, before);
     const zero = whole.indexOf(0);
-    if (zero !== -1) throw notText(line + lineFeeds(whole.subarray(0, zero)));
+    if (zero !== -1) throw notText(line + lineBreaks(whole.subarray(0, zero), before));
     tail = bytes.subarray(whole.length);
-    line += lineFeeds(whole);
+    line += lineBreaks(whole, before);
+    before = whole.at(-1) ?? before;
     yield whole;
   }
-  if (tail.length > 0) throw notUtf8(line, tail);
+  if (tail.length > 0) throw notUtf8(line, tail, before);
 }
 
 /**
@@ -54,15 +56,14 @@ function unfinishedBytes(bytes: Buffer): number {
   return 0;
 }
 
-function notUtf8(firstLine: number, bytes: Buffer): ListError {
-  let line = firstLine;
+function notUtf8(firstLine: number, bytes: Buffer, before: number): ListError {
   let start = 0;
   for (;;) {
-    const end = bytes.indexOf(LINE_FEED, start);
-    if (end === -1 || !isUtf8(bytes.subarray(start, end))) break;
-    start = end + 1;
-    line += 1;
+    const length = bytes.subarray(start).findIndex((byte) => byte === LINE_FEED || byte === CARRIAGE_RETURN);
+    if (length === -1 || !isUtf8(bytes.subarray(start, start + length))) break;
+    start += length + 1;
   }
+  const line = firstLine + lineBreaks(bytes.subarray(0, start), before);
   return new ListError(`Line ${line} is not valid UTF-8. ${SAVE_AS_UTF8}.`);
 }
 
@@ -72,8 +73,12 @@ function notText(line: number): ListError {
   );
 }
 
-function lineFeeds(bytes: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1)) count += 1;
+/** How many line breaks are in these bytes: LF, CR, or both. `before`: the byte before them, whose line break is counted. */
+function lineBreaks(bytes: Buffer, before: number): number {
+  let [count, last] = [0, before];
+  for (const byte of bytes) {
+    if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && last !== CARRIAGE_RETURN)) count += 1;
+    last = byte;
+  }
   return count;
 }

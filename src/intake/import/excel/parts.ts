@@ -116,7 +116,7 @@ export function textCollector() {
     },
     /** The text so far, which is forgotten. */
     take(): string {
-      const taken = text.includes('_x') ? text.replace(ESCAPED, unescaped) : text;
+      const taken = withoutEscapes(text);
       text = '';
       return taken;
     },
@@ -126,6 +126,9 @@ export function textCollector() {
 /** How workbooks write characters that XML cannot have, and an underscore before such a code. */
 const ESCAPED = /_x([\dA-Fa-f]{4})_/g;
 const unescaped = (_: string, code: string): string => String.fromCharCode(Number.parseInt(code, 16));
+/** A text as a person sees it. */
+export const withoutEscapes = (text: string): string =>
+  text.includes('_x') ? text.replace(ESCAPED, unescaped) : text;
 
 async function stringsIn(archive: Archive, part: string | undefined): Promise<string[]> {
   const strings: string[] = [];

@@ -1,7 +1,7 @@
 import type { Archive } from './archive.js';
 import type { Cell } from './cell.js';
 import { MAX_SHEET_ROWS, SAVE_AS_CSV, WorkbookError } from './limits.js';
-import { readPart, textCollector } from './parts.js';
+import { readPart, textCollector, withoutEscapes } from './parts.js';
 
 /** As many as a sheet of Excel can have. */
 const MAX_COLUMNS = 16_384;
@@ -29,7 +29,8 @@ export async function readSheet(
   let [isValue, raw] = [false, ''];
   const inline = textCollector();
   const addCell = (): void => {
-    const value = cell.type === 'inlineStr' ? inline.take() : raw;
+    const plain = cell.type === 'str' ? withoutEscapes(raw) : raw;
+    const value = cell.type === 'inlineStr' ? inline.take() : plain;
     if (value !== '' || cell.isFormula) cells.set(position, { ...cell, raw: value });
   };
   await readPart(archive, part, {

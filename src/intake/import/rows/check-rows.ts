@@ -35,6 +35,12 @@ function referenceProblem(reference: string): string | undefined {
   return CONTROL_CHARACTER.test(reference) ? 'contains a control character, such as a line break' : undefined;
 }
 
+/** Why a value would not arrive as it is; continues its line and column. Undefined if it would. */
+function valueProblem(value: string): string | undefined {
+  if (LONE_SURROGATE.test(value)) return LONE_SURROGATE_REASON;
+  return value.includes('\0') ? 'contains a zero byte (NUL), which no text does' : undefined;
+}
+
 /** The result of checking one row. */
 export type CheckedRow =
   | {
@@ -212,9 +218,10 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
           column: missing,
           reason: `is empty, but the message uses {{${missing}}}`,
         };
-      const bad = unusable && used.find((column) => unusable.has(column));
-      if (bad !== undefined)
-        return { code: 'invalidValue', column: list.columns[bad] ?? null, reason: unusable?.get(bad) ?? '' };
+      for (const at of used) {
+        const reason = unusable?.get(at) ?? valueProblem(fields[at] ?? '');
+        if (reason !== undefined) return { code: 'invalidValue', column: list.columns[at] ?? null, reason };
+      }
       const reference = problemOfReference(row);
       if (reference !== undefined)
         return {

@@ -137,9 +137,7 @@ const repeated = (name: string): ListError =>
 export function refuseRepeated(columns: readonly string[], meaningful: readonly string[]): void {
   const several = columns
     .map(repeatedName)
-    .find(
-      (name) => name !== undefined && meaningful.some((each) => each.toLowerCase() === name.toLowerCase()),
-    );
+    .find((name) => name !== undefined && namesMeant(name, meaningful).length > 0);
   if (several !== undefined) throw repeated(several);
 }
 

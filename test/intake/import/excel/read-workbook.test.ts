@@ -115,6 +115,11 @@ describe('A cell of Excel', () => {
     expect((await cellValue(`<c r="B2"><v>${raw}</v></c>`)).text).toBe(text);
   });
 
+  test('with a text of a formula has the characters that Excel escapes', async () => {
+    const cell = '<c r="B2" t="str"><f>A2</f><v>Dear_x000D_\n_x005F_x0041_</v></c>';
+    expect((await cellValue(cell)).text).toBe('Dear\r\n_x0041_');
+  });
+
   test('with more than 15 digits has a warning', async () => {
     expect(await cellValue('<c r="B2"><v>12345678901234567</v></c>')).toMatchObject({
       text: '12345678901234567',

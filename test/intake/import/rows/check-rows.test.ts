@@ -170,6 +170,18 @@ describe('Checking a list', () => {
     );
   });
 
+  it.each([
+    ['half of a surrogate pair', 'A\ud83d', 'contains half of a surrogate pair, which is not a character'],
+    ['a zero byte', 'A\0', 'contains a zero byte (NUL), which no text does'],
+  ])('refuses a value with %s, such as that of an escape in a workbook', async (_, value, reason) => {
+    async function* batches() {
+      yield [{ line: 2, fields: ['07700900123', value], fault: null }];
+    }
+    const list = { columns: ['phone', 'name'], batches: batches(), close: () => {} };
+    const { rows } = await check(list, { text: 'Hi {{name}}' });
+    expect(rows).toMatchObject([{ kind: 'invalid', code: 'invalidValue', column: 'name', reason }]);
+  });
+
   it('does not need values that the message does not use', async () => {
     const { counts } = await check(await csv('name,phone\n,07700900123\n'), { text: 'Hi all' });
     expect(counts.recipientCount).toBe(1);

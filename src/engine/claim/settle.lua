@@ -69,9 +69,9 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
     if not settlement.overdue then GATE.failed(lane, rules, claim, reason, context.jitter, now) end
     return
   end
-  if gate == 'accepted' or gate == 'proven' or gate == 'throttled' then GATE.proven(lane, claim) end
   if gate == 'throttled' then
-    return GATE.throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
+    GATE.throttled(context.windowKey, lane, rules, claim, inFlight, settlement.retryAfterMs, reason, context.jitter, now)
+    return GATE.proven(lane, claim)
   end
   if gate == 'accepted' then
     lane.accused = ''
@@ -79,6 +79,7 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
   end
   LIMIT.note_admitted(lane, rules)
   if GATE.answered(lane, rules, claim, now) then context.events[#context.events + 1] = { type = 'reopened', epoch = lane.epoch } end
+  if gate == 'accepted' or gate == 'proven' then GATE.proven(lane, claim) end
   if gate == 'stopped' then GATE.stopped(lane, claim.epoch, reason) end
   if gate == 'accused' then GATE.accused(lane, claim, reason) end
 end

@@ -49,9 +49,10 @@ local late = PERMITS.late_polls(rules, now, unpolledKey)
 local _, opensAt = WINDOW.at(windowsKey, rules.sendWindow, now, true)
 local wanted = (opensAt or 0) <= now + rules.window and redis.call('ZCARD', runningKey) > 0 and math.huge or 0
 local permits, more = PERMITS.free(windowKey, pollsKey, lane, rules, now, 'poll', inFlight, 0, wanted, late)
-local take = math.min(want, permits)
+-- After failed polls, one tries the service.
+local take = math.min(want, permits, lane.pollFailures < POLICY.FAILURES_TO_BACK_OFF and want or 1 - own)
 if take <= 0 then return claim_denied(context, more, {}) end
-if own == 0 then lane.busySince = math.max(lane.busySince, now) end
+if own == 0 then lane.pollQuietFrom = now end
 
 local claims, fields = {}, {}
 local invisibleUntil = now + rules.timeout + rules.margin

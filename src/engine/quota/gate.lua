@@ -1,17 +1,19 @@
 --[[
   gate: whether a lane is open, and what a response of the service does to it.
 
-  open ── 429, or a few failures in a row ──► backingOff ─ its time ends ─► probing: one request tries the service
-   ▲                                             ▲                          │
-   └──────────── the probe is answered ──────────┼──────────────────────────┤
-                                                 └─── 429 or failure ───────┘
+  open ── 429, or a few sends that fail in a row ──► backingOff ─ its time ends ─► probing: one request tries the service
+   ▲                                                     ▲                          │
+   └──────────────── the probe is answered ──────────────┼──────────────────────────┤
+                                                         └─── 429 or failure ───────┘
   `stopped` (by a response that retrying cannot fix) and `held` (by an operator) last until an operator resumes the lane (closed.lua). After a
   stop, the lane is on trial: one request of a kind is in flight until a response shows that the cause is fixed.
+  A service may answer polls and no sends, or sends and no polls. So only sends close the lane, and when a poll was the probe, the lane is on
+  trial until a send is answered. Polls that fail in a row make only the polls wait, ever longer.
   Every backoff begins an epoch. A claim carries the epoch in which it was made, and a response to a claim of an earlier epoch
   neither extends a backoff nor ends one: it shows nothing new. So after a burst that meets a 429, the lane backs off once. Claims of epoch -1
   (placeholders, replayed claims) never change the gate.
   A backoff lasts as long as `Retry-After`, the next permit, or a time that doubles, whichever is longest, plus some jitter, and at
-  most one window. After an outage, a due poll tries the service first, because a failed poll does no harm.
+  most one window. After an outage, a due poll tries the service first, because a failed poll does no harm; then a send, in turn.
 ]]
 -- @include ../store/policy.lua
 -- @include ../store/record.lua
@@ -19,15 +21,20 @@
 -- @include ./learning.lua
 local GATE = {}
 
--- Lets the lane back off. `kind`: throttled or unreachable; `reason`: for people.
-function GATE.back_off(lane, rules, now, kind, reason, atLeast, jitter)
-  local count = CLOSED.backoffs(lane)
+-- When a backoff that begins now ends, after so many in a row.
+local function gate_until(rules, now, count, atLeast, jitter)
   local backoff = rules.backoff * 2 ^ math.min(count, POLICY.BACKOFF_DOUBLINGS)
-  local wait = math.max(atLeast, backoff) * (1 + jitter * POLICY.BACKOFF_JITTER)
+  return now + math.ceil(math.min(math.max(atLeast, backoff) * (1 + jitter * POLICY.BACKOFF_JITTER), rules.window))
+end
+
+-- Lets the lane back off. `cause`: throttled or unreachable; `reason`: for people.
+function GATE.back_off(lane, rules, now, cause, reason, atLeast, jitter)
+  -- A poll that was answered has ended the backoffs before, and no send has been answered since.
+  local count = math.max(CLOSED.backoffs(lane), lane.sendFailures - POLICY.FAILURES_TO_BACK_OFF)
   lane.epoch = lane.epoch + 1
-  lane.closed[kind == 'throttled' and 'unreachable' or 'throttled'] = nil
-  CLOSED.note(lane, kind, reason, now + math.ceil(math.min(wait, rules.window)))
-  lane.closed[kind].count = count + 1
+  lane.closed[cause == 'throttled' and 'unreachable' or 'throttled'] = nil
+  CLOSED.note(lane, cause, reason, gate_until(rules, now, count, atLeast, jitter))
+  lane.closed[cause].count = count + 1
 end
 
 -- While the lane backs off, a claim probes the service. The other claims wait until then.
@@ -41,14 +48,26 @@ local function gate_is_probe(lane, claim)
   return backoff ~= nil and backoff.probe ~= nil and backoff.probe == claim.number
 end
 
+local function gate_kind(claim) return claim.count and 'send' or 'poll' end
+
+-- Whether sends have failed so often in a row that an answer to a poll says nothing about them.
+local function gate_sends_fail(lane) return lane.sendFailures >= POLICY.FAILURES_TO_BACK_OFF end
+
+-- The service answered a request.
+local function gate_hear(lane, claim, now)
+  local kind = gate_kind(claim)
+  lane[kind .. 'QuietFrom'] = now
+  if claim.epoch >= lane.epoch then lane[kind .. 'Failures'] = 0 end
+end
+
 -- The service answered. Returns true if that reopens the lane.
 function GATE.answered(lane, rules, claim, now)
-  lane.failures = 0
-  lane.answeredAt = now
+  gate_hear(lane, claim, now)
   local took = now - claim.at
   lane.latency = lane.latency == 0 and took or lane.latency + (took - lane.latency) / 8
   if not gate_is_probe(lane, claim) then return false end
   lane.closed.throttled, lane.closed.unreachable = nil, nil
+  if gate_sends_fail(lane) then lane.onTrial = 1 end
   -- There was room for the probe, so there may be room for more.
   if lane.deducted > 0 then lane.deducted, lane.deductedAt = LIMIT.deduction(lane, rules, now) / 2, now end
   return true
@@ -56,14 +75,14 @@ end
 
 -- The service handled a request claimed since an operator resumed the lane: the cause of the stop is fixed.
 function GATE.proven(lane, claim)
-  if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end
+  if claim.epoch >= lane.openedEpoch and not gate_sends_fail(lane) then lane.onTrial = 0 end
 end
 
 -- The service answered 429. `others` is the number of requests in flight beside the refused one; `message` is what the service
 -- wrote, if it wrote anything.
 function GATE.throttled(windowKey, lane, rules, claim, others, retryAfterMs, message, jitter, now)
   lane.throttled = lane.throttled + 1
-  lane.failures, lane.answeredAt = 0, now
+  gate_hear(lane, claim, now)
   if claim.epoch < lane.epoch then return LIMIT.refused(lane, rules, now) end
   local limit = LIMIT.throttled(windowKey, lane, rules, others, now)
   local wait = math.max(retryAfterMs, LIMIT.backoff_ms(lane, rules))
@@ -99,14 +118,18 @@ function GATE.accused(lane, claim, reason)
   lane.accused = string.format('%s:%d:%d', claim.campaign, claim.first, claim.count or 1)
 end
 
--- A request failed or got no response.
+-- A request failed or got no response. Of several polls that were in flight together, only the first that fails makes polls wait longer.
 function GATE.failed(lane, rules, claim, reason, jitter, now)
-  if claim.epoch < lane.epoch then return end
-  lane.failures = lane.failures + 1
-  if gate_is_probe(lane, claim) or lane.failures >= POLICY.FAILURES_TO_BACK_OFF then
+  local kind = gate_kind(claim)
+  if claim.epoch < lane.epoch or (kind == 'poll' and claim.at < lane.pollsFrom) then return end
+  local failures = lane[kind .. 'Failures'] + 1
+  lane[kind .. 'Failures'] = failures
+  if gate_is_probe(lane, claim) or (kind == 'send' and gate_sends_fail(lane)) then
     -- The requests that got no response took a while to fail.
-    lane.closedFrom = math.max(lane.answeredAt, lane.busySince)
+    lane.closedFrom = lane.sendQuietFrom
     GATE.back_off(lane, rules, now, 'unreachable', reason, 0, jitter)
+  elseif failures >= POLICY.FAILURES_TO_BACK_OFF then
+    lane.pollsFrom = gate_until(rules, now, failures - POLICY.FAILURES_TO_BACK_OFF, 0, jitter)
   end
 end
 
@@ -122,7 +145,7 @@ function GATE.resume(lane)
   lane.accused = ''
   -- There may be no worker.
   CLOSED.await_worker(lane)
-  lane.failures = 0
+  lane.sendFailures, lane.pollFailures, lane.pollsFrom = 0, 0, 0
   lane.epoch = lane.epoch + 1
   lane.openedEpoch = lane.epoch
 end
@@ -136,12 +159,14 @@ function GATE.closed(lane, rules, now, kind, pollDue, own)
   if backoff then
     local probeUntil = lane.closed[backoff].probeUntil or 0
     if now < probeUntil then return 'probing', probeUntil end
-    -- A failed poll does no harm, so a poll goes first after an outage. Only for a while: there may be no process that polls.
-    local patience = CLOSED.until_at(lane, backoff) + math.min(POLICY.POLL_PROBE_MS, rules.backoff)
-    if backoff == 'unreachable' and kind == 'send' and pollDue and now < patience then return 'probing', patience end
+    -- Only for a while: there may be no process that polls, or nothing to send.
+    local patience = CLOSED.until_at(lane, backoff) + math.min(POLICY.PROBE_TURN_MS, rules.backoff)
+    local first = pollDue and CLOSED.backoffs(lane) % 2 == 1 and 'poll' or 'send'
+    if backoff == 'unreachable' and kind ~= first and now < patience then return 'probing', patience end
   end
+  if kind == 'poll' and now < lane.pollsFrom then return 'unreachable', lane.pollsFrom end
   local unusual = math.max(POLICY.HANGING_LEAST_MS, POLICY.HANGING_LATENCIES * lane.latency)
-  local since = now - math.max(lane.answeredAt, lane.busySince)
+  local since = now - lane[kind .. 'QuietFrom']
   if own >= POLICY.HANGING_REQUESTS and lane.latency > 0 and since > unusual then
     return 'hanging', now + POLICY.HANGING_WAIT_MS
   end

@@ -80,7 +80,7 @@ local function batches_to_send()
   local nextBurstAt
   take, nextBurstAt = WORKERS.limit_burst(lane, rules, take, now)
   if take <= 0 then return 0, nil, claim_end(context, 'burst', nextBurstAt, {}) end
-  if own == 0 then lane.busySince = now end
+  if own == 0 then lane.sendQuietFrom = now end
   return take, more
 end
 

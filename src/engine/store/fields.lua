@@ -52,8 +52,9 @@ local LANE_FIELDS = {
   lastSendAt = 'ending', lastPollAt = 'ending',
 
   -- gate.lua: see there
-  epoch = 'count', openedEpoch = 'count', onTrial = 'count', failures = 'count',
-  latency = 'duration', answeredAt = 'past', busySince = 'past', throttled = 'count',
+  epoch = 'count', openedEpoch = 'count', onTrial = 'count', latency = 'duration', throttled = 'count',
+  -- Failures in a row; since when requests in flight have had no answer; after failed polls, from when on the next may be made
+  sendFailures = 'count', pollFailures = 'count', sendQuietFrom = 'past', pollQuietFrom = 'past', pollsFrom = 'ending',
   -- The last request for which the service blamed the account, as campaign:first:count, until it accepts one
   accused = 'text',
   -- command-lane.lua: of a stored lane, the revision of its settings that a process needs to start a request

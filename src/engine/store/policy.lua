@@ -21,8 +21,8 @@ local POLICY = {
   HANGING_LATENCIES = 10,
   HANGING_LEAST_MS = 1000,
   HANGING_WAIT_MS = 250,
-  -- After an outage, how long a due poll may be the first to try the service.
-  POLL_PROBE_MS = 2000,
+  -- After an outage, how long the kind whose turn it is may be the first to try the service.
+  PROBE_TURN_MS = 2000,
   -- A backoff doubles at most this often.
   BACKOFF_DOUBLINGS = 10,
   -- A backoff is extended by up to this part, so that not all lanes return at once.

@@ -2,6 +2,9 @@ import type { ClaimState, LaneState } from '../server/lane-state.js';
 import { Violation } from '../violation.js';
 import type { VirtualClock } from '../virtual-clock.js';
 
+/** Sends that fail in a row close the lane (policy.lua). */
+const FAILURES = 3;
+
 /** A pause applies to all processes, and only one request probes at a time (invariant 7). */
 export class GateChecker {
   readonly #clock: VirtualClock;
@@ -25,6 +28,12 @@ export class GateChecker {
       throw new Violation(8, `${by} claimed ${fresh.length} requests although ${lane} is held or stopped`);
     }
     if (now.unproven) this.#unproven(lane, now, by);
+    if (now.sendFailures >= FAILURES && by === 'claim-send' && fresh.length > 1) {
+      throw new Violation(
+        7,
+        `${by} claimed ${fresh.length} requests although the last ${now.sendFailures} of ${lane} failed`,
+      );
+    }
     if (!now.backingOff) return;
     if (now.time < now.backoffUntil) {
       throw new Violation(

@@ -32,6 +32,27 @@ export const GATE_WORLDS: readonly ScriptedWorld[] = [
     },
   },
   {
+    name: 'only-polls-answered',
+    about:
+      'The service answers polls, but no sends: after each backoff, a poll tries it first, and is answered.',
+    scenario: scenario({
+      lanes: [lane({ settings: { hourlyQuota: 500 } })],
+      campaigns: [campaign({ recipients: 70 })],
+    }),
+    script(stage) {
+      const lost = Array.from({ length: 46 }, () => ({ kind: 'reset' }) as const);
+      stage.fates('send', { status: 'DeliveredToNetwork' }, ...lost);
+    },
+    bug: {
+      name: 'a poll that is answered opens the lane for all sends',
+      invariant: 7,
+      why: 'each backoff ends with as many unknown outcomes as may be in flight',
+      lua: [
+        { file: 'engine/quota/gate.lua', from: 'if gate_sends_fail(lane) then lane.onTrial = 1 end', to: '' },
+      ],
+    },
+  },
+  {
     name: 'clock-set-during-a-probe',
     about:
       'p1 probes a lane that the service throttles, and is stopped. The clock is set forward by an hour before the response comes, and p2 takes over the lane.',

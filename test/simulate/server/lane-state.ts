@@ -19,10 +19,10 @@ export const AT_SERVICE = 'theoutbox0001';
  * that may have changed the lane. `lane` is the prefix of the lane's keys; `call` is the server's own `redis.call`.
  */
 export const OBSERVE = `local function virtual_observe(call, lane)
-  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'closed', 'time', 'openedEpoch', 'onTrial')
+  local states, fields = call('HGETALL', lane .. 'states'), call('HMGET', lane .. 'lane', 'epoch', 'closed', 'time', 'openedEpoch', 'onTrial', 'sendFailures')
   local statuses = {}
   for i = 1, #states, 2 do statuses[#statuses + 1] = call('GET', lane .. 'campaign:' .. states[i] .. ':statuses') or '' end
-  for i = 1, 5 do fields[i] = fields[i] or '' end
+  for i = 1, 6 do fields[i] = fields[i] or '' end
   local outbox = call('HGETALL', lane .. 'outbox:${OUTBOX}')
   local messages = #outbox > 0 and call('HGETALL', lane .. 'outbox:${OUTBOX}:messages') or {}
   local due = #outbox > 0 and call('ZRANGE', lane .. 'outbox:${OUTBOX}:due', 0, -1, 'WITHSCORES') or {}
@@ -126,6 +126,8 @@ export interface LaneState {
   readonly opened: number;
   /** Whether the lane was stopped and no response has yet proved that it works again. */
   readonly unproven: boolean;
+  /** The sends that have failed since the last one that was answered. */
+  readonly sendFailures: number;
   readonly campaigns: ReadonlyMap<string, ObservedCampaign>;
   /** Claims by number. */
   readonly claims: ReadonlyMap<string, ClaimState>;
@@ -208,7 +210,7 @@ export function laneStateReader() {
       messages,
       due,
     ] = shape.parse(JSON.parse(text));
-    const [epoch, closedText, time, opened, unproven] = lane;
+    const [epoch, closedText, time, opened, unproven, sendFailures] = lane;
     const closed = parseClosed(closedText);
     const backoff = closed.throttled ?? closed.unreachable;
     const campaigns = new Map<string, ObservedCampaign>();
@@ -230,6 +232,7 @@ export function laneStateReader() {
       time: Number(time),
       opened: Number(opened),
       unproven: unproven === '1',
+      sendFailures: Number(sendFailures),
       campaigns,
       claims: claimsOf(claimed),
       polls: claimsOf(polls),

@@ -88,10 +88,10 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
         case 'wait':
           return { kind: 'again', inMs: claim.ms };
         case 'refresh':
-          if (isTooSoon()) return putOff(claim.base);
+          if (isTooSoon()) return putOff(claim.base, true);
           return isHeldUp(since) ? AT_ONCE : refresh(claim);
         case 'login':
-          return isTooSoon() ? putOff(claim.base) : login(claim.base, since);
+          return isTooSoon() ? putOff(claim.base, false) : login(claim.base, since);
         default:
           return claim satisfies never;
       }
@@ -106,16 +106,17 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
       return !again && monotonic() < unsent.until;
     }
 
-    async function putOff(base: number): Promise<Round> {
-      await record.release(holder, base, { isUnspent: true });
+    /** `isUnspent`: this holder was to present the refresh token, and has not. Before it logs in, it may have presented it. */
+    async function putOff(base: number, isUnspent: boolean): Promise<Round> {
+      await record.release(holder, base, { isUnspent });
       return { kind: 'later', ms: Math.max(0, unsent.until - monotonic()), reason: unsent.reason };
     }
 
-    function notSent(base: number, reason: string): Promise<Round> {
+    function notSent(base: number, reason: string, isUnspent: boolean): Promise<Round> {
       unsent.count += 1;
       unsent.until = monotonic() + SEND_AGAIN_MS(unsent.count) * (0.75 + 0.5 * random());
       unsent.reason = reason;
-      return putOff(base);
+      return putOff(base, isUnspent);
     }
 
     async function refresh({ base, refreshToken }: { base: number; refreshToken: string }): Promise<Round> {
@@ -129,7 +130,7 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
           // A login would get the same answer and count as a failed one at the service.
           return release(base, outcome, await budget.settle(newNonce(), outcome));
         case 'notSent':
-          return notSent(base, outcome.reason);
+          return notSent(base, outcome.reason, true);
         case 'badCredential':
         case 'loginTimeout':
         case 'refused':
@@ -167,7 +168,7 @@ export function tokenFetcher(options: FetchOptions): (wanted: TokenRequest) => P
       const outcome = await answerTo((signal) => options.login(signal));
       if (outcome.kind === 'notSent') {
         await budget.settle(nonce, outcome);
-        return notSent(base, outcome.reason);
+        return notSent(base, outcome.reason, false);
       }
       if (outcome.kind !== 'pair') return release(base, outcome, await budget.settle(nonce, outcome));
       const stored = await store(outcome, base);

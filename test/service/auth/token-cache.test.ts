@@ -222,6 +222,22 @@ test('a refresh token that could not be sent is presented again, and costs no lo
   expect([own.service.logins, own.service.presented]).toEqual([1, ['refresh-1', 'refresh-1']]);
 });
 
+test('a refresh token that was presented is not presented again after a login that could not be sent', async () => {
+  let time = 0;
+  const machine = { ...systemMachine, monotonic: () => time };
+  const one = cache({ machine });
+  await one.get();
+  own.service.refreshEnds = { kind: 'noAnswer', reason: 'connection reset' };
+  own.service.loginEnds = { kind: 'notSent', reason: 'connection refused' };
+  expect(await one.replaceRefused(1)).toMatchObject({ kind: 'later' });
+  expect(await one.replaceRefused(1)).toMatchObject({ kind: 'later' });
+  expect((await one.show()).refreshToken).toBe('spent');
+  own.service.loginEnds = undefined;
+  time += 2_000;
+  expect(await tokenFrom(one.replaceRefused(1))).toMatchObject({ generation: 2 });
+  expect(own.service.presented).toEqual(['refresh-1']);
+});
+
 test('a request that is cancelled before it is connected names the request timeout as the reason', async () => {
   const login = (signal?: AbortSignal) =>
     new Promise<LoginOutcome>((resolve) => {

@@ -74,7 +74,7 @@ local function settle_gate(context, effect, claim, settlement, inFlight)
     return GATE.proven(lane, claim)
   end
   if gate == 'accepted' then
-    lane.accused = ''
+    lane.sendAccused, lane.pollAccused = '', ''
     LIMIT.accepted(lane, rules, claim)
   end
   LIMIT.note_admitted(lane, rules)

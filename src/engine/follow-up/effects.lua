@@ -5,10 +5,12 @@
 local POLL_EFFECTS = {
   infos = { ledger = 'spend', gate = 'proven', request = 'report' },
   missing = { ledger = 'spend', gate = 'proven', request = 'report', event = 'missing' },
+  undecided = { ledger = 'spend', gate = 'proven', request = 'dueLater' },
+  unreadable = { ledger = 'spend', gate = 'answered', request = 'report', event = 'unanswered' },
   throttled = { ledger = 'spend', gate = 'throttled', request = 'dueNow', event = 'throttled' },
   unauthorised = { ledger = 'spend', gate = 'answered', request = 'dueNow', event = 'unauthorised' },
   stopped = { ledger = 'spend', gate = 'stopped', request = 'dueNow', event = 'requestStopped' },
-  accused = { ledger = 'spend', gate = 'accused', request = 'dueLater', event = 'unanswered' },
+  accused = { ledger = 'spend', gate = 'accused', request = 'report', event = 'unanswered' },
   unanswered = { ledger = 'spendLonger', gate = 'failed', request = 'dueLater', event = 'unanswered' },
   notSent = { ledger = 'none', gate = 'failed', request = 'dueLater', event = 'notSent' },
   released = { ledger = 'none', gate = 'unused', request = 'dueNow' },

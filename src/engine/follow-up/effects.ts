@@ -21,16 +21,19 @@ interface PollEffect {
 
 /**
  * What each outcome of a poll does. The scripts use the same table: follow-up/effects.lua is generated from it. Beside the outcomes
- * of the client, it has `accused`, where the service blames the account, `released`, for a poll that its worker did not make,
- * `damaged`, for a request whose text or numbers cannot be read, and `gone`, for one that was removed.
+ * of the client, it has `undecided`, for a request that a notification has matched to a batch and the service does not list yet, `accused`,
+ * for a response such as 403, which may concern only this request, `stopped`, where even a new token is refused, `released`, for a poll that
+ * its worker did not make, `damaged`, for a request whose text or numbers cannot be read, and `gone`, for one that was removed.
  */
 export const POLL_EFFECTS = {
   infos: { ledger: 'spend', gate: 'proven', request: 'report', event: null },
   missing: { ledger: 'spend', gate: 'proven', request: 'report', event: 'missing' },
+  undecided: { ledger: 'spend', gate: 'proven', request: 'dueLater', event: null },
+  unreadable: { ledger: 'spend', gate: 'answered', request: 'report', event: 'unanswered' },
   throttled: { ledger: 'spend', gate: 'throttled', request: 'dueNow', event: 'throttled' },
   unauthorised: { ledger: 'spend', gate: 'answered', request: 'dueNow', event: 'unauthorised' },
   stopped: { ledger: 'spend', gate: 'stopped', request: 'dueNow', event: 'requestStopped' },
-  accused: { ledger: 'spend', gate: 'accused', request: 'dueLater', event: 'unanswered' },
+  accused: { ledger: 'spend', gate: 'accused', request: 'report', event: 'unanswered' },
   unanswered: { ledger: 'spendLonger', gate: 'failed', request: 'dueLater', event: 'unanswered' },
   notSent: { ledger: 'none', gate: 'failed', request: 'dueLater', event: 'notSent' },
   released: { ledger: 'none', gate: 'unused', request: 'dueNow', event: null },

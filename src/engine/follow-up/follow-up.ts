@@ -73,8 +73,11 @@ export async function followUpTurn(
     const token = credentials.current();
     if (permit === undefined || token === undefined) return { claim, result: 'released' };
     const answer = await client.deliveryInfos(request.sender, request.requestId, token.bearer, permit);
+    const { unknown } = request;
+    const match = { lane, events, matches, sends };
+    const isUndecided = unknown !== undefined && (await settleMatch(match, claim, request, unknown, answer));
     // A request that only a notification names may belong to another key, so a response such as 403 does not stop the lane.
-    const isForeign = answer.kind === 'stopped' && request.unknown !== undefined;
+    const isForeign = answer.kind === 'stopped' && unknown !== undefined;
     const outcome: PollOutcome = isForeign ? { kind: 'missing' } : answer;
     if (outcome.kind === 'infos' && outcome.unlisted.length > 0) {
       const statuses = outcome.unlisted.join(', ');
@@ -85,10 +88,9 @@ export async function followUpTurn(
         statuses,
       });
     }
-    if (request.unknown !== undefined) {
-      await settleMatch({ lane, events, matches, sends }, claim, request, request.unknown, outcome);
-    }
-    const settlement = settlementOf(claim, request, outcome);
+    const settlement: PollSettlement = isUndecided
+      ? { claim, result: 'undecided' }
+      : settlementOf(claim, request, outcome);
     const reason = await credentials.ended(token, outcome);
     return reason === undefined ? settlement : { ...settlement, result: 'stopped', reason };
   };
@@ -160,16 +162,13 @@ function settlementOf(claim: PollClaim, request: FollowedRequest, outcome: PollO
     case 'unauthorised':
       return { claim, result: 'unauthorised', reason: outcome.reason };
     case 'stopped':
-      return {
-        claim,
-        result: outcome.isAccount ? 'accused' : 'stopped',
-        requestId,
-        reason: outcome.reason,
-      };
+      return { claim, result: 'accused', requestId, reason: outcome.reason };
     case 'notSent':
       return { claim, result: 'notSent', reason: outcome.reason };
-    case 'unanswered':
-      return { claim, result: 'unanswered', requestId, reason: outcome.reason };
+    case 'unanswered': {
+      const result = outcome.isAnswered ? 'unreadable' : 'unanswered';
+      return { claim, result, requestId, reason: outcome.reason };
+    }
     default:
       return outcome satisfies never;
   }

@@ -6,13 +6,7 @@ import { sourceOf } from '../scripts/announced-events.js';
 import type { ScriptEvent } from '../scripts/script-events.js';
 import type { SendClaims } from '../sending/send-claim.js';
 import type { PollClaim } from './poll-claim.js';
-import {
-  type DeliveryInfos,
-  type FollowedRequest,
-  lettersOf,
-  type MatchedBatch,
-  wordsOf,
-} from './requests.js';
+import { type FollowedRequest, lettersOf, type MatchedBatch, wordsOf } from './requests.js';
 
 /** What deciding on a match needs. */
 interface MatchContext {
@@ -28,7 +22,8 @@ interface MatchContext {
 
 /**
  * Decides on a match. A notification names a request that may be that of a batch with an unknown outcome. The batch counts as
- * accepted only if the response to this poll lists exactly its recipients, and the request is not known to be another batch's.
+ * accepted only if the response to this poll lists exactly its recipients, and the request is not known to be another batch's. A response
+ * without some or all of them decides nothing: services report before they answer polls. True if the request must be polled again.
  */
 export async function settleMatch(
   { lane, events, matches, sends }: MatchContext,
@@ -36,10 +31,12 @@ export async function settleMatch(
   request: FollowedRequest,
   { number, turn, sent }: MatchedBatch,
   outcome: PollOutcome,
-): Promise<void> {
+): Promise<boolean> {
   const { requestId } = request;
   const isOthers = async () => (await lane.retry(() => matches.everAccepted([requestId]))).has(requestId);
-  if (outcome.kind === 'infos' && covers(request.recipients, sent, outcome) && !(await isOthers())) {
+  let verdict = verdictOf(request.recipients, sent, outcome);
+  if (verdict === 'confirmed' && (await isOthers())) verdict = 'disproved';
+  if (outcome.kind === 'infos' && verdict === 'confirmed') {
     const letters = lettersOf(request, outcome.statuses).replaceAll('-', 'S');
     const claim = { number, turn, campaign, first, count: sent.length, message };
     const reason = 'found by a notification';
@@ -54,7 +51,7 @@ export async function settleMatch(
     } as const;
     const { settled, events: scriptEvents } = await lane.retry(() => sends.settle([settlement]));
     lane.emit(scriptEvents);
-    if (settled === 0) return;
+    if (settled === 0) return false;
     const reference = requestReference(campaign, number);
     const recipientCount = sent.length;
     const source = sourceOf({ campaign, message });
@@ -65,25 +62,26 @@ export async function settleMatch(
       request: reference,
       recipientCount,
     });
-    return;
+    return false;
   }
-  if (outcome.kind === 'infos' || outcome.kind === 'missing') {
-    await lane.retry(() => matches.clear({ number, campaign, first, requestId }));
-  }
+  if (verdict === undefined) return false;
+  const match = { number, campaign, first, requestId };
+  return !(await lane.retry(() => matches.clear(match, verdict === 'disproved')));
 }
 
-/** Whether the response lists all recipients that the batch was sent to, and no others. */
-function covers(
+/** Whether the request is that of the batch; undefined without an answer. */
+function verdictOf(
   recipients: readonly string[],
   sent: readonly boolean[],
-  { statuses, unlisted, unread }: DeliveryInfos,
-): boolean {
+  outcome: PollOutcome,
+): 'confirmed' | 'disproved' | 'undecided' | undefined {
+  if (outcome.kind === 'missing') return 'undecided';
+  if (outcome.kind === 'stopped') return 'disproved';
+  if (outcome.kind !== 'infos') return undefined;
+  const expected = new Set(recipients.filter((_, at) => sent[at] === true));
+  const numbers = [...outcome.statuses.keys()];
+  if (expected.size === 0 || numbers.some((number) => !expected.has(number))) return 'disproved';
   // An unlisted status may belong to a number that is not ours.
-  if (unlisted.length > 0 || unread === true) return false;
-  const expected = recipients.filter((_, at) => sent[at] === true);
-  return (
-    expected.length > 0 &&
-    statuses.size === expected.length &&
-    expected.every((number) => statuses.has(number))
-  );
+  const isWhole = outcome.unlisted.length === 0 && outcome.unread !== true;
+  return isWhole && numbers.length === expected.size ? 'confirmed' : 'undecided';
 }

@@ -50,7 +50,11 @@ export function matchStore(lane: LaneStore, others: () => Promise<readonly LaneI
     const members = await redis.zrange(keys.lane(of, 'unnamed'), '0', '-1');
     return members.map(parseLocated).filter((located) => located !== null);
   };
-  const run = (action: 'match' | 'clear', { number, campaign, first, requestId }: Match, time?: number) => {
+  const run = (
+    action: 'match' | 'clear' | 'doubt',
+    { number, campaign, first, requestId }: Match,
+    time?: number,
+  ) => {
     const digest = digestOf(requestId);
     const args = { action, claim: number, campaign, first, requestId, digest: digest.field, time };
     return matchUnknown(lane, args, [indexKey(keys, id, digest)]);
@@ -59,8 +63,9 @@ export function matchStore(lane: LaneStore, others: () => Promise<readonly LaneI
     /** Records the match and makes a poll of the request due. False if the batch is settled, or the request is known by now. */
     match: (match: Match, now?: number): Promise<boolean> => run('match', match, now),
 
-    /** Removes a match that the service has disproved. */
-    clear: (match: Match): Promise<boolean> => run('clear', match),
+    /** Removes a match that the service has disproved; or else, if the reports that made it wait no more. False if it stays. */
+    clear: (match: Match, isDisproved = true, now?: number): Promise<boolean> =>
+      run(isDisproved ? 'clear' : 'doubt', match, now),
 
     /**
      * When the oldest send in flight was claimed, in ms of Redis time: its response may still name the request of a report

@@ -75,6 +75,7 @@ end
 
 -- The service handled a request claimed since an operator resumed the lane: the cause of the stop is fixed.
 function GATE.proven(lane, claim)
+  if not claim.count then lane.pollAccused = '' end
   if claim.epoch >= lane.openedEpoch and not gate_sends_fail(lane) then lane.onTrial = 0 end
 end
 
@@ -103,9 +104,9 @@ function GATE.stopped(lane, epoch, reason)
   return true
 end
 
--- Whether the service has blamed the account for a request to other recipients before, and has accepted none since.
+-- Whether the service has blamed the account for another request of this kind before, and has accepted none, or answered no poll, since.
 function GATE.is_accused(lane, claim)
-  local campaign, first, count = string.match(lane.accused, '^(.*):(%d+):(%d+)$')
+  local campaign, first, count = string.match(lane[gate_kind(claim) .. 'Accused'], '^(.*):(%d+):(%d+)$')
   if not campaign then return false end
   first = tonumber(first)
   return campaign ~= claim.campaign or first >= claim.first + (claim.count or 1) or claim.first >= first + tonumber(count)
@@ -115,7 +116,7 @@ end
 function GATE.accused(lane, claim, reason)
   if claim.epoch < lane.openedEpoch then return end
   if GATE.is_accused(lane, claim) then return GATE.stopped(lane, claim.epoch, reason) end
-  lane.accused = string.format('%s:%d:%d', claim.campaign, claim.first, claim.count or 1)
+  lane[gate_kind(claim) .. 'Accused'] = string.format('%s:%d:%d', claim.campaign, claim.first, claim.count or 1)
 end
 
 -- A request failed or got no response. Of several polls that were in flight together, only the first that fails makes polls wait longer.
@@ -142,7 +143,7 @@ end
 function GATE.resume(lane)
   if lane.closed.stopped then lane.onTrial = 1 end
   for _, cause in ipairs({ 'stopped', 'held', 'throttled', 'unreachable', 'unattended' }) do lane.closed[cause] = nil end
-  lane.accused = ''
+  lane.sendAccused, lane.pollAccused = '', ''
   -- There may be no worker.
   CLOSED.await_worker(lane)
   lane.sendFailures, lane.pollFailures, lane.pollsFrom = 0, 0, 0

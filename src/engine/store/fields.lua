@@ -55,8 +55,8 @@ local LANE_FIELDS = {
   epoch = 'count', openedEpoch = 'count', onTrial = 'count', latency = 'duration', throttled = 'count',
   -- Failures in a row; since when requests in flight have had no answer; after failed polls, from when on the next may be made
   sendFailures = 'count', pollFailures = 'count', sendQuietFrom = 'past', pollQuietFrom = 'past', pollsFrom = 'ending',
-  -- The last request for which the service blamed the account, as campaign:first:count, until it accepts one
-  accused = 'text',
+  -- The last request for which the service blamed the account, as campaign:first:count, until it accepts one, or answers a poll
+  sendAccused = 'text', pollAccused = 'text',
   -- command-lane.lua: of a stored lane, the revision of its settings that a process needs to start a request
   settingsRevision = 'count',
 

@@ -72,9 +72,11 @@ export type PollOutcome =
   | { kind: 'missing'; message?: string }
   | { kind: 'throttled'; retryAfterMs: number | null; message?: string }
   | { kind: 'unauthorised'; reason: string; message?: string }
-  | { kind: 'stopped'; reason: string; isAccount?: true }
+  /** Such as 403. It may concern only this request. */
+  | { kind: 'stopped'; reason: string }
   | { kind: 'notSent'; reason: string }
-  | { kind: 'unanswered'; reason: string };
+  /** `isAnswered`: there was a 2xx, but its infos cannot be read. */
+  | { kind: 'unanswered'; reason: string; isAnswered?: true };
 
 /** The time (ms since the epoch), texts that no reason may repeat, and the profile of the service (default: v1). */
 interface Reading {
@@ -170,33 +172,16 @@ export function pollOutcome(exchange: Exchange, reading: Reading): PollOutcome {
   if (status === 401) return unauthorised(exchange, reading);
   const meaning = isDecided(status) ? errorMeaning(exchange.body) : undefined;
   if (meaning === 'throttled') return throttled(exchange, reading);
-  if (status === 404 || status === 410 || isRefusal(status)) {
+  const isOfRequest = meaning !== undefined && !OF_ALL_REQUESTS.has(meaning);
+  if (status === 404 || status === 410 || isRefusal(status) || isOfRequest) {
     return { kind: 'missing', ...messageOf(exchange, reading) };
   }
-  if (meaning !== undefined) return pollError(meaning, exchange, reading);
-  if (isDecided(status)) return { kind: 'stopped', reason: explain(exchange, reading) };
-  return { kind: 'unanswered', reason: explain(exchange, reading) };
+  const kind = isDecided(status) && meaning !== 'unknown' ? 'stopped' : 'unanswered';
+  return { kind, reason: explain(exchange, reading) };
 }
 
-/** What an error code says of a poll whose status alone would stop the lane. */
-function pollError(meaning: Exclude<ErrorMeaning, 'throttled'>, reply: Reply, reading: Reading): PollOutcome {
-  const reason = explain(reply, reading);
-  switch (meaning) {
-    case 'account':
-      return { kind: 'stopped', reason, isAccount: true };
-    case 'stopped':
-      return { kind: 'stopped', reason };
-    case 'unknown':
-      return { kind: 'unanswered', reason };
-    case 'known':
-    case 'recipient':
-    case 'text':
-    case 'size':
-      return { kind: 'missing', ...messageOf(reply, reading) };
-    default:
-      return meaning satisfies never;
-  }
-}
+/** Meanings that do not say that something is wrong with one request. */
+const OF_ALL_REQUESTS: ReadonlySet<ErrorMeaning> = new Set(['account', 'stopped', 'unknown']);
 
 /**
  * A response with an OutboundRequest means accepted. So does a 201 without one, unless the rest of the response casts doubt on
@@ -240,6 +225,7 @@ function pollSuccess(reply: Reply, reading: Reading): PollOutcome {
     return {
       kind: 'unanswered',
       reason: `The service answered ${reply.status}, but its delivery infos could not be read.`,
+      isAnswered: true,
     };
   }
   const isUnread = entries.some((entry) => entry === null || numberOf(entry.address) === null);
@@ -261,7 +247,7 @@ const isFinal = (status: DeliveryStatus): boolean => CERTAINTY[status] > CERTAIN
 
 /** The listed statuses by number, restricted to `only` if present. */
 function statusesOf(
-  entries: DeliveryInfoList['deliveryInfo'],
+  entries: NonNullable<DeliveryInfoList['deliveryInfo']>,
   { profile = PROFILES.v1 }: Reading,
   only?: ReadonlySet<string>,
 ): {

@@ -21,21 +21,22 @@ const entry = deliveryInfo.nullable().catch(null);
 /** Converters from XML to JSON write a list of one entry as the bare entry. */
 const deliveryInfos = z.union([z.array(entry), deliveryInfo.transform((one) => [one])]);
 
-const innerList = z.object({ resourceURL: optionalText, deliveryInfo: deliveryInfos });
+/** Services leave out an empty list, or write null or `{}`. */
+const innerList = z.object({
+  resourceURL: optionalText,
+  deliveryInfo: deliveryInfos.optional().catch(undefined),
+});
 
-/** DeliveryInfoList (interface page), with or without its wrapper. */
+/** DeliveryInfoList (interface page), with its wrapper; without it only if it lists something. */
 const deliveryInfoList = z.union([
   z.object({ deliveryInfoList: innerList }).transform((body) => body.deliveryInfoList),
-  innerList,
+  innerList.extend({ deliveryInfo: deliveryInfos }),
 ]);
 
 const innerRequest = z.object({
   resourceURL: optionalText,
   clientCorrelator: optionalText,
-  deliveryInfoList: z
-    .object({ resourceURL: optionalText, deliveryInfo: deliveryInfos.optional().catch(undefined) })
-    .optional()
-    .catch(undefined),
+  deliveryInfoList: innerList.optional().catch(undefined),
 });
 
 /** OutboundRequest (interface page), with its wrapper; without it only if it names the created resource. */

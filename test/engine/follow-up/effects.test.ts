@@ -15,6 +15,8 @@ const NOW = DUE + 1_000;
 const DETAILS: Record<PollResult, Omit<PollSettlement, 'claim' | 'result'>> = {
   infos: { letters: 'T', requestId: 'r' },
   missing: { requestId: 'r' },
+  undecided: {},
+  unreadable: { reason: '200' },
   throttled: { retryAfterMs: 60_000 },
   unauthorised: { reason: '401' },
   stopped: { reason: '403' },
@@ -39,7 +41,7 @@ const GATE: Record<PollEffect['gate'], object> = {
   proven: { causes: [], onTrial: '0' },
   answered: { causes: [], onTrial: '1' },
   throttled: { causes: ['throttled'], onTrial: '0', probe: 0 },
-  accused: { causes: [], onTrial: '1', accused: 'c:0:1' },
+  accused: { causes: [], onTrial: '1', pollAccused: 'c:0:1' },
   stopped: { causes: ['stopped'], onTrial: '1' },
   failed: { causes: ['unreachable'], onTrial: '1', probe: 0 },
   unused: { causes: ['throttled'], onTrial: '1', probe: 0 },

@@ -3,6 +3,7 @@ import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
 import { pollClaims } from '../../../src/engine/follow-up/poll-claims.js';
 import { openRequests } from '../../../src/engine/follow-up/requests.js';
 import type { TokenSource } from '../../../src/engine/jobs/token-source.js';
+import { firstClosed } from '../../../src/engine/lane/closed.js';
 import { campaignContent } from '../../../src/engine/sending/campaign-content.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendClaims } from '../../../src/engine/sending/send-claims.js';
@@ -10,7 +11,7 @@ import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { laneStatus } from '../../../src/reporting/status.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { testRedis } from '../../base/redis/test-redis.js';
-import { laneFixture, openDefaultLane } from '../lane/lane-fixture.js';
+import { laneFixture, openDefaultLane, RULES, START } from '../lane/lane-fixture.js';
 import { json, onlyForNew, renewedToken, startService } from '../sending/local-service.js';
 
 const { redis, prefix } = testRedis('follow-up');
@@ -215,13 +216,54 @@ describe('A poll', () => {
     expect((await followUp.fixture.state('c')).state).toBe('completed');
   });
 
-  test('that the service answers with 403 stops the lane', async () => {
+  test('that the service answers with 403 is repeated later, until the deadline', async () => {
     const service = await startService(json(403, {}));
-    const followUp = await createFollowUp(service);
-    expect(await followUp.turn()).toMatchObject({ kind: 'idle', why: 'stopped', requests: 1 });
-    const { state, blockedBy } = await followUp.status();
-    expect(state).toBe('stopped');
-    expect(blockedBy?.reason).toContain('403');
+    const followUp = await createFollowUp({ ...service, deadline: '1h' });
+    expect(await followUp.turn()).toMatchObject({ kind: 'later', why: 'nothing', requests: 1 });
     expect((await followUp.fixture.state('c')).counts).toMatchObject({ deliveredToNetwork: 2 });
+    await followUp.fixture.stored.setRequest('c', 0, 2, Date.now() - 2 * 3_600_000, 'r1');
+    await followUp.fixture.stored.setFirstPoll('c:0', 1);
+    await followUp.turn();
+    expect((await followUp.status()).state).not.toBe('stopped');
+    expect((await followUp.fixture.state('c')).counts).toMatchObject({ unconfirmed: 2 });
   });
+
+  test('that the service answers with 403 stops the lane if that of another request was, and none was answered', async () => {
+    const lane = laneFixture(redis, `${prefix}-403`, 'default');
+    await lane.campaign('c', 3);
+    const due = START + RULES.firstPoll;
+    await lane.settle(await lane.claim(START, 3), 'accepted', START, { letter: 'N' });
+    const [one, two, three] = await lane.poll(due, 3);
+    if (one === undefined || two === undefined || three === undefined) throw new Error('no polls');
+    await lane.settlePolls(one, 'accused', due);
+    await lane.settlePolls(two, 'infos', due, { letters: 'N' });
+    await lane.settlePolls(three, 'accused', due);
+    expect(firstClosed(await lane.views.look(due), ['stopped'])).toBeUndefined();
+    const [again] = await lane.poll(due + RULES.pollAgain, 1);
+    if (again === undefined) throw new Error('no poll');
+    await lane.settlePolls(again, 'accused', due + RULES.pollAgain, { reason: '403' });
+    expect(firstClosed(await lane.views.look(due + RULES.pollAgain), ['stopped'])?.why).toBe('403');
+  });
+
+  test.each([
+    { deliveryInfoList: { resourceURL: 'http://service.example/r1' } },
+    { deliveryInfoList: { deliveryInfo: null } },
+    { deliveryInfoList: {} },
+    { something: 'else' },
+  ])(
+    'that the service answers without infos, as %j, ends at the deadline, and the lane stays open',
+    async (body) => {
+      const service = await startService(json(200, body));
+      const followUp = await createFollowUp({ ...service, deadline: '1h' });
+      for (let poll = 0; poll < 4; poll += 1) {
+        await followUp.fixture.stored.setFirstPoll('c:0', 1);
+        await followUp.turn();
+      }
+      expect(service.received.length).toBe(4);
+      await followUp.fixture.stored.setRequest('c', 0, 2, Date.now() - 2 * 3_600_000, 'r1');
+      await followUp.fixture.stored.setFirstPoll('c:0', 1);
+      await followUp.turn();
+      expect((await followUp.fixture.state('c')).counts).toMatchObject({ unconfirmed: 2 });
+    },
+  );
 });

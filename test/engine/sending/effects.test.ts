@@ -43,7 +43,7 @@ const GATE: Record<GateEffect, object> = {
   proven: { causes: [], onTrial: '0' },
   answered: { causes: [], onTrial: '1' },
   throttled: { causes: ['throttled'], onTrial: '0', probe: 0 },
-  accused: { causes: [], onTrial: '1', accused: 'c:0:2' },
+  accused: { causes: [], onTrial: '1', sendAccused: 'c:0:2' },
   stopped: { causes: ['stopped'], onTrial: '1' },
   failed: { causes: ['unreachable'], onTrial: '1', probe: 0 },
   unused: { causes: ['throttled'], onTrial: '1', probe: 0 },

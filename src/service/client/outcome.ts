@@ -105,6 +105,8 @@ export function sendOutcome(exchange: Exchange, sent: Sent, reading: Reading): S
   if (meaning === 'known') return known(exchange, reading);
   if (status === 429) return throttled(exchange, reading);
   if (status === 401) return unauthorised(exchange, reading);
+  // A 303 means that the request was handled (RFC 9110, section 15.4.4). A body that broke off may have had a code that decides.
+  if (status === 303 || (isDecided(status) && exchange.body === null)) return unread(status);
   const mayBePart =
     status === 400 && sent.recipients.length > 1 && reading.profile?.badRequest === 'notAcceptedOrImpossible';
   if (mayBePart && (meaning === undefined || meaning === 'recipient'))
@@ -196,13 +198,7 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, readi
     return { kind: 'unknown', reason: reasonOf(reason, reply.body, reading.secrets), isAnswered: true };
   }
   const created = reply.status === 201 && (located !== null || isEmptyOrObject(reply.body));
-  if (body === null && !created) {
-    return {
-      kind: 'unknown',
-      reason: `The service answered ${reply.status}, but its response could not be read, so it may have accepted the request.`,
-      isAnswered: true,
-    };
-  }
+  if (body === null && !created) return unread(reply.status);
   const requestId =
     createdIdOf(body?.resourceURL) ?? requestIdOf(body?.deliveryInfoList?.resourceURL) ?? located;
   const infos = body?.deliveryInfoList?.deliveryInfo ?? [];
@@ -216,6 +212,12 @@ function sendSuccess(reply: Reply, { recipients, clientCorrelator }: Sent, readi
     ...statuses,
     ...(isOther ? { otherCorrelator: correlator.slice(0, MAX_CORRELATOR) } : {}),
   };
+}
+
+/** A response that does not say whether the request was accepted. */
+function unread(status: number): SendOutcome {
+  const reason = `The service answered ${status}, but not whether it has accepted the request.`;
+  return { kind: 'unknown', reason, isAnswered: true };
 }
 
 function pollSuccess(reply: Reply, reading: Reading): PollOutcome {

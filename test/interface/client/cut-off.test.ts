@@ -47,7 +47,9 @@ describe('a response that breaks off', () => {
     ['500 Internal Server Error', 'unknown'],
     ['201 Created\r\nLocation: http://h/outbound/ACME/requests/r1', 'accepted'],
     ['429 Too Many Requests', 'throttled'],
-    ['403 Forbidden', 'stopped'],
+    ['401 Unauthorized', 'unauthorised'],
+    ['400 Bad Request', 'unknown'],
+    ['403 Forbidden', 'unknown'],
   ])('with the head %j means for a send: %s', async (head, kind) => {
     const server = await rawServer(cut(head));
     expect((await send(clientOf(server.origin))).kind).toBe(kind);

@@ -23,20 +23,19 @@ function replied(status: number, body: string | null = '', headers: Reply['heade
 }
 
 /** The expected outcome of a send by status, written independently of the code. */
-function sendKindOf(status: number): SendOutcome['kind'] {
+function sendKindOf(status: number, body: string | null = ''): SendOutcome['kind'] {
   if (status === 201) return 'accepted';
   if (status === 429) return 'throttled';
   if (status === 401) return 'unauthorised';
-  if ([400, 413, 422].includes(status)) return 'refused';
-  if (status < 300 || status === 408 || status >= 500) return 'unknown';
-  return 'stopped';
+  if (status < 300 || status === 303 || status === 408 || status >= 500 || body === null) return 'unknown';
+  return [400, 413, 422].includes(status) ? 'refused' : 'stopped';
 }
 
 /** How a send may end by its exchange alone. No random body has an error code. */
 function sendKindsOf(exchange: Exchange): readonly SendOutcome['kind'][] {
   if (exchange.kind === 'failure') return [failedKindOf(exchange, 'unknown')];
-  const { status } = exchange;
-  return status >= 200 && status < 300 ? ['accepted', 'unknown'] : [sendKindOf(status)];
+  const { status, body } = exchange;
+  return status >= 200 && status < 300 ? ['accepted', 'unknown'] : [sendKindOf(status, body)];
 }
 
 function pollKindsOf(exchange: Exchange): readonly PollOutcome['kind'][] {
@@ -112,12 +111,12 @@ describe('the outcome of a send', () => {
     }
   });
 
-  it('depends only on the status for responses other than 2xx', () => {
+  it('depends only on the status, and on whether the body broke off, for responses other than 2xx', () => {
     for (const status of STATUSES.filter((each) => each < 200 || each >= 300)) {
       for (const body of [TAKEN, LISTED, null]) {
         const headers = { location: 'http://h/outbound/ACME/requests/r1' };
         expect(sendOutcome(replied(status, body, headers), { recipients: [TO] }, reading).kind).toBe(
-          sendKindOf(status),
+          sendKindOf(status, body),
         );
       }
     }

@@ -19,6 +19,6 @@ export interface TokenSource {
    * counts nothing against the account.
    */
   newerThan(generation: number): Promise<BearerOutcome>;
-  /** Call it when the service answers anything but 401: it accepts what it got. */
-  worked(): void;
+  /** Call it when the service answers anything but 401 to the bearer of that generation: it accepts what it got. */
+  worked(generation: number): void;
 }

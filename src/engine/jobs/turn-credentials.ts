@@ -86,7 +86,7 @@ export async function turnCredentials(lane: TokenLane, tokens: TokenSource): Pro
 
     async ended(used, outcome) {
       if (outcome.kind !== 'unauthorised') {
-        if (!NO_RESPONSE.has(outcome.kind)) tokens.worked();
+        if (!NO_RESPONSE.has(outcome.kind)) tokens.worked(used.generation);
         return undefined;
       }
       token = await tokens.replaceRefused(used.generation).catch((error: unknown) => {

@@ -62,6 +62,8 @@ function keySource(lane: string, apiKey: string, correct: string): TokenSource {
 function accountSource(cache: TokenCache, { bearer, replace, reason }: AccountSourceOptions): TokenSource {
   /** The last answer was a 401. */
   let isRefused = false;
+  /** The latest generation that the service has accepted. */
+  let accepted = 0;
   /** Generations that were fresh when they were returned after a 401. */
   const fresh = new Set<number>();
   const bearerOf = (outcome: TokenOutcome): BearerOutcome => {
@@ -84,10 +86,14 @@ function accountSource(cache: TokenCache, { bearer, replace, reason }: AccountSo
       const wasFresh = fresh.has(generation);
       if (wasFresh && replace === 'newerThan') return stopped;
       isRefused = true;
-      const newer = await cache[replace](generation);
+      const current = await cache.get();
+      // One that has worked is not refused as a fresh one would be: it lives less than a minute.
+      const isShort = generation === accepted && current.kind === 'token' && current.ageMs < FRESH_MS;
+      const newer = await cache[isShort ? 'newerThan' : replace](generation);
       return wasFresh && newer.kind === 'token' ? stopped : bearerOf(newer);
     },
-    worked() {
+    worked(generation) {
+      accepted = Math.max(accepted, generation);
       isRefused = false;
       fresh.clear();
     },

@@ -70,7 +70,7 @@ test('a lane with a key and an account renews the token whenever it has expired'
   for (let time = 0; time < 3; time += 1) {
     if (outcome.kind !== 'token') throw new Error(outcome.reason);
     expect(await send(outcome.bearer)).toBe('accepted');
-    source.worked();
+    source.worked(outcome.generation);
     now += LIFETIME_MS + 1;
     expect(await send(outcome.bearer)).toBe('unauthorised');
     outcome = await source.replaceRefused(outcome.generation);
@@ -118,7 +118,7 @@ test('a lane that sends every ten minutes with tokens that expire in between goe
     if (token.kind !== 'token') throw new Error(token.reason);
     const answer = await send(token.bearer);
     kinds.push(answer);
-    if (answer === 'accepted') source.worked();
+    if (answer === 'accepted') source.worked(token.generation);
     else expect(await source.replaceRefused(token.generation)).toMatchObject({ kind: 'token' });
     now += LIFETIME_MS + 1;
   }
@@ -155,6 +155,17 @@ test('a lane whose account may not use messaging stops, however seldom it sends'
     now += LIFETIME_MS;
   }
   expect(kinds).toEqual(['token', 'stopped']);
+});
+
+test('a lane whose tokens work, but for less than a minute, goes on sending', async () => {
+  const { source } = sourceWith(null, 'short');
+  for (let generation = 1; generation <= 4; generation += 1) {
+    const token = await source.getForRequest();
+    expect(token).toMatchObject({ kind: 'token', generation });
+    source.worked(generation);
+    now += 30_000;
+    expect(await source.replaceRefused(generation)).toMatchObject({ kind: 'token' });
+  }
 });
 
 test('after a 401, a lane that waits for permits renews nothing until it sends again', async () => {

@@ -52,15 +52,12 @@ export async function settleMatch(
     const { settled, events: scriptEvents } = await lane.retry(() => sends.settle([settlement]));
     lane.emit(scriptEvents);
     if (settled === 0) return false;
-    const reference = requestReference(campaign, number);
-    const recipientCount = sent.length;
-    const source = sourceOf({ campaign, message });
     events.emit({
       type: 'request.confirmed',
       lane: lane.name,
-      ...source,
-      request: reference,
-      recipientCount,
+      ...sourceOf({ campaign, message }),
+      request: requestReference(campaign, number),
+      recipientCount: sent.length,
     });
     return false;
   }

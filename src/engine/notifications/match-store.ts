@@ -95,14 +95,7 @@ export function matchStore(lane: LaneStore, others: () => Promise<readonly LaneI
             ...sends,
             ...unknown.map((batch) => ({ ...batch, claimedAt: batch.isRestored ? 0 : batch.claimedAt })),
             ...unnamed.map((batch) => ({ ...batch, claimedAt: 0 })),
-          ].map(({ campaign, first, count, message, claimedAt }) => ({
-            lane: of,
-            campaign,
-            first,
-            count,
-            message,
-            claimedAt,
-          }));
+          ].map((batch) => ({ ...batch, lane: of }));
         }),
       );
       return perLane.flat();

@@ -20,7 +20,7 @@ export type GateEffect =
 type RecipientEffect =
   /** They move to the states of their letters. */
   | 'accept'
-  /** They will be sent again: their worker did not try. */
+  /** They will be sent again, a repeat under its correlator: the service has not looked at the request. */
   | 'putBack'
   /** They will be sent again, unless this was a repeat under a correlator: it says nothing about the first request, so they become `unknown`. */
   | 'notAccepted'
@@ -52,14 +52,14 @@ interface SendEffect {
  */
 export const SEND_EFFECTS = {
   accepted: { ledger: 'spend', gate: 'accepted', recipients: 'accept', event: null },
-  throttled: { ledger: 'spend', gate: 'throttled', recipients: 'notAccepted', event: 'throttled' },
-  unauthorised: { ledger: 'spend', gate: 'answered', recipients: 'notAccepted', event: 'unauthorised' },
+  throttled: { ledger: 'spend', gate: 'throttled', recipients: 'putBack', event: 'throttled' },
+  unauthorised: { ledger: 'spend', gate: 'answered', recipients: 'putBack', event: 'unauthorised' },
   stopped: { ledger: 'spend', gate: 'stopped', recipients: 'notAccepted', event: 'requestStopped' },
   accused: { ledger: 'spend', gate: 'accused', recipients: 'accuse', event: null },
   refused: { ledger: 'spend', gate: 'proven', recipients: 'refuse', event: 'refused' },
   unknown: { ledger: 'spendLonger', gate: 'failed', recipients: 'unknown', event: 'unknown' },
   unclear: { ledger: 'spend', gate: 'answered', recipients: 'unknown', event: 'unknown' },
-  notSent: { ledger: 'none', gate: 'failed', recipients: 'notAccepted', event: 'notSent' },
+  notSent: { ledger: 'none', gate: 'failed', recipients: 'putBack', event: 'notSent' },
   released: { ledger: 'none', gate: 'unused', recipients: 'putBack', event: null },
   suppressed: { ledger: 'none', gate: 'unused', recipients: 'suppress', event: null },
   partlySuppressed: { ledger: 'none', gate: 'unused', recipients: 'divide', event: null },

@@ -112,11 +112,7 @@ end
 -- The service did not accept a repeat. This says nothing about the first request, which it may have accepted: some services refuse a
 -- correlator that they know. So the batch is not sent again in any form, and stays unknown with what the service answered.
 local function remain_unknown_after_repeat(id, c, claim, settlement, statuses, records, notAgain)
-  local answer = settlement.reason
-  if settlement.result == 'throttled' then
-    answer = 'the service answered 429' .. (answer ~= '' and ': ' .. answer or '')
-  end
-  local reason = 'an earlier request may have been accepted, and its repeat was not: ' .. answer
+  local reason = 'an earlier request may have been accepted, and its repeat was not: ' .. settlement.reason
   remain_unknown(id, c, claim, all_unknown(claim, reason, notAgain), statuses, records)
 end
 

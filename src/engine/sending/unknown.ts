@@ -26,7 +26,8 @@ import { readState } from '../store/campaigns.js';
  * the policy `resend`, batches of a campaign that was cancelled or has lapsed are abandoned.
  *
  * Only an acceptance of a repeat under a correlator says what became of the first request. After any other answer, its batch is unknown
- * and is not repeated again: the service may refuse nothing but the correlator. A repeat without an answer is repeated again.
+ * and is not repeated again: the service may refuse nothing but the correlator. A repeat that was not sent, or got no answer, 401, or 429,
+ * is repeated again.
  *
  * A repeat under a correlator leaves only while the service remembers the first request (`firstAt`, `repeatFor` in rules.ts): the claim
  * checks it, and its permit ends then. The correlator names the campaign and the range of the batch, so it is known even if Redis has lost

@@ -76,7 +76,6 @@ test.each([
   [409, undefined, `${NOT_ACCEPTED}The service answered 409`],
   [413, undefined, `${NOT_ACCEPTED}The service answered 413`],
   [422, undefined, `${NOT_ACCEPTED}The service answered 422`],
-  [429, undefined, `${NOT_ACCEPTED}the service answered 429`],
 ])(
   'A repeat that is answered with %i (%s) leaves its batch unknown, and the lane open',
   async (status, code, reason) => {

@@ -1,6 +1,6 @@
 import { followUpTurn } from '../../../src/engine/follow-up/follow-up.js';
 import { createInbox } from '../../../src/engine/notifications/inbox.js';
-import { campaign, config, lane, scenario } from './scenario.js';
+import { campaign, config, scenario } from './scenario.js';
 import type { ScriptedWorld } from './scripted-world.js';
 
 /** Matching that does not know which ids belong to the lane's own requests. */
@@ -8,32 +8,6 @@ const everAccepted = async (): Promise<ReadonlySet<string>> => new Set();
 
 /** Worlds in which the service sends notifications. */
 export const NOTIFICATION_WORLDS: readonly ScriptedWorld[] = [
-  {
-    name: 'reported-before-listed',
-    about:
-      'A request is accepted, and its response lost. A notification names it, but its first poll gets a 404.',
-    scenario: scenario({
-      config: config({ isNotified: true }),
-      lanes: [lane({ settings: { unknownOutcome: { action: 'resend', afterMs: 60_000 } } })],
-      notifications: { loss: 0, areLate: false, isAmbiguous: true },
-    }),
-    script(stage) {
-      stage.fates('send', { kind: 'resetAfter', status: 'DeliveredToNetwork' });
-      stage.fates('poll', { refusal: 404 });
-    },
-    bug: {
-      name: 'a 404 clears a match',
-      invariant: 2,
-      why: 'the lane sends a batch again that a notification has shown to be accepted',
-      lua: [
-        {
-          file: 'engine/notifications/match-unknown.lua',
-          from: "if action == 'doubt' and",
-          to: 'if false and',
-        },
-      ],
-    },
-  },
   {
     name: 'early-report',
     about:

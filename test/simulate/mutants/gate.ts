@@ -62,7 +62,7 @@ export const GATE_MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/quota/gate.lua',
-        from: 'if claim.epoch >= lane.openedEpoch then lane.onTrial = 0 end',
+        from: 'if claim.epoch >= lane.openedEpoch and not gate_sends_fail(lane) then lane.onTrial = 0 end',
         to: '',
       },
     ],

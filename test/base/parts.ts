@@ -4,8 +4,8 @@
  */
 
 /**
- * Files whose processes are killed and started again, or wait for servers which fail over, and the scripted worlds; one with a kill,
- * `attacks/kill`, is in `quick`.
+ * Files that start, kill, or change servers and processes of their own, or wait for servers which fail over, and the scripted worlds; some
+ * with one process, and one with a kill, `attacks/kill`, are in `quick`.
  */
 const PROCESSES = [
   'test/end-to-end/*.test.ts',
@@ -13,10 +13,13 @@ const PROCESSES = [
   'test/simulate/{jobs.property,scripted/worlds,server/wire}.test.ts',
   'test/app/forget/killed-forget.test.ts',
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts}.test.ts',
-  'test/base/redis/{cluster,cluster-connection,embedded,file-replay,full,rediss,sentinel,servers/private-redis}.test.ts',
+  'test/base/redis/{acl,cluster,cluster-connection,durability,embedded,file-replay,full}.test.ts',
+  'test/base/redis/{private-server,rediss,sentinel,watch,servers/private-redis}.test.ts',
+  'test/engine/{recovery/rewrite-file,scripts/settable-clock,suppression/suppression-commands}.test.ts',
   'test/service/auth/{fleet,unrecorded-refusal}.test.ts',
   'test/surfaces/http/server/redis-lost.test.ts',
-  'test/surfaces/cli/{startup,end-to-end,open/up-file,machine/serve,machine/up,machine/up-start}.test.ts',
+  'test/surfaces/cli/{startup,end-to-end,open/up-file,machine/serve,machine/up,machine/up-start,watch/watch}.test.ts',
+  'test/surfaces/metrics/catalogue.test.ts',
 ];
 /** Files that need a browser. */
 const CHROMIUM = ['test/end-to-end/console/*.test.ts'];

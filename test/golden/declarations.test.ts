@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
+import { CompilerState, Extractor, ExtractorConfig, ExtractorLogLevel } from '@microsoft/api-extractor';
 import { expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { temporaryFolder } from '../scene/closing.js';
@@ -11,6 +11,13 @@ const SILENT = { default: { logLevel: ExtractorLogLevel.None } };
 
 /** Comments of the report that say nothing about a name: everything is public, and its docs are beside it in the code. */
 const UNSAID = /^ *\/\/ (?:@public|\(undocumented\))\n/gm;
+
+const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
+  typeof target === 'string' ? [] : [[name, target.types] as const],
+);
+const paths = entries.map(([, types]) => join(ROOT, types));
+/** The compiler reads the entry points once. */
+let compilerState: CompilerState | undefined;
 
 /** What a program can import from an entry point of the built package: each name with its type. */
 function declarationsOf(declarations: string): string {
@@ -30,7 +37,7 @@ function declarationsOf(declarations: string): string {
             strict: true,
             skipLibCheck: true,
           },
-          files: [entry],
+          files: paths,
         },
       },
       apiReport: {
@@ -51,7 +58,9 @@ function declarationsOf(declarations: string): string {
     configObjectFullPath: undefined,
     packageJsonFullPath: join(ROOT, 'package.json'),
   });
+  compilerState ??= CompilerState.create(config);
   Extractor.invoke(config, {
+    compilerState,
     localBuild: true,
     messageCallback(message) {
       message.handled = true;
@@ -59,10 +68,6 @@ function declarationsOf(declarations: string): string {
   });
   return readFileSync(join(folder, 'report.api.md'), 'utf8').replaceAll(UNSAID, '');
 }
-
-const entries = Object.entries(manifest.exports).flatMap(([name, target]) =>
-  typeof target === 'string' ? [] : [[name, target.types] as const],
-);
 
 test.each(entries)('The declarations of the entry point %s are those of its file', async (name, types) => {
   const file = name === '.' ? 'index' : name.slice(2);

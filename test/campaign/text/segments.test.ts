@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { SegmentedMessage } from 'sms-segments-calculator';
 import { describe, expect, it } from 'vitest';
 import { charactersForcingUcs2, segmentsOf } from '../../../src/campaign/text/segments.js';
+import { codePoint } from '../../base/code-point.js';
 
 describe('A GSM-7 text', () => {
   it.each([
@@ -95,7 +96,7 @@ const piece = fc.oneof(
       '\u1100',
     ),
   },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 3 }) },
+  { weight: 1, arbitrary: fc.string({ unit: codePoint, maxLength: 3 }) },
 );
 const text = fc.array(piece, { maxLength: 60, size: 'max' }).map((pieces) => pieces.join(''));
 

@@ -89,7 +89,7 @@ export async function learnsAShortWindow(place: Place, model: QuotaModelName, qu
 }
 
 /** A quota so large for its window that only several requests in flight fill it, and a list of seven windows with its polls. */
-export async function fillsAShortWindow({ redis, prefix }: Place, model: QuotaModelName) {
+export async function fillsAShortWindow({ redis, prefix }: Place, model: QuotaModelName, limit: number) {
   const serve = async (name: string, quota: number): Promise<VirtualEnd> => {
     const lane = laneFixture(redis, prefix, name, {
       ...SHORT,
@@ -101,15 +101,15 @@ export async function fillsAShortWindow({ redis, prefix }: Place, model: QuotaMo
     return serveVirtually(lane, {
       // The service's clock window has just begun.
       begin: START + 10_100,
-      campaigns: [{ id: 'c', recipients: 1_000 }],
-      service: { latencyMs: 125, deliveryMs: 1_000, lagMs: 0, quota: { model, limit: 300 } },
+      campaigns: [{ id: 'c', recipients: (10 / 3) * limit }],
+      service: { latencyMs: 125, deliveryMs: 1_000, lagMs: 0, quota: { model, limit } },
       random: seeded(41),
       everyMs: SHORT.window,
       observe: async () => {},
       untilFinal: true,
     });
   };
-  const known = await serve(`known-${model}`, 300);
+  const known = await serve(`known-${model}`, limit);
   const learned = await serve(`unknown-${model}`, 0);
   expect(known.refused, 'refusals with a known quota').toBe(0);
   expect(learned.refused, 'refusals in seven windows').toBeLessThanOrEqual(6 + 6);

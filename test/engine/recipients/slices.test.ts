@@ -11,6 +11,7 @@ import {
   unpackSlice,
 } from '../../../src/engine/recipients/slice-blob.js';
 import { createReadCache, SliceWriter, sliceReader } from '../../../src/engine/recipients/slices.js';
+import { codePoint } from '../../base/code-point.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 
 const { prefix, redis } = testRedis('slices');
@@ -18,7 +19,7 @@ const keys = keyNames(prefix);
 
 const number = fc.integer({ min: 1, max: 999_999_999_999_999 }).map((digits) => `+${digits}`);
 const value = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.string({ unit: codePoint, maxLength: 30 }),
   fc.string({ unit: 'grapheme', maxLength: 30 }),
 );
 const NAMES = [

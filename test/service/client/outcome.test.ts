@@ -8,6 +8,7 @@ import {
   type SendOutcome,
   sendOutcome,
 } from '../../../src/service/client/outcome.js';
+import { codePoint } from '../../base/code-point.js';
 
 const NOW = Date.parse('2026-03-02T10:00:00Z');
 const TO = '+358401234567';
@@ -69,7 +70,7 @@ const failures: fc.Arbitrary<Failure> = fc.record({
 
 const bodies = fc.oneof(
   fc.constant(null),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
   fc.json(),
   fc.constantFrom(TAKEN, LISTED, '{}', '[]', 'null', '{"outboundSMSMessageRequest":{"deliveryInfoList":[]}}'),
   fc
@@ -84,7 +85,7 @@ const replies: fc.Arbitrary<Reply> = fc.record({
   status: fc.integer({ min: 100, max: 599 }),
   statusText: fc.string(),
   headers: fc.record(
-    { location: fc.oneof(fc.webUrl(), fc.string({ unit: 'binary' })), 'retry-after': fc.string() },
+    { location: fc.oneof(fc.webUrl(), fc.string({ unit: codePoint })), 'retry-after': fc.string() },
     { requiredKeys: [] },
   ),
   body: bodies,

@@ -68,36 +68,34 @@ const functionOf = (line: string): string => (line.startsWith('npx ') ? '_volley
 /** What a shell completes at the end of this line, with the script of `volley completion`. */
 const IN_SHELL = {
   bash: (line: string) =>
-    `source <(volley completion bash); COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); ${functionOf(line)}; printf '%s\\n' "\${COMPREPLY[@]}"`,
+    `source "$SCRIPT"; COMP_WORDS=(${line}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1)); ${functionOf(line)}; printf '%s\\n' "\${COMPREPLY[@]}"`,
   zsh: (line: string) =>
     // The completion system needs a terminal; without one, its two functions print what they get.
-    `compdef() { :; }; _files() { print -l spring.csv; }; _describe() { print -l -- "\${found[@]%%:*}"; }; source <(volley completion zsh); words=(${line}); CURRENT=\${#words}; ${functionOf(line)}`,
-  fish: (line: string) =>
-    `volley completion fish | source; complete -C '${line}' | string split -f1 \\t; true`,
+    `compdef() { :; }; _files() { print -l spring.csv; }; _describe() { print -l -- "\${found[@]%%:*}"; }; source "$SCRIPT"; words=(${line}); CURRENT=\${#words}; ${functionOf(line)}`,
+  fish: (line: string) => `source "$SCRIPT"; complete -C '${line}' | string split -f1 \\t; true`,
 } as const;
 
-describe.each(Object.entries(IN_SHELL))('The script for %s', (program, script) => {
+describe.each(Object.entries(IN_SHELL))('The script for %s', (program, ending) => {
   const { path: bin, write: writeProgram } = temporaryFolder();
   const main = fileURLToPath(new URL('../../../../dist/src/surfaces/cli/main.js', import.meta.url));
   chmodSync(writeProgram('volley', `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`), 0o755);
   // Finds a package of this project; `--no` keeps it from installing one.
   const npx = '#!/bin/sh\n[ "$1 $2" = "--no volley" ] || exit 1\nshift 2\nexec volley "$@"\n';
   chmodSync(writeProgram('npx', npx), 0o755);
-  const env = { ...settings, HOME: cwd, PATH: `${bin}${delimiter}${process.env['PATH']}` };
-  const completed = (line: string): string[] =>
-    execFileSync(program, ['-c', script(line)], { cwd, env, encoding: 'utf8' })
-      .trim()
-      .split('\n');
+  const completed = (line: string, script: string): string[] => {
+    const PATH = `${bin}${delimiter}${process.env['PATH']}`;
+    const env = { ...settings, HOME: cwd, PATH, SCRIPT: script };
+    const completion = execFileSync(program, ['-c', ending(line)], { cwd, env, encoding: 'utf8' });
+    return completion.trim().split('\n');
+  };
 
   test.skipIf(!has(program))(
     'completes commands, options, values, and files',
     () => {
-      expect(completed('volley sta')).toEqual(['status']);
-      expect(completed('volley send x.csv --prio')).toEqual(['--priority']);
-      expect(completed('volley list --state com')).toEqual(['completed']);
-      expect(completed('volley preview spr')).toEqual(['spring.csv']);
-      expect(completed('npx volley sta')).toEqual(['status']);
-      expect(completed('npx volley list --state com')).toEqual(['completed']);
+      const script = writeProgram('script', execFileSync(process.execPath, [main, 'completion', program]));
+      expect(completed('volley send x.csv --prio', script)).toEqual(['--priority']);
+      expect(completed('volley preview spr', script)).toEqual(['spring.csv']);
+      expect(completed('npx volley list --state com', script)).toEqual(['completed']);
     },
     120_000,
   );

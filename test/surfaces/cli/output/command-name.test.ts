@@ -48,11 +48,15 @@ describe('Suggestions name Volley as it was called', () => {
     expect(stdout).not.toMatch(/npx npx/);
   });
 
-  test.each([[['up', '--json']], [['doctor', '--json']]])('in the JSON of %j', (args) => {
+  test('in JSON', () => {
     const main = fileURLToPath(new URL('../../../../dist/src/surfaces/cli/main.js', import.meta.url));
     const folder = temporaryFolder().path;
     const env = { PATH: process.env['PATH'] ?? '', VOLLEY_COMMAND: 'npx volley' };
-    const { stdout } = spawnSync(process.execPath, [main, ...args], { cwd: folder, env, encoding: 'utf8' });
+    const { stdout } = spawnSync(process.execPath, [main, 'doctor', '--json'], {
+      cwd: folder,
+      env,
+      encoding: 'utf8',
+    });
     expect(stdout).toMatch(/npx volley init/);
     expect(stdout).not.toMatch(/(?<!npx )volley (?:preview|init|up)/);
   });

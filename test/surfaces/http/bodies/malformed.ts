@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { OpenAPIV3_1 } from 'openapi-types';
+import { codePoint } from '../../../base/code-point.js';
 
 /** A request that is valid HTTP and may otherwise be invalid in any way. */
 export interface Malformed {
@@ -60,7 +61,7 @@ const OTHERS = ['+447700900123', 'Spring', 'to'];
 const nastyText = fc.oneof(
   fc.constantFrom(...NASTY),
   fc.string({ maxLength: 40 }),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: codePoint }),
 );
 const anything = fc.oneof(
   nastyText,

@@ -289,8 +289,13 @@ test('The list has the replies to one campaign, with its name, and a number has 
   await post(message({ from: to, text: 'elsewhere', lane: 'other' }));
   await post(message({ from: to, text: 'first' }));
   // More than one search reads, so the reply is on a later page.
-  for (let at = 0; at < 505; at += 1)
-    await post(message({ from: other, text: `another ${at}`, lane: at % 5 === 0 ? 'other' : 'main' }));
+  await Promise.all(
+    Array.from({ length: 505 }, (_, at) =>
+      volley.inbound.receive(
+        message({ from: other, text: `another ${at}`, lane: at % 5 === 0 ? 'other' : 'main' }),
+      ),
+    ),
+  );
   await post(message({ from: to, text: 'second' }));
   const found: unknown[] = [];
   let [cursor, pages] = ['', 0];

@@ -10,7 +10,7 @@
 const PROCESSES = [
   'test/end-to-end/*.test.ts',
   'test/faults/attacks/attacks*.test.ts',
-  'test/simulate/{jobs.property,scripted/worlds,server/wire}.test.ts',
+  'test/simulate/{jobs.property,scripted/worlds}.test.ts',
   'test/app/forget/killed-forget.test.ts',
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts}.test.ts',
   'test/base/redis/{acl,cluster,cluster-connection,durability,embedded,file-replay,full}.test.ts',

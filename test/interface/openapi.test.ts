@@ -47,10 +47,12 @@ const MESSAGE = JSON.stringify({
 });
 const CALLBACK = JSON.stringify({ callback: { url: 'http://127.0.0.1:9/hook', securityToken: 'secret' } });
 
-test('The description of the interface is a valid OpenAPI document', async () => {
-  const { valid, errors } = await new Validator().validate(text);
-  expect(errors).toBeUndefined();
-  expect(valid).toBe(true);
+test.each([
+  ['interface', text],
+  ['interface-v3', readFileSync('docs/interface-v3.openapi.yaml', 'utf8')],
+])('The description %s is a valid OpenAPI document', async (_, described) => {
+  const { valid, errors } = await new Validator().validate(described);
+  expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
 });
 
 test('Every response that it describes is one that the simulator gives, and has the described form', async () => {

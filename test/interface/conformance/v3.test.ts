@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, test } from 'vitest';
 import type { ConformanceOptions } from '../../../src/tools/conformance/report.js';
 import { startSimulator } from '../../scene/closing.js';
@@ -92,12 +90,6 @@ async function answering(responses: Readonly<Record<string, string>> = {}, optio
   };
   return run(env, options, [lane]);
 }
-
-test('The description of version 3 is a valid OpenAPI document', async () => {
-  const text = readFileSync('docs/interface-v3.openapi.yaml', 'utf8');
-  const { valid, errors } = await new Validator().validate(text);
-  expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
-});
 
 describe('A conformance test of a service of version 3', () => {
   test('passes if the service keeps to the documents, and leaves out what they show', async () => {

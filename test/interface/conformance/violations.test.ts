@@ -191,11 +191,14 @@ describe('A conformance test of a service that violates one rule names it', () =
       { 'POST a message': /^Location names another request than resourceURL/ },
     ],
     [
-      'a resourceURL outside smsmessaging/v1',
+      'a resourceURL outside smsmessaging/v1, which is shown without its sender and its id',
       {
         sent: madeAs(CREATED.replaceAll('/smsmessaging/v1/', '/v9/')),
       },
-      { 'POST a message': /resourceURL must match pattern/ },
+      {
+        'POST a message':
+          /(?=.*resourceURL must match pattern).*"resourceURL":"https:\/\/messaging\.example\/v9\/outbound\/\{sender\}\/requests\/\{id\}\/deliveryInfos"/s,
+      },
     ],
     [
       'tokens that are no JSON Web Tokens',
@@ -227,16 +230,6 @@ describe('A conformance test of a service that violates one rule names it', () =
       {
         'GET the delivery infos of a request':
           /^the status of a recipient went from DeliveredToTerminal to DeliveredToNetwork; /,
-      },
-    ],
-    [
-      'a resourceURL that leads elsewhere, without its sender and its id',
-      {
-        sent: madeAs(CREATED.replaceAll('/smsmessaging/v1/', '/v9/')),
-      },
-      {
-        'POST a message':
-          /"resourceURL":"https:\/\/messaging\.example\/v9\/outbound\/\{sender\}\/requests\/\{id\}\/deliveryInfos"/,
       },
     ],
   ])('%s', async (_violation, responses, expected) => {

@@ -198,19 +198,6 @@ test('The page describes each error, its cause, and its remedy at the address th
 describe('docs/http.md', () => {
   const text = readFileSync(new URL('../../../../docs/http.md', import.meta.url), 'utf8');
 
-  test('names only error codes that exist, each with its status', () => {
-    const listed = [...text.matchAll(/^\| (\d{3} `[^|]+) \|/gm)].flatMap(([, cell = '']) => {
-      let status = '';
-      return [...cell.matchAll(/(\d{3})|`(\w+)`/g)].flatMap(([, number, code]) => {
-        status = number ?? status;
-        return code === undefined ? [] : [`${status} ${code}`];
-      });
-    });
-    expect(listed.length).toBeGreaterThan(10);
-    const known = PROBLEMS.map(({ status, code }) => `${status} ${code}`);
-    expect(listed.filter((one) => !known.includes(one))).toEqual([]);
-  });
-
   test('shows a page of results with null for what is absent', () => {
     const [example = ''] = blocks(text, 'json');
     documentedBy({ ...document })({

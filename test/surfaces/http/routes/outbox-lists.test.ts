@@ -114,21 +114,3 @@ describe('A list of messages', () => {
     ]);
   });
 });
-
-test('A JSON array of messages may have 1 MB, and the error for a longer one says what to send', async () => {
-  const at = `${await outbox()}/messages`;
-  const put = (count: number) =>
-    call('POST', at, {
-      text: JSON.stringify(Array.from({ length: count }, (_, number) => message({ id: `m-${number}` }))),
-      headers: { 'content-type': 'application/json' },
-    });
-  // 160 kB.
-  const stored = await put(2_000);
-  expect([stored.status, String(stored.json).match(/"outcome":"created"/g)?.length]).toEqual([200, 2_000]);
-  expect(await put(14_000)).toMatchObject({
-    status: 413,
-    json: {
-      detail: expect.stringContaining('The limit for JSON is 1 MB. Send a longer list as NDJSON'),
-    },
-  });
-});

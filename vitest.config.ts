@@ -22,6 +22,8 @@ export default defineConfig({
     expect: { requireAssertions: true, poll: { timeout: 60_000 } },
     // Most files wait for real time to pass. More workers would slow down the tests that measure time.
     maxWorkers: 4,
+    // Tests of a file that run at the same time wait, too.
+    maxConcurrency: 10,
     sequence: { sequencer: LongFirst },
     // Reloading the modules for each file would double the CPU time.
     isolate: false,

@@ -4,13 +4,14 @@ import { createVolley } from '../../src/app/runtime.js';
 import { loadLocalConfig } from '../../src/base/config/index.js';
 import { createEvents } from '../../src/base/events/events.js';
 import { freePort } from '../../src/base/redis/private-server.js';
+import { NIGHTLY } from '../base/parts.js';
 import { testRedis } from '../base/redis/test-redis.js';
 import { type Program, startProgram } from './program.js';
 
 const { url, prefix } = testRedis('idempotency-kill');
 
 /** More for a long run: `ROUNDS=500 npx vitest run test/end-to-end/idempotency-kill.test.ts`. */
-const ROUNDS = Number(process.env['ROUNDS'] ?? 4);
+const ROUNDS = Number(process.env['ROUNDS'] ?? (NIGHTLY ? 4 : 2));
 const REQUESTS = 20;
 
 const settings = {

@@ -23,11 +23,12 @@ export interface RawServer {
 
 /**
  * Starts a raw server that answers its requests with one answer after another, and all further ones with the last. `greet`
- * receives each connection before anything is read. Closed when the test ends.
+ * receives each connection before anything is read. Closed when the test ends; a test that runs beside others gives `afterTest`.
  */
 export async function rawServer(
   answers: Answer | readonly Answer[],
   greet: (socket: Socket) => void = () => {},
+  afterTest: typeof onTestFinished = onTestFinished,
 ): Promise<RawServer> {
   const script: readonly Answer[] = Array.isArray(answers) ? answers : [answers as Answer];
   const requests: string[] = [];
@@ -64,7 +65,7 @@ export async function rawServer(
     server.close();
     await once(server, 'close');
   };
-  onTestFinished(close);
+  afterTest(close);
   return {
     origin: `http://127.0.0.1:${port}`,
     port,

@@ -123,7 +123,7 @@ export const OUTBOX_WRITERS: readonly Attack[] = [
     name: 'cancelled',
     promise:
       'Once a cancel with a higher version is confirmed, a planned message is never sent, even if others put it again meanwhile',
-    times: { of: 'ids', brief: 400, long: 5_000 },
+    times: { of: 'ids', brief: 200, long: 5_000 },
     seed: 5,
     shows: 'put created, cancel cancelled',
     kills: () => 0,
@@ -132,7 +132,7 @@ export const OUTBOX_WRITERS: readonly Attack[] = [
     name: 'versions',
     promise:
       'Two writers of one id are answered truthfully, and it is sent at most once, with the last text, although workers are killed',
-    times: { of: 'ids', brief: 200, long: 2_000 },
+    times: { of: 'ids', brief: 100, long: 2_000 },
     seed: 6,
     shows: 'version 2 updated, version 3 updated',
     kills: (times) => times / 50,

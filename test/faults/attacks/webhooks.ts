@@ -20,7 +20,7 @@ export const webhooks: Attack = {
   name: 'webhooks',
   promise:
     'Each endpoint gets every final result exactly once by the ids of its requests, although the processes that deliver are killed, and results were unknown before',
-  times: { of: 'kills', brief: 8, long: 100 },
+  times: { of: 'kills', brief: 4, long: 100 },
   seed: 3,
   fleet: () => ({
     workers: ['send', 'follow-up', 'webhooks', 'webhooks', 'webhooks'],

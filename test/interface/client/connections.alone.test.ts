@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, type TestContext } from 'vitest';
 import { monotonicClock, systemMachine } from '../../../src/base/clock.js';
 import { createMessagingClient } from '../../../src/service/client/messaging.js';
 import { startTcpProxy } from '../../faults/tcp-proxy.js';
@@ -16,8 +16,8 @@ const IDLE_MS = 500;
  * A client of a service that is 20 ms away. `send` starts requests at the same time and counts their outcomes; the client's clock
  * is ahead by `passed`.
  */
-async function farAway(answer: Answer) {
-  const server = await rawServer(answer);
+async function farAway(answer: Answer, { onTestFinished: afterTest }: TestContext) {
+  const server = await rawServer(answer, () => {}, afterTest);
   const proxy = await startTcpProxy(server.port);
   proxy.shapeTraffic({ delayMs: ONE_WAY_MS, dripMs: 0 });
   const passed = { ms: 0 };
@@ -27,7 +27,7 @@ async function farAway(answer: Answer) {
     timeoutMs: 5_000,
     clocks: { ...systemMachine, monotonic },
   });
-  onTestFinished(async () => {
+  afterTest(async () => {
     client.close();
     await proxy.close();
   });
@@ -99,11 +99,11 @@ function resettingReused() {
   return { mood, answer };
 }
 
-describe('no outcome is unknown', () => {
-  it.each([1, 8])(
+describe.concurrent('no outcome is unknown', () => {
+  it.for([1, 8])(
     'if the service closes idle connections unannounced, with %i requests at a time',
-    async (n) => {
-      const { send, outcomes } = await farAway(closingIdle());
+    async (n, context) => {
+      const { send, outcomes } = await farAway(closingIdle(), context);
       for (let round = 0; round < 10; round += 1) {
         await send(n);
         // The close and the next request pass each other.
@@ -113,34 +113,38 @@ describe('no outcome is unknown', () => {
     },
   );
 
-  it.each([
+  it.for([
     { ms: 0, n: 1 },
     { ms: 0, n: 8 },
     { ms: 5, n: 8 },
     { ms: 70, n: 8 },
   ])(
     'if the service closes each connection $ms ms after its response, with $n requests at a time',
-    async ({ ms, n }) => {
-      const { send, outcomes } = await farAway(closingAfter(ms));
+    async ({ ms, n }, context) => {
+      const { send, outcomes } = await farAway(closingAfter(ms), context);
       for (let round = 0; round < 15; round += 1) await send(n);
       expect(outcomes).toEqual({ accepted: 15 * n, unknown: 0, other: 0 });
     },
   );
 
-  it.each(['Connection: close', 'Keep-Alive: timeout=1'])('if the service announces `%s`', async (header) => {
-    const { server, send, outcomes } = await farAway((socket) => void socket.write(reply([...HEAD, header])));
-    for (let round = 0; round < 10; round += 1) {
-      await send(1);
-      await delay(20);
-    }
-    expect(outcomes.accepted).toBe(10);
-    expect(server.connections()).toBe(10);
-  });
+  it.for(['Connection: close', 'Keep-Alive: timeout=1'])(
+    'if the service announces `%s`',
+    async (header, context) => {
+      const answer = (socket: Socket) => void socket.write(reply([...HEAD, header]));
+      const { server, send, outcomes } = await farAway(answer, context);
+      for (let round = 0; round < 10; round += 1) {
+        await send(1);
+        await delay(20);
+      }
+      expect(outcomes.accepted).toBe(10);
+      expect(server.connections()).toBe(10);
+    },
+  );
 });
 
-describe('connections are reused', () => {
-  it('after a service has been seen to keep one', async () => {
-    const far = await farAway((socket) => void socket.write(CREATED));
+describe.concurrent('connections are reused', () => {
+  it('after a service has been seen to keep one', async (context) => {
+    const far = await farAway((socket) => void socket.write(CREATED), context);
     await untilReused(far, 4);
     const before = far.server.connections();
     for (let round = 0; round < 20; round += 1) await far.send(4);
@@ -148,8 +152,8 @@ describe('connections are reused', () => {
     expect(far.outcomes.unknown).toBe(0);
   });
 
-  it('only if they have been idle for at most 1.5 s', async () => {
-    const far = await farAway((socket) => void socket.write(CREATED));
+  it('only if they have been idle for at most 1.5 s', async (context) => {
+    const far = await farAway((socket) => void socket.write(CREATED), context);
     await untilReused(far);
     const before = far.server.connections();
     await delay(1_600);
@@ -157,8 +161,8 @@ describe('connections are reused', () => {
     expect(far.server.connections()).toBe(before + 1);
   });
 
-  it('never of a service that closes one within 3 s', async () => {
-    const far = await farAway(closingIdle());
+  it('never of a service that closes one within 3 s', async (context) => {
+    const far = await farAway(closingIdle(), context);
     const began = performance.now();
     let sent = 0;
     for (; performance.now() - began < 3_500; sent += 1) await far.send(1);
@@ -166,10 +170,10 @@ describe('connections are reused', () => {
   });
 });
 
-describe('a reset of a reused connection', () => {
-  it('leaves one outcome unknown, and no more', async () => {
+describe.concurrent('a reset of a reused connection', () => {
+  it('leaves one outcome unknown, and no more', async (context) => {
     const { mood, answer } = resettingReused();
-    const far = await farAway(answer);
+    const far = await farAway(answer, context);
     await untilReused(far, 8);
     mood.resets = true;
     await untilReset(far);
@@ -178,9 +182,9 @@ describe('a reset of a reused connection', () => {
     expect(far.outcomes).toMatchObject({ unknown: 1, other: 0 });
   });
 
-  it('is not forgotten for an hour, and then a connection is tried again', async () => {
+  it('is not forgotten for an hour, and then a connection is tried again', async (context) => {
     const { mood, answer } = resettingReused();
-    const far = await farAway(answer);
+    const far = await farAway(answer, context);
     await untilReused(far);
     mood.resets = true;
     await untilReset(far);
@@ -201,12 +205,12 @@ describe('a reset of a reused connection', () => {
   });
 });
 
-it('Connections that the service closes while they are idle are a warning: the others are not used again', async () => {
+it('Connections that the service closes while they are idle are a warning: the others are not used again', async (context) => {
   const sockets = new Set<Socket>();
   const far = await farAway((socket) => {
     sockets.add(socket);
     socket.write(CREATED);
-  });
+  }, context);
   await untilReused(far, 8);
   const before = far.server.connections();
   // One of eight.

@@ -5,7 +5,7 @@ import { recordsKillRun } from './kill-run.js';
 const redis = testRedis('records-kill');
 
 test('After three kills, every request is a complete file or listed as unknown, and none is sent twice', async () => {
-  const [requests, kills] = [60, 3];
+  const [requests, kills] = [40, 3];
   const outcome = await recordsKillRun({ redis, requests, kills });
   console.info(JSON.stringify(outcome));
   const unknown = Object.values(outcome.unknown);

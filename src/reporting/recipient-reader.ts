@@ -259,8 +259,8 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
       }
     },
     /** The recipient with an ordinal; null if there is none. */
-    async record(ordinal: number): Promise<OrdinalRecord | null> {
-      return (await chunk(ordinal, () => true, 1))?.records[0] ?? null;
+    async record(ordinal: number, detail?: Detail): Promise<OrdinalRecord | null> {
+      return (await chunk(ordinal, () => true, 1, detail))?.records[0] ?? null;
     },
     /** The recipients with these ordinals, which ascend. */
     async *records(ordinals: readonly number[]): AsyncGenerator<OrdinalRecord> {

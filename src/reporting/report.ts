@@ -11,15 +11,16 @@ import {
   STATUS_FORM,
   statusesOf,
 } from '../campaign/states/reported-status.js';
+import { compileTemplate } from '../campaign/text/template.js';
 import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/views/recipient-views.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { storedLeftOut } from '../engine/recipients/left-out.js';
-import { readMeta } from '../engine/store/campaign-meta.js';
+import { type CampaignMeta, contentAt, readMeta } from '../engine/store/campaign-meta.js';
 import { findLane, listCampaigns, readState } from '../engine/store/campaigns.js';
 import { costSoFar } from './accepted-cost.js';
 import { inBatches } from './in-batches.js';
 import type { OutboxSearch } from './outbox-search.js';
-import { recipientReader } from './recipient-reader.js';
+import { type OrdinalRecord, recipientReader } from './recipient-reader.js';
 import { leftOutRow, listedRows, reportRow, suppressedRow } from './report-rows.js';
 import { costView } from './status.js';
 
@@ -289,7 +290,9 @@ export async function* findRecipients(
   const findIn = async ({ id, lane }: { id: string; lane: LaneId }): Promise<FoundRecipient[]> => {
     const reader = recipientReader(redis, keys, lane, id);
     const ordinals = await reader.ordinalsOf(numbers);
-    const records = await Promise.all(ordinals.slice(0, MAX_FOUND).map((ordinal) => reader.record(ordinal)));
+    const records = await Promise.all(
+      ordinals.slice(0, MAX_FOUND).map((at) => reader.record(at, 'withValues')),
+    );
     const suppressed = records.length > 0 ? [] : await reader.suppressedOf(numbers);
     const leftOut = await reader.leftOutOf(numbers);
     if (records.length + suppressed.length + leftOut.length === 0) return [];
@@ -297,14 +300,22 @@ export async function* findRecipients(
     const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return [];
     const rows = [
-      ...records.flatMap((record) => (record === null ? [] : [reportRow(meta, record)])),
+      ...records.flatMap((record) => (record === null ? [] : [foundRow(meta, record)])),
       ...suppressed.map((one) => suppressedRow(meta, one)),
       ...leftOut.map((one) => leftOutRow(meta, one)),
     ].slice(0, MAX_FOUND);
     const named = { campaign: id, name: meta.name, outbox: null, message: null };
-    return rows.map((row) => ({ ...row, ...named, ...returnedOf(meta) }));
+    return rows.map((row) => ({ text: null, ...row, ...named, ...returnedOf(meta) }));
   };
   const found = async (campaign: Parameters<typeof findIn>[0]) => (await orNull(findIn(campaign))) ?? [];
   for await (const matches of inBatches(campaigns(), SEARCHED_AT_ONCE, found)) yield* matches;
   yield* outboxes.find(numbers, { lanes, signal });
+}
+
+/** A recipient, and the text that its last request had, or the next one will have. */
+function foundRow(meta: CampaignMeta, record: OrdinalRecord) {
+  const revision = record.request?.edition ?? meta.revision ?? 0;
+  const compiled = compileTemplate(contentAt(meta, revision).text, meta.placeholders);
+  const isWhole = compiled.ok && compiled.template.missing(record.values) === null;
+  return { ...reportRow(meta, record), text: isWhole ? compiled.template.render(record.values) : null };
 }

@@ -17,18 +17,52 @@ type Said = Pick<Waiting, 'code' | 'text'> & Partial<Waiting>;
 
 const USUAL = { since: null, until: null, next: null, advice: null, details: null } as const;
 
-/** A sentence that says no more than its text. */
-export const plainly = (text: string): WaitingWords => ({ ...USUAL, text });
+const NOTHING_TO_DO = 'There is nothing to do';
+
+/** What a person can do about each cause for which nothing moves. Where a command or a button ends it, that follows. */
+const ADVICE: Readonly<Partial<Record<Waiting['code'], string>>> = {
+  quota: 'To send faster, ask the service for a higher limit.',
+  window: `${NOTHING_TO_DO}.`,
+  backingOff: `${NOTHING_TO_DO}: Volley tries again by itself.`,
+  probing: `${NOTHING_TO_DO}: if the service accepts it, the rest follows.`,
+  recovering: `${NOTHING_TO_DO}: it continues by itself.`,
+  noToken: 'Volley tries again by itself. If that does not help, check the password of the account.',
+  held: 'Resume it to continue.',
+  stopped: 'Ask those who look after the account to fix the cause, then resume it.',
+  failing: 'Volley tries again every second. If that does not help, the log of its workers says more.',
+  paused: 'Resume it to continue.',
+  unknown: 'Decide whether it is sent again.',
+  workers: 'Ask those who run Volley to start one.',
+  unserved: 'Ask those who run Volley to set one up.',
+  reports: `${NOTHING_TO_DO}: a phone that is off gets it later.`,
+};
+
+/** A sentence that says no more than its text, and what to do about its cause. */
+export const plainly = (text: string, code?: Waiting['code']): WaitingWords => ({
+  ...USUAL,
+  text,
+  advice: (code && ADVICE[code]) ?? null,
+});
+
+/** What is said if no worker runs. */
+export const NO_WORKERS = plainly('No worker is running, so nothing is sent.', 'workers');
+
+const whole = (lane: string, said: Said): Waiting => ({
+  ...plainly(said.text, said.code),
+  lane,
+  remedy: null,
+  tone: 'normal',
+  ...said,
+});
 
 /** What a campaign is doing, and why. `now`: ms. Pure. */
-export function campaignWaiting(status: CampaignStatus, now: number): Waiting {
-  return { ...USUAL, lane: status.lane, remedy: null, tone: 'normal', ...campaignSaid(status, now) };
-}
+export const campaignWaiting = (status: CampaignStatus, now: number): Waiting =>
+  whole(status.lane, campaignSaid(status, now));
 
 /** Why a lane starts no requests; null if nothing keeps them from starting. `now`: ms. Pure. */
 export function laneWaiting(status: LaneStatus, now: number): Waiting | null {
   const said = laneSaid(status, now);
-  return said && { ...USUAL, lane: status.name, remedy: null, tone: 'normal', ...said };
+  return said && whole(status.name, said);
 }
 
 const sentence = (text: string): string => `${oneLine(text).replace(/\.$/, '')}.`;
@@ -43,7 +77,7 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     case 'completed':
       return {
         code: 'completed',
-        text: `Completed${tookOf(status)}: every recipient is accounted for.`,
+        text: `Done${tookOf(status)}: everyone has a result.`,
         tone: 'good',
       };
     case 'cancelled':
@@ -64,7 +98,7 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     case 'workers':
       return blockedBy?.state === 'waiting'
         ? unservedSaid(blockedBy.reason)
-        : { code: 'workers', text: 'No worker is running, so nothing happens.', tone: 'warning' };
+        : { ...NO_WORKERS, code: 'workers', tone: 'warning' };
     case 'operator': {
       const paused = pausedWords(blockedBy?.reason ?? '', blockedBy?.since ?? null);
       // Resuming it would change nothing.
@@ -72,7 +106,7 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
       return {
         ...paused,
         code: 'paused',
-        advice: `Resume it to ${sendAt !== null && Date.parse(sendAt) > now ? 'let it start in time' : 'continue'}.`,
+        ...(sendAt !== null && Date.parse(sendAt) > now && { advice: 'Resume it to let it start in time.' }),
         remedy: { operation: 'resumeCampaign', path: `/v1/campaigns/${id}/resume` },
         tone: 'warning',
       };
@@ -153,7 +187,6 @@ function closedSaid(
       code: 'failing',
       text: `${what} fails again and again.`,
       since: failure?.since ?? null,
-      advice: 'Volley tries again every second; the log of its workers says more.',
       details: failure === undefined ? null : oneLine(failure.error),
       tone: 'bad',
     };
@@ -168,7 +201,6 @@ function closedSaid(
         code: 'held',
         text: sentence(`Sending is ${blockedBy.code === 'olderData' ? `held: ${reason}` : reason}`),
         since,
-        advice: 'Resume it to continue.',
         remedy,
         tone: 'warning',
       };
@@ -178,7 +210,6 @@ function closedSaid(
         code: 'stopped',
         text: sentence(`Sending is stopped: ${plain.replace(/^The /, 'the ')}`),
         since,
-        advice: 'Fix the cause, then resume it.',
         details: inOneLine(details),
         remedy,
         tone: 'bad',
@@ -213,20 +244,20 @@ function closedSaid(
 }
 
 /** Why the service is left alone for a while. */
-function backoffWords({ code, reason }: Block): WaitingWords {
+function backoffWords({ code, reason }: Block): Pick<Said, 'text' | 'details'> {
   switch (code) {
     case 'throttled':
       return {
-        ...plainly('The service answers that there are too many requests.'),
+        text: 'The service answers that there are too many requests.',
         details: inOneLine(detailsOfBackoff(code, reason)),
       };
     case 'unreachable':
       return {
-        ...plainly('The service does not respond.'),
+        text: 'The service does not respond.',
         details: inOneLine(detailsOfBackoff(code, reason)),
       };
     default:
-      return plainly(sentence(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`));
+      return { text: sentence(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`) };
   }
 }
 
@@ -259,11 +290,10 @@ function windowSaid(reason: string, until: string | null): Said {
   };
 }
 
-/** How many recipients have an unknown outcome, and what to do. */
+/** For how many recipients it is not known whether they got the message, and what to do. */
 export function unknownWords(count: number): WaitingWords {
-  const [have, them] =
-    count === 1 ? ['One recipient has', 'it'] : [`${counted(count)} recipients have`, 'them'];
-  return { ...plainly(`${have} an unknown outcome.`), advice: `Resolve ${them}.` };
+  const whom = count === 1 ? 'one recipient' : `${counted(count)} recipients`;
+  return plainly(`It is not known whether ${whom} got the message.`, 'unknown');
 }
 
 /** ` (since 14:03:20 CET)`; empty if that is not known. */
@@ -279,7 +309,7 @@ export function pausedWords(reason: string, since: string | null): WaitingWords 
     : plain === ''
       ? 'Paused'
       : `Paused: ${plain}`;
-  return { ...plainly(sentence(text)), since, details: inOneLine(details) };
+  return { ...plainly(sentence(text), 'paused'), since, details: inOneLine(details) };
 }
 
 /** `sending has failed since 14:03:20 CET: ENOENT`, without a final full stop. */

@@ -22,7 +22,24 @@ const quota = {
 };
 const failure = { kind: 'send' as const, since: isoAt(-60_000), error: 'ERR not an integer.' };
 const SINCE = isoAt(-3_600_000);
-const again = { advice: 'Volley tries again every second; the log of its workers says more.' };
+const NOTHING = 'There is nothing to do';
+const BY_ITSELF = `${NOTHING}: Volley tries again by itself.`;
+/** What is advised where no other advice is expected. */
+const ADVICE: Partial<Record<Waiting['code'], string>> = {
+  quota: 'To send faster, ask the service for a higher limit.',
+  window: `${NOTHING}.`,
+  backingOff: BY_ITSELF,
+  recovering: `${NOTHING}: it continues by itself.`,
+  noToken: 'Volley tries again by itself. If that does not help, check the password of the account.',
+  held: 'Resume it to continue.',
+  stopped: 'Ask those who look after the account to fix the cause, then resume it.',
+  failing: 'Volley tries again every second. If that does not help, the log of its workers says more.',
+  paused: 'Resume it to continue.',
+  unknown: 'Decide whether it is sent again.',
+  workers: 'Ask those who run Volley to start one.',
+  unserved: 'Ask those who run Volley to set one up.',
+  reports: `${NOTHING}: a phone that is off gets it later.`,
+};
 
 /** Each cause, with its code, its sentence, and what else it says. */
 const CAUSES: readonly (readonly [
@@ -133,7 +150,7 @@ const CAUSES: readonly (readonly [
     { waitingFor: 'lane', blockedBy: block('held', 'held by cli ann@host') },
     'held',
     'Sending is held by cli ann@host.',
-    { since: SINCE, advice: 'Resume it to continue.', remedy: 'resumeLane /v1/lanes/main/resume' },
+    { since: SINCE, remedy: 'resumeLane /v1/lanes/main/resume' },
   ],
   [
     {
@@ -144,7 +161,6 @@ const CAUSES: readonly (readonly [
     'Sending is stopped: the service answered 403: no key.',
     {
       since: SINCE,
-      advice: 'Fix the cause, then resume it.',
       details: '{"message":"no"}',
       remedy: 'resumeLane /v1/lanes/main/resume',
     },
@@ -158,13 +174,13 @@ const CAUSES: readonly (readonly [
     },
     'failing',
     'Sending fails again and again.',
-    { ...again, since: failure.since, details: failure.error },
+    { since: failure.since, details: failure.error },
   ],
   [
     { state: 'paused', waitingFor: 'operator', blockedBy: block('paused', 'paused by cli ann@host') },
     'paused',
     'Paused by cli ann@host.',
-    { since: SINCE, advice: 'Resume it to continue.', remedy: 'resumeCampaign /v1/campaigns/c1/resume' },
+    { since: SINCE, remedy: 'resumeCampaign /v1/campaigns/c1/resume' },
   ],
   [
     {
@@ -175,7 +191,7 @@ const CAUSES: readonly (readonly [
     'paused',
     'Paused: the service refuses every request.',
     {
-      ...{ since: SINCE, details: 'no', advice: 'Resume it to continue.' },
+      ...{ since: SINCE, details: 'no' },
       remedy: 'resumeCampaign /v1/campaigns/c1/resume',
     },
   ],
@@ -187,8 +203,8 @@ const CAUSES: readonly (readonly [
       counts: { unknown: 2 },
     },
     'unknown',
-    'Paused by cli ann@host. 2 recipients have an unknown outcome.',
-    { advice: 'Resolve them.', remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
+    'Paused by cli ann@host. It is not known whether 2 recipients got the message.',
+    { remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
   ],
   [
     { state: 'paused', waitingFor: 'operator', sendAt: isoAt(60_000) },
@@ -200,21 +216,21 @@ const CAUSES: readonly (readonly [
     { waitingFor: 'lane', turnFailures: [{ ...failure, kind: 'poll' }] },
     'failing',
     'Asking for delivery reports fails again and again.',
-    { ...again, since: failure.since, details: failure.error },
+    { since: failure.since, details: failure.error },
   ],
   [
     { waitingFor: 'resolve', counts: { unknown: 7_000 } },
     'unknown',
-    '7,000 recipients have an unknown outcome.',
-    { advice: 'Resolve them.', remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
+    'It is not known whether 7,000 recipients got the message.',
+    { remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
   ],
   [
     { waitingFor: 'resolve', counts: { unknown: 1 } },
     'unknown',
-    'One recipient has an unknown outcome.',
-    { advice: 'Resolve it.', remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
+    'It is not known whether one recipient got the message.',
+    { remedy: 'resolveCampaign /v1/campaigns/c1/resolve' },
   ],
-  [{ waitingFor: 'workers' }, 'workers', 'No worker is running, so nothing happens.'],
+  [{ waitingFor: 'workers' }, 'workers', 'No worker is running, so nothing is sent.'],
   [
     { waitingFor: 'workers', blockedBy: block('waiting', 'lane main is not configured') },
     'unserved',
@@ -233,20 +249,16 @@ const CAUSES: readonly (readonly [
   ],
   [{ state: 'cancelled' }, 'finishing', 'Cancelled. Finishing in-flight requests.'],
   [{ state: 'cancelled', endedAt: isoAt(0) }, 'cancelled', 'Cancelled.'],
-  [
-    { state: 'completed', endedAt: isoAt(0) },
-    'completed',
-    'Completed in 1m: every recipient is accounted for.',
-  ],
+  [{ state: 'completed', endedAt: isoAt(0) }, 'completed', 'Done in 1m: everyone has a result.'],
 ];
 
 /** A sentence that says nothing but its text. */
-const PLAIN = { since: null, until: null, next: null, advice: null, details: null };
+const PLAIN = { since: null, until: null, next: null, details: null };
 
 for (const [changes, code, text, { remedy: operation, ...more } = {}] of CAUSES) {
   test(`A campaign with the code ${code} says: ${text}`, () => {
     const { remedy, tone, ...waiting } = campaignWaiting(statusWith(changes), NOON);
-    expect(waiting).toEqual({ ...PLAIN, ...more, code, text, lane: 'main' });
+    expect(waiting).toEqual({ ...PLAIN, advice: ADVICE[code] ?? null, ...more, code, text, lane: 'main' });
     expect(remedy === null ? undefined : `${remedy.operation} ${remedy.path}`).toBe(operation);
   });
 }
@@ -254,8 +266,15 @@ for (const [changes, code, text, { remedy: operation, ...more } = {}] of CAUSES)
 test('No sentence has a word that only developers know', () => {
   for (const [changes] of CAUSES) {
     const { text, advice } = campaignWaiting(statusWith(changes), NOON);
-    expect(`${text} ${advice}`).not.toMatch(/\blanes?\b|429|backing off|settled/i);
+    expect(`${text} ${advice}`).not.toMatch(/\blanes?\b|429|backing off|settled|outcome|resolve|accounted/i);
   }
+});
+
+test('Every cause for which nothing moves says what a person can do', () => {
+  const silent = CAUSES.filter(([, code]) => ADVICE[code] === undefined).map(([, code]) => code);
+  expect(new Set(silent)).toEqual(
+    new Set(['importing', 'scheduled', 'sending', 'finishing', 'completed', 'cancelled']),
+  );
 });
 
 test('Every code has a campaign or a lane as its example here', () => {

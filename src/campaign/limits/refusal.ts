@@ -100,7 +100,7 @@ export function reasonOfGroup({
     case 'invalidCountry':
       return `${rows} ${have} a country that is not known`;
     case 'noValue':
-      return `${rows} ${are} empty, but the message uses {{${column}}}`;
+      return `${rows} ${have} no {{${column}}}, which the message uses`;
     case 'noZone':
       return `${rows} ${have} no time zone`;
     case 'invalidZone':

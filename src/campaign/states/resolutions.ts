@@ -5,16 +5,17 @@
 /** What each way to settle such a request does. `recipients`: `3 recipients`. */
 export const RESOLUTIONS = {
   resend: (recipients: string) =>
-    `The message to ${recipients} is sent again. If the service has accepted it the first time, it arrives twice.`,
-  accepted: (recipients: string) => `The message to ${recipients} counts as sent, without a delivery report.`,
+    `The message to ${recipients} is sent again. People who got it the first time get it twice.`,
+  accepted: (recipients: string) =>
+    `The message to ${recipients} counts as sent, without a delivery report. Nothing more is sent to them.`,
   abandon: (recipients: string) =>
-    `The message to ${recipients} is given up: Volley neither sends it again nor waits for a report.`,
+    `The message to ${recipients} counts as not sent, and is not sent again. Some may have got it all the same.`,
 } as const;
 
 /** What became of requests that were settled; follows their number. */
 export const RESOLVED = {
   resend: 'will be sent again',
-  abandon: 'given up',
+  abandon: 'counted as not sent',
   accepted: 'counted as sent, without a delivery report',
 } as const;
 
@@ -23,7 +24,7 @@ export const RESOLVED = {
  * accepted the first one stays unknown.
  */
 export const RESEND_POSSIBLE = {
-  label: 'resend possible',
+  label: 'can be sent again',
   now: 'now',
   later: 'until then, its worker may still send the request',
 } as const;

@@ -199,6 +199,7 @@ export interface FoundRecipient extends ReportedRecipient, ReturnedFields {
   readonly outbox: string | null;
   /** Your id of the message in its outbox. */
   readonly message: string | null;
+  readonly text: string | null;
 }
 
 /** See {@link FoundRecipient}. */
@@ -209,6 +210,7 @@ export const foundRecipient = z
     name: textOrNull.describe('Name of the campaign; null for a message of an outbox'),
     outbox: textOrNull.describe('Name of the outbox; null for a campaign'),
     message: textOrNull.describe('Your id of the message in its outbox'),
+    text: textOrNull.describe('What it got, or will get; null if it was left out, and for an outbox'),
     ...returnedFields,
   })
   .readonly()

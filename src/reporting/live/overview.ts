@@ -3,7 +3,7 @@ import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import type { Attention, Overview, WaitingWords } from '../../campaign/views/live-views.js';
 import type { WorkerProcess } from '../../engine/recovery/heartbeats.js';
 import { isoOrNull } from '../status.js';
-import { laneWaiting, pausedWords, plainly, unknownWords } from '../waiting.js';
+import { laneWaiting, NO_WORKERS, pausedWords, plainly, unknownWords } from '../waiting.js';
 import { type LiveText, textOf } from './item.js';
 import {
   ATTENTION_SHOWN,
@@ -70,9 +70,7 @@ export function overviewOf(
 function attentionOf(lanes: readonly KnownLane[], workers: readonly WorkerProcess[]): Attention[] {
   const isIdle = lanes.every(({ notable }) => notable.length === 0);
   return [
-    ...(workers.length === 0 && !isIdle
-      ? [{ ...NOTHING, code: 'workers', ...plainly('No worker is running, so nothing happens.') }]
-      : []),
+    ...(workers.length === 0 && !isIdle ? [{ ...NOTHING, code: 'workers', ...NO_WORKERS }] : []),
     ...lanes.flatMap(({ lane, status, view }) => {
       const waiting = laneWaiting(status, view.now);
       const isUrgent = waiting !== null && ['stopped', 'held', 'noToken', 'failing'].includes(waiting.code);

@@ -67,11 +67,11 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     await keyboard.press('g');
     await keyboard.press('o');
     // While the campaign waits for nothing else, it has a second one in the list of those that run.
-    await enter(page.getByRole('link', { name: /^Resolve ?Spring sale$/ }).first());
+    await enter(page.getByRole('link', { name: /^Decide ?Spring sale$/ }).first());
     await enter(button(/^Accepted…/));
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
-    await enter(dialog.getByRole('button', { name: 'Accepted' }));
+    await enter(dialog.getByRole('button', { name: 'Count as sent' }));
     await notices.getByText(/: 1 request with 1 recipient /).waitFor();
     const { counts } = await on.up.api<{ counts: object }>('GET', `/v1/campaigns/${on.scene.unknown}`);
     expect(counts).toMatchObject({ unknown: 0 });

@@ -60,7 +60,10 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     );
     const columns = ['name', 'phone', 'city'];
     expect(shown).toEqual(
-      problems.map(({ column, message }) => ({ marked: column === null ? columns : [column], message })),
+      problems.map(({ column, message }) => ({
+        marked: column === null ? columns : [column],
+        message: column === null ? message : message.replace(/^It /, `“${column}” `),
+      })),
     );
   });
 
@@ -115,6 +118,31 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     expect(download.suggestedFilename()).toBe(`${name?.replace(/[:/]+/g, ' ').replace(/ +/g, ' ')}.csv`);
     const report = readFileSync(await download.path(), 'utf8');
     expect(report).toMatch(/^\ufeff"number".*"Name"\r\n"=""\+491712345678""".*"Änne"\r\n/);
+  });
+
+  test('says what a row lacks, keeps the preview in its column, and schedules the campaign', async () => {
+    const { page } = await on.visit({ key: await on.up.key(), at: '/new' });
+    const file = join(on.up.folder, 'gaps.csv');
+    writeFileSync(file, 'phone,first name\n+447700900001,Ada\n+447700900002,\n+447700900003,Bartholomew\n');
+    await chooseList(page, file);
+    await page.getByLabel('Message', { exact: true }).fill('Hi {{first name}}, it is here');
+    await page.getByText('1 row has no {{first name}}, which the message uses').waitFor();
+    await page.getByText('Line 3: “first name” is empty, but the message uses {{first name}}.').waitFor();
+    const right = (of: string) => page.locator(of).evaluate((each) => each.getBoundingClientRect().right);
+    expect(await right('table.messages')).toBeLessThanOrEqual((await right('.phone-preview')) + 1);
+    await page.getByLabel('Leave out invalid rows, and send to the others').check();
+    await page.getByLabel('Later').check();
+    const start = new Date(Date.now() + 2 * 86_400_000).toISOString().slice(0, 16);
+    await page.getByLabel('Date and time').fill(start);
+    await page.getByLabel('Type 2 to confirm').fill('2');
+    await page.getByRole('button', { name: 'Schedule 2 messages' }).click();
+    const said = page.getByRole('status').filter({ hasText: 'The campaign is scheduled: 2 recipients.' });
+    await said.getByRole('link', { name: 'Open that campaign' }).click();
+    await page.getByText(/^Scheduled; starts \d/).waitFor();
+    await page
+      .getByRole('row', { name: /Not sent yet/ })
+      .first()
+      .waitFor();
   });
 
   test('offers a country for national numbers, and the columns of a list of which it cannot tell them', async () => {

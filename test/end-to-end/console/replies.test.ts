@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, inject, test } from 'vitest';
 import { reply, until } from './screens.js';
@@ -46,6 +47,18 @@ describe.skipIf(inject('chromium') === null)('A person who reads replies', () =>
     // All of them, newest first.
     await campaign.selectOption('All');
     await expect.poll(() => rows(page).count()).toBe(3);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as CSV' }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe('Replies.csv');
+    const saved = readFileSync(await download.path(), 'utf8').split('\r\n');
+    expect(saved).toHaveLength(5);
+    expect(saved[0]).toBe('\ufeffReceived,From,Reply,Campaign,Change,Account');
+    expect(saved[1]).toMatch(
+      /,"=""\+447700900001""",stop,Spring sale,Stopped: receives no more messages,main$/,
+    );
+    expect(saved[2]).toContain(',Thanks,Opening hours,,main');
     expect(await rows(page).nth(1).textContent()).toContain('Opening hours');
     await page.getByLabel('Number', { exact: true }).fill('+44 7700 900000');
     await page.keyboard.press('Enter');
@@ -64,6 +77,8 @@ describe.skipIf(inject('chromium') === null)('A person who reads replies', () =>
     await page.getByRole('button', { name: 'Find' }).click();
     const found = page.getByRole('table', { name: 'What it has answered' });
     await found.getByText('Stopped: receives no more messages').waitFor();
+    // And what it got, in the words that it got.
+    await page.getByRole('cell', { name: 'Hi Ada 1, Spring sale', exact: true }).waitFor();
     expect(await found.locator('tbody tr').count()).toBe(1);
   });
 
@@ -79,6 +94,19 @@ describe.skipIf(inject('chromium') === null)('A person who reads replies', () =>
     await page.locator('[data-stream=live]').waitFor();
     await answer(2, 'Just now');
     await expect.poll(() => rows(page).first().textContent()).toContain('Just now');
+  });
+
+  test('sees on a phone that someone has stopped, in one piece', SLOW, async () => {
+    const { page } = await on.visit({
+      key: await on.up.key(),
+      at: '/replies',
+      viewport: { width: 360, height: 740 },
+    });
+    await page.getByLabel('Number', { exact: true }).fill('+447700900001');
+    await page.keyboard.press('Enter');
+    const badge = page.locator('.badge.bad');
+    await badge.waitFor();
+    expect(await badge.evaluate((each) => each.getClientRects().length)).toBe(1);
   });
 
   test('sees nothing move while they load, and nothing to scroll sideways on a phone', SLOW, async () => {

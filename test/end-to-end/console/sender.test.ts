@@ -19,7 +19,8 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       message: 'Hi {{name}}',
       recipients: [...recipients(3), ...FAILING],
     });
-    const { page } = await on.visit({ key: await on.up.key() });
+    const visited = await on.visit({ key: await on.up.key() });
+    const { page } = visited;
     const ended = page.getByRole('table', { name: 'Ended today' });
     await ended.getByRole('link', { name: 'Spring sale' }).click();
     const result = page.getByRole('region', { name: 'Result', exact: true });
@@ -27,7 +28,23 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     expect(await result.locator('strong').allTextContents()).toEqual(expect.arrayContaining(['3', '0', '2']));
     const why = page.getByRole('table', { name: 'Why not delivered' });
     await expect.poll(() => why.locator('tbody tr').count()).toBe(2);
-    await page.getByRole('button', { name: 'Send again to those who did not get it…' }).click();
+    const { requested } = visited;
+    expect(requested.some((url) => url.includes('/progress'))).toBe(false);
+    const recipientRows = page.getByRole('table', { name: 'Recipients' });
+    await recipientRows.getByRole('row', { name: /Refused The service answered 400/ }).waitFor();
+    expect(await recipientRows.getByText('"message"').isVisible()).toBe(false);
+    expect(await recipientRows.getByText('+4795550103').count()).toBe(0);
+    await page
+      .getByRole('region', { name: 'Recipients' })
+      .getByRole('button', { name: 'Show numbers' })
+      .click();
+    await recipientRows.getByText('+4795550103').waitFor();
+    await page.getByRole('button', { name: 'Hide numbers' }).click();
+    await page.getByText('What these words mean').click();
+    await page.getByText('The service did not accept it.').waitFor();
+    await page.getByRole('button', { name: 'Send again to 2 who did not get it…' }).click();
+    const asked = await page.getByRole('dialog').innerText();
+    expect(asked).toMatch(/It goes to\s+1 not deliverable, 1 refused\s+It does not go to\s+3 delivered\s/);
     await page.getByLabel('Type 2 to confirm').fill('2');
     await page
       .getByRole('dialog')
@@ -35,6 +52,23 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       .click();
     await page.getByRole('heading', { level: 1, name: 'Spring sale, again' }).waitFor();
     expect(page.url()).not.toContain(id);
+  });
+
+  test('sends again what a cancelled campaign has not sent', SLOW, async () => {
+    const id = await on.up.send({
+      ...{ name: 'Called off', lane: 'main', message: 'Hi {{name}}, was it called off' },
+      sendAt: new Date(Date.now() + 86_400_000).toISOString(),
+      recipients: recipients(2, 300),
+    });
+    await on.up.api('POST', `/v1/campaigns/${id}/cancel`, {});
+    const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${id}` });
+    await page.getByRole('button', { name: 'Send again to 2 who did not get it…' }).click();
+    const dialog = page.getByRole('dialog');
+    expect(await dialog.innerText()).toMatch(/It goes to\s+2 cancelled\s/);
+    expect(await dialog.innerText()).not.toContain('It does not go to');
+    await page.getByLabel('Type 2 to confirm').fill('2');
+    await dialog.getByRole('button', { name: /^Send again/ }).click();
+    await page.getByRole('heading', { level: 1, name: 'Called off, again' }).waitFor();
   });
 
   test('prints the result of a campaign without what is only for the screen', SLOW, async () => {
@@ -65,7 +99,7 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       await unknown.waitFor();
       await page.evaluate(() => scrollTo(0, 0));
       expect(await top()).toBeGreaterThan(viewport.height);
-      await page.getByRole('link', { name: /^Resolve/ }).click();
+      await page.getByRole('link', { name: /^Decide/ }).click();
       await expect.poll(top).toBeLessThan(viewport.height);
     }
   });
@@ -83,6 +117,15 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     await page.getByRole('table', { name: 'Scheduled this week' }).getByText('any time').waitFor();
     const main = page.locator('main');
     expect(await main.innerText()).not.toMatch(/\bmain\b|\blane|account/i);
+    // What can be done about it is said where a person looks for it.
+    expect(await main.getByText('ask the service for a higher limit').count()).toBe(0);
+    await page.getByRole('link', { name: 'Autumn sale', exact: true }).first().click();
+    await page.getByText('To send faster, ask the service for a higher limit.').waitFor();
+    const arrows = await page
+      .locator('.machine > li')
+      .evaluateAll((steps) => steps.map((step) => getComputedStyle(step, '::before').content));
+    expect(arrows).toEqual(['none', '"↓"', '"↓"', '"↓"']);
+    await page.goBack();
     // On a narrow page, the other pages are a menu, which closes when one of them is chosen.
     const link = page.getByRole('link', { name: 'Campaigns', exact: true });
     expect(await link.isVisible()).toBe(false);

@@ -60,12 +60,12 @@ describe('A file is refused if it', () => {
     [
       'has a title above its header',
       'Members\n\nphone,name,town\n+447700900123,Ada,Bath\n',
-      'The header seems to be on line 3 ("phone", "name", "town"), and line 1 is above it. Delete everything above line 3.',
+      'The header seems to be on line 3 ("phone", "name", "town"), not on line 1. Delete everything above line 3.',
     ],
     [
       'has a title with the delimiters of a table above its header',
       'Members;;\n25 November;;\nMobile;Name;Town\n07700 900123;Ada;Bath\n',
-      'The header seems to be on line 3 ("Mobile", "Name", "Town"), and line 1 is above it. Delete everything above line 3.',
+      'The header seems to be on line 3 ("Mobile", "Name", "Town"), not on line 1. Delete everything above line 3.',
     ],
   ])('%s', async (_name, bytes, message) => {
     expect(await fault(bytes)).toBe(message);

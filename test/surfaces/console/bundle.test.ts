@@ -40,7 +40,9 @@ const RULES = [
   'text/segments',
   'text/separators',
   'text/service-message',
+  'text/spreadsheet',
   'text/template',
+  'text/visible-text',
   'time/moment',
   'time/zone',
 ];

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { csvLine } from '../../../src/surfaces/console/base/csv-file.js';
 import { EMPTY, startOf } from '../../../src/surfaces/console/screens/new/draft.js';
 import { segmentHint } from '../../../src/surfaces/console/screens/new/hints.js';
-import { columnsOf, csvLine, wholeRecords } from '../../../src/surfaces/console/screens/new/list.js';
+import { columnsOf, wholeRecords } from '../../../src/surfaces/console/screens/new/list.js';
 
 test('The beginning of a list ends with a complete record', () => {
   expect(wholeRecords('a,b\n1,2\n3,"x\ny')).toBe('a,b\n1,2\n');

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { REPORTED_STATUSES } from '../../../src/campaign/states/reported-status.js';
+import { RESOLUTIONS } from '../../../src/campaign/states/resolutions.js';
 import { campaignTexts } from '../../../src/surfaces/console/base/campaign-texts.js';
 import { newTexts } from '../../../src/surfaces/console/base/compose-texts.js';
 import { listTexts } from '../../../src/surfaces/console/base/list-texts.js';
@@ -10,7 +12,8 @@ import { eventText, labelOf, stateText, texts } from '../../../src/surfaces/cons
  * sentences that the server gives.
  */
 
-const FOREIGN = /\blanes?\b|\bsettled\b|\b429\b|\bback(s|ing) off\b|countryColumn|[A-Z]+_[A-Z_]+/i;
+const FOREIGN =
+  /\blanes?\b|\bsettled\b|\b429\b|\bback(s|ing) off\b|\babandon|\bunconfirmed\b|\blapsed\b|\bimpossible\b|\brejected\b|\bplanned\b|\bunknown\b|\boutcomes?\b|\bresolve|countryColumn|[A-Z]+_[A-Z_]+/i;
 
 type Text = readonly [path: string, text: string | ((...values: never[]) => unknown)];
 
@@ -53,10 +56,29 @@ test('One of something is no plural', () => {
 });
 
 test('Labels, states, and events have no such word either', () => {
-  const named = ['lane', 'lanes', 'whyItWaits', 'quota'].map(labelOf);
-  const states = ['backingOff', 'noToken', 'probing', 'held'].map(stateText);
-  const events = ['lane.backingOff', 'lane.stopped', 'lane.reopened', 'campaign.paused'].map((type) =>
-    eventText({ type, lane: 'main' }),
-  );
+  const named = ['lane', 'lanes', 'whyItWaits', 'quota', 'unknownOutcomes', 'resolveAs'].map(labelOf);
+  const states = [...REPORTED_STATUSES, 'backingOff', 'noToken', 'probing', 'held'].map(stateText);
+  const events = [
+    'request.unknown',
+    'lane.backingOff',
+    'lane.stopped',
+    'lane.reopened',
+    'campaign.paused',
+  ].map((type) => eventText({ type, lane: 'main' }));
   expect([...named, ...states, ...events].filter((text) => FOREIGN.test(text))).toEqual([]);
+});
+
+test('Each state of a recipient, and of a row, has a word of its own and a sentence that explains it', () => {
+  const words = REPORTED_STATUSES.map((state) => texts.recipients[state]);
+  expect(new Set(words.map(([word]) => word)).size).toBe(REPORTED_STATUSES.length);
+  expect(words.filter(([, about]) => !/^[A-Z].*\.$/.test(about))).toEqual([]);
+});
+
+test('What is decided about a message says what happens then, in the same words', () => {
+  const all = Object.values(RESOLUTIONS).map((say) => say('3 recipients'));
+  expect(
+    all.filter((text) => FOREIGN.test(text) || !text.startsWith('The message to 3 recipients ')),
+  ).toEqual([]);
+  expect(RESOLUTIONS.accepted('')).toContain(texts.settle.accepted.replace('Count', 'counts'));
+  expect(RESOLUTIONS.abandon('')).toContain(texts.settle.abandon.replace('Count', 'counts'));
 });

@@ -97,7 +97,7 @@ export function refuseTitle(
       ? `Set \`headerLine\` to \`${row.line}\`, or delete everything above it`
       : `Delete everything above line ${row.line}`;
     throw new ListError(
-      `The header seems to be on line ${row.line} (${quotedList(cells.filter(Boolean))}), and line ${line} is above it. ${remedy}.`,
+      `The header seems to be on line ${row.line} (${quotedList(cells.filter(Boolean))}), not on line ${line}. ${remedy}.`,
       { line: row.line },
     );
   }

@@ -97,7 +97,7 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
         for await (const { id, message } of messagesTo(outbox, numbers, signal)) {
           more ??= await aboutOutbox(outbox);
           const claim = more.unknown.get(`${message.number} ${id}`);
-          const named = { campaign: null, name: null, outbox: outbox.name, message: id };
+          const named = { campaign: null, name: null, outbox: outbox.name, message: id, text: null };
           yield { ...messageRow(outbox.name, message, claim), ...named, ...more.returned };
         }
       }

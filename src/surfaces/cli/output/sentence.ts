@@ -12,10 +12,10 @@ export function campaignSentence(
   now: number,
   howToStart = '',
 ): { text: string; ink: Ink } {
-  const waiting = campaignWaiting(status, now);
-  const how = waiting.code === 'workers' ? ` ${howToStart}` : etaText(waiting, status, now);
+  const said = campaignWaiting(status, now);
+  const waiting = said.code === 'workers' && howToStart !== '' ? { ...said, advice: howToStart } : said;
   return {
-    text: pasteable(`${waitingText(waiting, now, status.zone)}${how}`.trimEnd()),
+    text: pasteable(`${waitingText(waiting, now, status.zone)}${etaText(waiting, status, now)}`),
     ink: inkOf(waiting),
   };
 }

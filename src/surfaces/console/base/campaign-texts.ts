@@ -7,33 +7,27 @@ export const campaignTexts = {
     replies: (count: number) => (count === 1 ? 'reply' : 'replies'),
     moreReplies: 'or more',
     why: 'Why not delivered',
-    reasons: {
-      deliveryImpossible: 'The service reports that delivery is impossible',
-      rejected: 'The service gives no reason',
-      lapsed: 'It could not be sent in time',
-    },
     ofFirst: (read: number, count: number) => `of the first ${countText(read)} of ${countText(count)}`,
-    states: { planned: 'not sent yet', sending: 'being sent', deliveredToNetwork: 'on the network' },
-    again: 'Send again to those who did not get it',
-    againAbout: (count: number, message: string) =>
-      `${recipientsText(count)} to whom this could not be delivered or sent get it as a campaign of its own: “${message}”`,
+    again: (count: number) => `Send again to ${countText(count)} who did not get it`,
+    againAbout: (message: string) => `This creates another campaign with the same text: “${message}”`,
+    includes: 'It goes to',
+    leavesOut: 'It does not go to',
     againExpect: (count: number) => `Type ${countText(count)} to confirm`,
     againName: (name: string) => `${name}, again`,
   },
 
   unknown: {
     about:
-      'These requests were sent and not answered: their recipients may or may not have the message. Volley sends them again by itself only if the settings of the account say so.',
+      'The service did not answer when these messages were sent, so they may have arrived or not. Volley sends them again by itself only if the settings of the account say so.',
     codes: {
-      reported: 'Its worker will not send it again.',
-      silent: 'Its worker did not report, and may be dead.',
-      restored: 'Redis lost data: it may have been sent before.',
+      reported: '',
+      silent: 'The process that sent it may have crashed.',
+      restored: 'It may have been sent before Redis lost data.',
     },
-    polled: 'A report matches it: Volley asks the service about it.',
+    polled: 'A report may belong to it: Volley asks the service.',
     more: (count: number, shown: number) =>
       shown === 0 ? recipientsText(count) : `and ${countText(count)} more`,
     all: 'All of them',
     allOf: (name: string) => `all of ${name}`,
-    resendExpect: (count: number) => `May arrive twice: type ${count}`,
   },
 } as const;

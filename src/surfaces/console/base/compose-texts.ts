@@ -83,7 +83,6 @@ export const newTexts = {
   duplicates: 'If a number appears again with another text',
   duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },
   inPage,
-  show: 'Show numbers',
 
   starts: (isLater: boolean) => (isLater ? 'Later' : 'Now'),
   local: 'Date and time',

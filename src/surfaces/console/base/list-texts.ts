@@ -10,6 +10,7 @@ export const listTexts = {
   replies: {
     title: 'Replies',
     about: 'What people have answered, newest first, and to which campaign.',
+    save: 'Save as CSV',
     none: 'There are no replies yet.',
     noneMatch: 'No reply matches.',
     gone: 'A campaign that is no longer stored',

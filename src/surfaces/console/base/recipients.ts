@@ -1,4 +1,7 @@
+import type { ReportRow } from 'built/campaign/views/recipient-views.js';
 import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
+import { withoutMessage } from '../../../campaign/text/service-message.js';
+import { capital, texts } from './texts.js';
 
 export type Counts = Readonly<Record<RecipientState | 'total', number>>;
 
@@ -22,7 +25,8 @@ export type Kind = (typeof KIND_OF)[RecipientState];
 /** What became of a recipient, for those who send: the groups in their order. */
 export const RESULTS = {
   delivered: ['deliveredToTerminal'],
-  onTheWay: ['planned', 'sending', 'deliveredToNetwork'],
+  onTheWay: ['sending', 'deliveredToNetwork'],
+  notSentYet: ['planned'],
   notDelivered: ['deliveryImpossible', 'rejected', 'lapsed', 'cancelled', 'suppressed', 'abandoned'],
   unclear: ['unknown', 'unconfirmed'],
 } as const satisfies Readonly<Record<string, readonly RecipientState[]>>;
@@ -35,6 +39,17 @@ export const resultOf = (counts: Counts, result: Result): number =>
 
 /** The state of a row of a list: that of its recipient, or why it became none. */
 export type RowState = RecipientState | 'duplicate' | 'invalid';
+
+/** States that need no reason. */
+const FINE: readonly RowState[] = [...RESULTS.delivered, ...RESULTS.onTheWay, ...RESULTS.notSentYet];
+
+/** Why a recipient is in its state, in a sentence, and what the service says exactly; empty if the state says it all. */
+export function reasonOf(row: Pick<ReportRow, 'status' | 'reason' | 'serviceStatus'>) {
+  const { status, serviceStatus } = row;
+  const { plain, details } = withoutMessage(row.reason ?? '');
+  const meaning = FINE.includes(status) ? '' : texts.recipients[status][1];
+  return { plain: capital(plain || meaning), details: details ?? serviceStatus };
+}
 
 /** A part of the bar is at least this wide: three unknown outcomes of a million must be seen. */
 const LEAST = 0.006;

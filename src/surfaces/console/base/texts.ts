@@ -47,6 +47,7 @@ export const texts = {
     signOut: 'Sign out',
     key: (name: string) => `Key: ${name}`,
     reveal: 'Show numbers',
+    mask: 'Hide numbers',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
     redis: 'Redis unavailable',
     pause: 'Pause updates',
@@ -63,15 +64,42 @@ export const texts = {
     linkAbout: 'On the machine of the server, volley console prints a link that signs you in.',
   },
 
-  /** How the bar groups the states of recipients, where the name of a group does not say it. */
-  kinds: { failed: 'rejected or impossible', left: 'not sent', network: 'on the network' },
+  /** Each state of a recipient in plain words, and what it means; and why a row of a list became no recipient. */
+  recipients: {
+    planned: ['Not sent yet', 'It waits for its turn.'],
+    sending: ['Being sent', 'The service has it, and has not answered yet.'],
+    deliveredToNetwork: ['Sent', 'The service has accepted it. The phone has not confirmed it yet.'],
+    deliveredToTerminal: ['Delivered', 'The phone has confirmed it.'],
+    deliveryImpossible: ['Not deliverable', 'The phone cannot be reached; the number may not exist.'],
+    rejected: ['Refused', 'The service did not accept it.'],
+    lapsed: ['Too late', 'It could not be sent in time, so it was not sent.'],
+    cancelled: ['Cancelled', 'The campaign was cancelled before it was sent.'],
+    suppressed: ['Suppressed', 'The number is on a list of those that get nothing, such as after a STOP.'],
+    unknown: ['Not known', 'The service did not answer, so it may have arrived or not. Decide what to do.'],
+    unconfirmed: ['Never confirmed', 'It counts as sent, but nothing confirms that it arrived.'],
+    abandoned: ['Counted as not sent', 'It is not known whether it arrived. It is not sent again.'],
+    duplicate: ['Duplicate row', 'The number is in the list already.'],
+    invalid: ['Invalid row', 'Something is wrong with the row, so it was left out.'],
+  },
+
+  /** How the bar groups the states of recipients, where a group has several. */
+  kinds: { failed: 'not delivered', left: 'not sent' },
 
   /** What became of recipients, for those who send. */
   results: {
     delivered: 'Delivered',
     onTheWay: 'On the way',
+    notSentYet: 'Not sent yet',
     notDelivered: 'Not delivered',
     unclear: 'Not known',
+  },
+
+  /** What a person may decide where it is not known whether a message arrived. */
+  settle: {
+    accepted: 'Count as sent',
+    abandon: 'Count as not sent',
+    resend: 'Send again',
+    expect: (count: number) => `Some may get it twice. To confirm, type ${count}`,
   },
 
   overview: {
@@ -93,7 +121,7 @@ export const texts = {
     noEvents: 'No events since this page was opened.',
     gap: 'Some events are missing: they were no longer stored when the page was connected again.',
     why: 'Why',
-    settle: 'Resolve',
+    settle: 'Decide',
   },
 
   campaign: {
@@ -101,6 +129,7 @@ export const texts = {
     done: 'done',
     perMinute: (rate: number) => `${countText(rate)} a minute`,
     states: 'Where they are',
+    statesMean: 'What these words mean',
     facts: 'About this campaign',
     costText: (accepted: string | null, total: string, unpriced: number) =>
       `${accepted === null ? '' : `${accepted} so far, `}${total} for all${unpriced > 0 ? `, without ${counted(unpriced, 'number')} that have no price` : ''}`,
@@ -120,7 +149,7 @@ export const texts = {
     resume: (name: string) => `Resume ${name}`,
     quotaText: (used: number, limit: number | null, span: string) =>
       limit === null
-        ? `${countText(used)} used, limit unknown`
+        ? `${countText(used)} used, limit not known yet`
         : `${countText(used)} of ${countText(limit)} per ${span.replace(/^1 h$/, 'hour').replace(/^1 min$/, 'minute')}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
@@ -143,7 +172,7 @@ export const texts = {
     title: 'Shortcuts',
     field: 'The first field of the page',
     pause: 'Pause or resume updates',
-    reveal: 'Show or mask numbers',
+    reveal: 'Show or hide numbers',
   },
 
   notFound: 'There is no such page.',
@@ -153,14 +182,9 @@ export const texts = {
 
 /** States that are not called by their name. */
 const STATES: Readonly<Record<string, string>> = {
-  deliveredToNetwork: 'On the network',
-  deliveredToTerminal: 'Delivered',
-  deliveryImpossible: 'Impossible',
-  duplicate: 'Duplicate row',
-  invalid: 'Invalid row',
   backingOff: 'Slowed down',
   'lane.backingOff': 'Slowed down',
-  'request.unknown': 'Outcome unknown',
+  'request.unknown': 'Not known whether it arrived',
   probing: 'Testing',
 };
 
@@ -169,6 +193,8 @@ const LABELS: Readonly<Record<string, string>> = {
   lane: 'Account',
   lanes: 'Accounts',
   quota: 'Limit',
+  unknownOutcomes: 'Not known whether they got it',
+  resolveAs: 'What to do',
 };
 
 /** `backingOff` → `backing off`. */
@@ -182,7 +208,9 @@ export const labelOf = (field: string): string => LABELS[field] ?? capital(words
 
 /** A state of a recipient, a campaign, or a lane, as people read it. */
 export const stateText = (state: string): string =>
-  STATES[state] ?? capital(wordsOf(state.replace(/^lane\./, '')));
+  (texts.recipients as Readonly<Record<string, readonly [string, string]>>)[state]?.[0] ??
+  STATES[state] ??
+  capital(wordsOf(state.replace(/^lane\./, '')));
 
 /** The state of a campaign; one that runs may have to wait. */
 export const campaignText = ({ state, waitingFor }: { state: string; waitingFor: string | null }): string =>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { SETTLED_STATES } from '../../../campaign/states/recipient.js';
+import { RECIPIENT_STATES, SETTLED_STATES } from '../../../campaign/states/recipient.js';
 import { barParts, type Counts, KIND_OF, type Kind, type RowState } from '../base/recipients.js';
 import { stateText, texts } from '../base/texts.js';
 import { countText, percentText } from '../base/times.js';
@@ -8,7 +8,9 @@ import { countText, percentText } from '../base/times.js';
  * A campaign as a bar. It grows with settled recipients: one that is on the network is no success yet, and one that is unknown is neither.
  */
 
-const kindText = (kind: Kind): string => (texts.kinds as Partial<Record<Kind, string>>)[kind] ?? kind;
+const kindText = (kind: Kind): string =>
+  (texts.kinds as Partial<Record<Kind, string>>)[kind] ??
+  stateText(RECIPIENT_STATES.find((state) => KIND_OF[state] === kind) ?? kind).toLowerCase();
 const percent = (share: number): string => `${share * 100}%`;
 
 /** The bar; its text for readers who do not see it is the list of its parts. */
@@ -48,10 +50,10 @@ export function Swatch({ kind }: { readonly kind: Kind }) {
   );
 }
 
-/** The state of a row, with its colour and pattern. */
+/** The state of a row, with its colour and pattern; its title says what it means. */
 export function RowStateText({ state, children }: { state: RowState; children?: ComponentChildren }) {
   return (
-    <span class="nowrap">
+    <span class="nowrap" title={texts.recipients[state][1]}>
       <Swatch kind={state === 'duplicate' || state === 'invalid' ? 'left' : KIND_OF[state]} />{' '}
       {stateText(state)} <span class="quiet">{children}</span>
     </span>

@@ -16,7 +16,7 @@ interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect
   readonly lane?: string | undefined;
   /** In place of what the row of the operation says. */
   readonly label?: string | undefined;
-  readonly question?: string;
+  readonly question?: ComponentChildren;
   /** What it acts on, such as the name of a row: the title of the dialog says it, and screen readers say it with the label. */
   readonly about?: ComponentChildren;
   /** Called with its output when it is done. */
@@ -106,7 +106,7 @@ function CommandDialog<Op extends Name>(props: CommandProps<Op> & Pick<DialogPro
         onSubmit={(values) => run(props, values, close)}
         onCancel={close}
       >
-        {question !== undefined && <p>{question}</p>}
+        {question !== undefined && <div class="stack">{question}</div>}
       </Form>
     </Dialog>
   );

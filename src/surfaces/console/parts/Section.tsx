@@ -51,6 +51,15 @@ export function Details({ text }: { readonly text: string | null }) {
   );
 }
 
+/** Why something is as it is, in a sentence; what the service says exactly stands behind details. Nothing without either. */
+export function Reason({ plain, details }: { readonly plain: string; readonly details: string | null }) {
+  return plain === '' && details === null ? null : (
+    <span>
+      {plain} <Details text={details} />
+    </span>
+  );
+}
+
 type Fact = readonly [term: ComponentChildren, about: ComponentChildren];
 
 /** What something is, as a list of terms. Those without a value do not apply, and are left out. */

@@ -8,9 +8,9 @@ import { Time, useNow } from './Time.js';
 
 /**
  * Why something waits, as the command line says it, and how long that still takes. `lane`: the lane whose screen this is. `zone`: that of the
- * campaign.
+ * campaign. `isBrief`: without what to do about it, which its own screen says.
  */
-export function Sentence({ waiting, lane, zone = null }: SentenceProps) {
+export function Sentence({ waiting, lane, zone = null, isBrief = false }: SentenceProps) {
   const { text, since, until, next, advice, details, tone, code } = waiting;
   const left = Date.parse(until ?? '') - useNow();
   // The bucket that frees the permit is on the screen of its lane.
@@ -27,7 +27,7 @@ export function Sentence({ waiting, lane, zone = null }: SentenceProps) {
           {texts.inSpan(spanText(left))}
         </span>,
       ]}
-      . {advice}{' '}
+      . {!isBrief && advice}{' '}
       {isElsewhere && (
         <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{texts.overview.why}</a>
       )}
@@ -40,6 +40,7 @@ interface SentenceProps {
   readonly waiting: WaitingWords & Partial<Pick<Waiting, 'tone' | 'lane'>> & { readonly code: string };
   readonly lane?: string | null;
   readonly zone?: string | null;
+  readonly isBrief?: boolean;
 }
 
 interface RemedyProps extends Pick<Waiting, 'remedy' | 'lane'> {

@@ -1,9 +1,10 @@
-import type { RecipientState } from '../../../campaign/states/recipient.js';
+import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
 import { useFilters } from '../base/filters.js';
 import { type Counts, KIND_OF } from '../base/recipients.js';
-import { stateText } from '../base/texts.js';
+import { texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { Swatch } from './Bar.js';
+import { Facts } from './Section.js';
 
 /** The states of a recipient from left to right; below each step, where it may end instead. */
 const STEPS: readonly { readonly state: RecipientState; readonly branches: readonly RecipientState[] }[] = [
@@ -20,27 +21,34 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
     <button
       type="button"
       aria-pressed={status === name}
+      title={texts.recipients[name][1]}
       onClick={() => change({ status: status === name ? '' : name })}
     >
       <Swatch kind={KIND_OF[name]} />
-      <span>{stateText(name)}</span>
+      <span>{texts.recipients[name][0]}</span>
       <strong class="end">{countText(counts[name])}</strong>
     </button>
   );
   return (
-    <ol class="machine">
-      {STEPS.map(({ state: step, branches }) => (
-        <li key={step}>
-          {state(step)}
-          {branches.length > 0 && (
-            <ul class="stack">
-              {branches.map((branch) => (
-                <li key={branch}>{state(branch)}</li>
-              ))}
-            </ul>
-          )}
-        </li>
-      ))}
-    </ol>
+    <>
+      <ol class="machine">
+        {STEPS.map(({ state: step, branches }) => (
+          <li key={step}>
+            {state(step)}
+            {branches.length > 0 && (
+              <ul class="stack">
+                {branches.map((branch) => (
+                  <li key={branch}>{state(branch)}</li>
+                ))}
+              </ul>
+            )}
+          </li>
+        ))}
+      </ol>
+      <details>
+        <summary>{texts.campaign.statesMean}</summary>
+        <Facts facts={RECIPIENT_STATES.map((name) => texts.recipients[name])} />
+      </details>
+    </>
   );
 }

@@ -3,6 +3,7 @@ import { useMemo, useRef } from 'preact/hooks';
 import { commandOf, type Input, type Name } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
 import { useLoaded } from '../base/loaded.js';
+import { isRevealed } from '../base/masked.js';
 import { type LoadedPage, PAGE, type RowOf, readPage } from '../base/pages.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
@@ -49,8 +50,8 @@ export function Table<Row>(props: TableProps<Row>) {
       })}
     </tr>
   );
-  // A page of rows is not drawn again while only what is around it changes.
-  const body = useMemo(() => rows?.map(rowOf), [rows, columns]);
+  // A page of rows is not drawn again while only what is around it changes, other than whether numbers are shown.
+  const body = useMemo(() => rows?.map(rowOf), [rows, columns, isRevealed.value]);
   return (
     <>
       <table aria-busy={isBusy || rows === null}>

@@ -1,8 +1,8 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useRoute } from 'preact-iso/router';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
-import { separatorIn } from '../../../campaign/text/separators.js';
 import { cancelWarning } from '../../../operations/words.js';
+import { SEPARATOR } from '../base/csv-file.js';
 import { hasOneLane, liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
@@ -14,15 +14,19 @@ import { StateMachine } from '../parts/StateMachine.js';
 import { Time, TimeRange } from '../parts/Time.js';
 import { Recipients } from './Recipients.js';
 import { Failures, Result } from './Result.js';
+import { SendAgain } from './SendAgain.js';
 import { Speed } from './Speed.js';
 import { Unknown } from './Unknown.js';
 
 const words = texts.campaign;
 
+/** Of fewer messages, the speed says nothing. */
+const SPEED_SHOWN = 20;
+
 /** The report as the Excel of this reader opens it. */
 const FOR_EXCEL = new URLSearchParams({
   format: 'excel',
-  separator: separatorIn(new Intl.NumberFormat(navigator.language)),
+  separator: SEPARATOR,
   zone: OWN_ZONE,
 });
 
@@ -58,7 +62,7 @@ function CampaignWith({ id }: { readonly id: string }) {
       </Section>
       {counts.unknown > 0 && <Unknown status={status} />}
       <Failures status={status} />
-      <Speed status={status} />
+      {counts.total >= SPEED_SHOWN && <Speed status={status} />}
       <About status={status} />
       {mayRun('listRecipients', lane) && <Recipients status={status} />}
     </>
@@ -78,6 +82,7 @@ function Commands({ status }: { readonly status: CampaignStatus }) {
       {accepted.includes('cancel') && state !== 'cancelled' && (
         <CommandButton {...common} command="cancelCampaign" about={name} question={cancelWarning(counts)} />
       )}
+      <SendAgain status={status} />
       {mayRun('getReport', lane) && (
         <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
           ⤓ {words.report}
@@ -103,13 +108,7 @@ function About({ status }: { readonly status: CampaignStatus }) {
           [labelOf('by'), createdBy?.name],
           [labelOf('starts'), <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
           [labelOf('ended'), status.endedAt && <Time at={status.endedAt} zone={zone} />],
-          [
-            labelOf('complete'),
-            completion && [
-              <TimeRange key="range" {...completion} zone={zone} />,
-              completion.reason && `: ${completion.reason}`,
-            ],
-          ],
+          [labelOf('complete'), completion?.latest && <TimeRange {...completion} zone={zone} />],
           [labelOf('window'), window && `${window.hours} ${zoneName(zone ?? '')}`],
           [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],
           [labelOf('rowsLeftOut'), duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],

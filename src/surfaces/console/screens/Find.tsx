@@ -3,13 +3,15 @@ import { call, type Input, type Output } from '../base/api.js';
 import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
+import { reasonOf } from '../base/recipients.js';
 import { session } from '../base/session.js';
 import { labelOf } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { RowStateText } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Form } from '../parts/Form.js';
-import { Alert, Section, Title } from '../parts/Section.js';
+import { ShowNumbers } from '../parts/NumberFilter.js';
+import { Alert, Reason, Section, Title } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 import { keyOf, replyColumns } from './Replies.js';
@@ -29,7 +31,9 @@ export function Find() {
   };
   return (
     <>
-      <Title text={texts.title} />
+      <Title text={texts.title}>
+        <ShowNumbers />
+      </Title>
       <section onInput={clear}>
         <Form
           command="findNumber"
@@ -76,8 +80,9 @@ function Found({ asked }: { readonly asked: Asked }) {
                   <a href={`/console/campaigns/${campaign}`}>{name}</a>
                 ),
             ],
+            [labelOf('text'), ({ text }) => <span class="text">{text}</span>],
             [labelOf('state'), ({ status }) => <RowStateText state={status} />],
-            [labelOf('reason'), ({ reason, serviceStatus }) => reason ?? serviceStatus],
+            [labelOf('reason'), (row) => <Reason {...reasonOf(row)} />],
             [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} withSeconds />],
             [labelOf('updated'), ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
           ]}

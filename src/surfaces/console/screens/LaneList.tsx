@@ -37,7 +37,7 @@ export function LaneList({ lanes, explained = [] }: LaneListProps) {
             ({ status: { name, zone }, waiting }) =>
               explained.includes(name)
                 ? texts.seeAbove
-                : waiting && <Sentence waiting={waiting} zone={zone} />,
+                : waiting && <Sentence waiting={waiting} zone={zone} isBrief />,
           ],
         ]}
       />

@@ -142,7 +142,7 @@ function Running({ status, waiting, sendsPerMinute, isExplained }: RunningProps)
         {isExplained ? (
           <span class="quiet">{texts.seeAbove}</span>
         ) : (
-          <Sentence waiting={waiting} zone={zone} />
+          <Sentence waiting={waiting} zone={zone} isBrief />
         )}
         {eta?.latest && (
           <span class="quiet end">

@@ -5,11 +5,11 @@ import { call } from '../base/api.js';
 import { useFilters } from '../base/filters.js';
 import { useSlowly } from '../base/loaded.js';
 import type { LoadedPage } from '../base/pages.js';
-import { mayRun } from '../base/session.js';
+import { reasonOf } from '../base/recipients.js';
 import { labelOf, texts } from '../base/texts.js';
 import { RowStateText } from '../parts/Bar.js';
 import { NumberFilter } from '../parts/NumberFilter.js';
-import { Section } from '../parts/Section.js';
+import { Reason, Section } from '../parts/Section.js';
 import { type Column, PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 
@@ -30,7 +30,7 @@ export function Recipients({ status }: { readonly status: CampaignStatus }) {
         fixed={{ id }}
         caption={labelOf('recipients')}
         filters={['status']}
-        actions={mayRun('findNumber') && <NumberFilter onChange={setNumber} />}
+        actions={<NumberFilter onChange={setNumber} />}
         load={number === '' ? undefined : (signal) => rowsOf(id, number, signal)}
         version={version + number}
         total={isWhole ? counts.total + duplicates + invalid : undefined}
@@ -48,7 +48,7 @@ const columnsIn = (zone: string | null): readonly Column<Row>[] => [
       <RowStateText state={state}>{leftOut && texts.campaign.line(leftOut.line)}</RowStateText>
     ),
   ],
-  [labelOf('reason'), ({ reason, serviceStatus }) => reason ?? serviceStatus],
+  [labelOf('reason'), (row) => <Reason {...reasonOf(row)} />],
   [labelOf('reference'), ({ reference }) => reference],
   [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} zone={zone} withSeconds />],
   [labelOf('updated'), ({ updatedAt }) => <Time at={updatedAt} zone={zone} withSeconds />],

@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks';
 import { ApiError, call } from '../base/api.js';
+import { excelLine, saveFile } from '../base/csv-file.js';
 import { useFilters } from '../base/filters.js';
 import { listTexts } from '../base/list-texts.js';
 import { hasOneLane, recentEvents } from '../base/live.js';
-import { useLoaded, useSlowly } from '../base/loaded.js';
-import type { LoadedPage, RowOf } from '../base/pages.js';
-import { mayRun } from '../base/session.js';
+import { problemOf, useLoaded, useSlowly } from '../base/loaded.js';
+import { type LoadedPage, type RowOf, readPage } from '../base/pages.js';
 import { labelOf, texts } from '../base/texts.js';
+import { notify } from '../parts/Announcer.js';
 import { Choice } from '../parts/Form.js';
 import { NumberFilter } from '../parts/NumberFilter.js';
 import { Title } from '../parts/Section.js';
@@ -33,7 +34,8 @@ export function Replies() {
           rowKey={keyOf}
           actions={[
             <CampaignFilter key="campaign" />,
-            mayRun('findNumber') && <NumberFilter key="number" onChange={setNumber} />,
+            <NumberFilter key="number" onChange={setNumber} />,
+            number === '' && <Save key="save" campaign={campaign} />,
           ]}
           load={number === '' ? undefined : (signal) => repliesOf(number, campaign, signal)}
           version={version + number}
@@ -60,20 +62,25 @@ export function replyColumns(withNumber = true): readonly Column<Reply>[] {
 const FROM: Column<Reply> = [labelOf('from'), ({ from }) => <PhoneNumber number={from} />];
 const LANE: Column<Reply> = [labelOf('lane'), ({ lane }) => lane];
 
+/** What a reply has changed, in words; null: nothing. */
+function changeOf({ effect }: Reply): string | null {
+  if (effect?.wish === 'stop') return effect.operation === null ? words.notStopped : words.stopped;
+  return effect?.wish === 'start' && effect.isNew ? words.started : null;
+}
+
 /** The text, and what it has changed. */
-function Said({ text, effect }: Reply) {
+function Said(reply: Reply) {
+  const { text, effect } = reply;
+  const change = changeOf(reply);
   return (
     <div class="stack tight">
       <span class="text">{text}</span>
-      {effect?.wish === 'stop' && (
+      {change !== null && (
         <span>
-          <span class="badge bad">{effect.operation === null ? words.notStopped : words.stopped}</span>{' '}
-          {effect.inFlightCount > 0 && <span class="quiet">{words.onTheWay(effect.inFlightCount)}</span>}
-        </span>
-      )}
-      {effect?.wish === 'start' && effect.isNew && (
-        <span>
-          <span class="badge good">{words.started}</span>
+          <span class={`badge ${effect?.wish === 'stop' ? 'bad' : 'good'}`}>{change}</span>{' '}
+          {effect?.wish === 'stop' && effect.inFlightCount > 0 && (
+            <span class="quiet">{words.onTheWay(effect.inFlightCount)}</span>
+          )}
         </span>
       )}
     </div>
@@ -81,12 +88,15 @@ function Said({ text, effect }: Reply) {
 }
 
 /** The message that a reply answers. */
-function AnswerTo({ lastSent, campaignName }: Reply) {
-  if (lastSent === null) return <>–</>;
-  const { campaign, outbox } = lastSent;
-  if (campaign === null) return <>{words.message(outbox ?? '')}</>;
-  if (campaignName === null) return <>{words.gone}</>;
-  return <a href={`/console/campaigns/${campaign}`}>{campaignName}</a>;
+const answerTo = ({ lastSent, campaignName }: Reply): string =>
+  lastSent === null
+    ? '–'
+    : (campaignName ?? (lastSent.campaign ? words.gone : words.message(lastSent.outbox ?? '')));
+
+function AnswerTo(reply: Reply) {
+  const { lastSent, campaignName } = reply;
+  if (campaignName === null) return <>{answerTo(reply)}</>;
+  return <a href={`/console/campaigns/${lastSent?.campaign}`}>{campaignName}</a>;
 }
 
 /** What one number has answered. */
@@ -94,6 +104,35 @@ async function repliesOf(number: string, campaign: string, signal: AbortSignal):
   const { replies } = await call('findNumber', { number }, { signal });
   const rows = replies.filter(({ lastSent }) => campaign === '' || lastSent?.campaign === campaign);
   return { rows, nextCursor: null };
+}
+
+/** All replies, or those to one campaign, as a file for Excel. */
+async function saveReplies(campaign: string): Promise<void> {
+  const lines = [excelLine(['received', 'from', 'reply', 'campaign', 'change', 'lane'].map(labelOf))];
+  const { signal } = new AbortController();
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: LoadedPage<Reply> = await readPage('listInbound', { campaign, cursor }, {}, signal);
+    for (const reply of page.rows) {
+      const { receivedAt, from, text, lane } = reply;
+      lines.push(excelLine([receivedAt, from, text, answerTo(reply), changeOf(reply) ?? '', lane]));
+    }
+    cursor = page.nextCursor;
+  }
+  saveFile(`${words.title}.csv`, lines);
+}
+
+function Save({ campaign }: { readonly campaign: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    await saveReplies(campaign).catch((error: unknown) => notify(problemOf(error), 'bad'));
+    setBusy(false);
+  };
+  return (
+    <button type="button" class="end" disabled={isBusy} onClick={save}>
+      ⤓ {words.save}
+    </button>
+  );
 }
 
 /** As many replies show which campaigns are answered. */

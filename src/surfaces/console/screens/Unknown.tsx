@@ -1,13 +1,15 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useEffect } from 'preact/hooks';
-import { RESEND_POSSIBLE, RESOLUTIONS } from '../../../campaign/states/resolutions.js';
+import { RESEND_POSSIBLE } from '../../../campaign/states/resolutions.js';
+import { withoutMessage } from '../../../campaign/text/service-message.js';
 import { campaignTexts } from '../base/campaign-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
 import { mayRun } from '../base/session.js';
-import { labelOf, recipientsText } from '../base/texts.js';
-import { CommandButton } from '../parts/CommandDialog.js';
-import { Section } from '../parts/Section.js';
+import { capital, labelOf, recipientsText } from '../base/texts.js';
+import { ShowNumbers } from '../parts/NumberFilter.js';
+import { Reason, Section } from '../parts/Section.js';
+import { Settle } from '../parts/Settle.js';
 import { PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time, useNow } from '../parts/Time.js';
 
@@ -19,6 +21,7 @@ const SHOWN = 3;
 export function Unknown({ status }: { readonly status: CampaignStatus }) {
   const { id, lane, zone, counts } = status;
   const now = useNow();
+  const settle = { command: 'resolveCampaign', lane } as const;
   const { data: people } = useLoaded(`${id} ${counts.unknown}`, async (signal) => {
     if (!mayRun('listRecipients', lane)) return [];
     return (await readPage('listRecipients', { status: 'unknown' }, { id }, signal)).rows;
@@ -39,8 +42,8 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
         cursorName="unknown"
         version={`${id} ${counts.unknown}`}
         rowKey={({ request }) => request}
+        actions={<ShowNumbers />}
         columns={[
-          [labelOf('request'), ({ request }) => <code>{request}</code>],
           [
             labelOf('recipients'),
             ({ request, recipientCount }) => {
@@ -60,11 +63,16 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
           ],
           [
             labelOf('whatIsKnown'),
-            ({ reason, code, isPolled }) => (
-              <span>
-                {reason}. <span class="quiet">{isPolled ? words.polled : words.codes[code]}</span>
-              </span>
-            ),
+            ({ request, reason, code, isPolled }) => {
+              const { plain, details } = withoutMessage(capital(reason));
+              const more = isPolled ? words.polled : words.codes[code];
+              return (
+                <Reason
+                  plain={`${plain.replace(/\.$/, '')}. ${more}`}
+                  details={`${details ?? ''} (${request})`}
+                />
+              );
+            },
           ],
           [
             labelOf(RESEND_POSSIBLE.label),
@@ -79,38 +87,18 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
           ],
           [
             labelOf('resolveAs'),
-            ({ request, recipientCount: count }) => <Settle {...{ status, request, count }} />,
+            ({ request, recipientCount: count }) => (
+              <Settle {...settle} input={{ id, request }} count={count} about={recipientsText(count)} />
+            ),
           ],
         ]}
       />
       {status.unknownOutcomes.length > 1 && (
         <p class="row">
-          <span>{words.all}:</span> <Settle status={status} count={counts.unknown} />
+          <span>{words.all}:</span>{' '}
+          <Settle {...settle} input={{ id }} count={counts.unknown} about={words.allOf(status.name)} />
         </p>
       )}
     </Section>
-  );
-}
-
-type SettleProps = { status: CampaignStatus; request?: string; count: number };
-
-/** Settles one request, or all of them. */
-function Settle({ status: { id, lane, name }, request, count }: SettleProps) {
-  const resend = { tone: 'danger', expect: { count, label: words.resendExpect(count) } } as const;
-  return (
-    <span class="row">
-      {(['accepted', 'abandon', 'resend'] as const).map((as) => (
-        <CommandButton
-          key={as}
-          command="resolveCampaign"
-          lane={lane}
-          input={{ id, as, ...(request && { request }) }}
-          label={labelOf(as)}
-          about={request ?? words.allOf(name)}
-          question={RESOLUTIONS[as](recipientsText(count))}
-          {...(as === 'resend' && resend)}
-        />
-      ))}
-    </span>
   );
 }

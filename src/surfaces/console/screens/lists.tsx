@@ -1,7 +1,6 @@
 import type { SuppressionOperation } from 'built/campaign/states/suppression.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import type { ComponentChildren } from 'preact';
-import { RESOLUTIONS } from '../../../campaign/states/resolutions.js';
 import type { Name } from '../base/api.js';
 import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
@@ -9,11 +8,12 @@ import { hasOneLane } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
 import { mayRun, session } from '../base/session.js';
-import { campaignText, labelOf, recipientsText, stateText, texts } from '../base/texts.js';
+import { campaignText, labelOf, stateText, texts } from '../base/texts.js';
 import { countText, spanText, zoneName } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Title } from '../parts/Section.js';
+import { Settle } from '../parts/Settle.js';
 import { type Column, PagedTable } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
 
@@ -125,17 +125,7 @@ export const LISTS = {
       return [
         state === 'paused' && <CommandButton {...shared} command="resumeOutbox" />,
         state === 'open' && <CommandButton {...shared} command="pauseOutbox" />,
-        ...(counts.unknown === 0 ? [] : (['accepted', 'abandon', 'resend'] as const)).map((as) => (
-          <CommandButton
-            key={as}
-            {...shared}
-            command="resolveOutbox"
-            input={{ name, lane, as }}
-            label={labelOf(as)}
-            question={RESOLUTIONS[as](recipientsText(counts.unknown))}
-            {...(as === 'resend' && { tone: 'danger' as const })}
-          />
-        )),
+        counts.unknown > 0 && <Settle {...shared} command="resolveOutbox" count={counts.unknown} />,
         state !== 'closed' && <CommandButton {...shared} command="closeOutbox" />,
       ];
     },

@@ -68,7 +68,7 @@ describe('A workbook of LibreOffice', () => {
   test('has its header offered if a title is above it', async () => {
     const reading = openFile(file('libreoffice.xlsx'), { choice: {} });
     await expect(reading).rejects.toThrow(
-      'The header seems to be on line 3 ("phone", "name", "discount", "until", "postcode"), and line 1 is above it. Set `headerLine` to `3`, or delete everything above it.',
+      'The header seems to be on line 3 ("phone", "name", "discount", "until", "postcode"), not on line 1. Set `headerLine` to `3`, or delete everything above it.',
     );
     await expect(reading).rejects.toMatchObject({ errors: [{ pointer: '/recipients', line: 3 }] });
   });

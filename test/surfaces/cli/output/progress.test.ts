@@ -82,8 +82,9 @@ test('The time of the last message gets a line of its own if the sentence is too
     quota: { used: 100, limit: 100, span: '1h', keptForPolls: 0, nextPermitAt: isoAt(4_000), nextPermits: 3 },
     eta: { earliest: isoAt(9_000), latest: isoAt(13_000), isApproximate: false, reason: null },
   });
-  expect(renderCampaign(status, look).slice(-2)).toEqual([
-    '  The hourly limit of 100 is used up; continues at 12:00 UTC (in 4s).',
+  expect(renderCampaign(status, look).slice(-3)).toEqual([
+    '  The hourly limit of 100 is used up; continues at 12:00 UTC (in 4s). To send',
+    '  faster, ask the service for a higher limit.',
     '  Last message between 12:00:09 and 12:00:13 UTC (in 9 to 13 s).',
   ]);
 });

@@ -24,25 +24,27 @@ test('The next step for the operator is shown as a command', () => {
     'Sending is held by an operator. Resume it to continue: volley lane resume main',
   );
   expect(sentence({ waitingFor: 'resolve', counts: { unknown: 7 } })).toBe(
-    '7 recipients have an unknown outcome. Resolve them: volley resolve c1',
+    'It is not known whether 7 recipients got the message. Decide whether it is sent again: volley resolve c1',
   );
   expect(sentence({ waitingFor: 'workers' }, 'To start one: volley work')).toBe(
-    'No worker is running, so nothing happens. To start one: volley work',
+    'No worker is running, so nothing is sent. To start one: volley work',
   );
 });
 
 test('A time that lies ahead is shown with how far away it is', () => {
   const waiting = (untilMs: number) => sentence({ waitingFor: 'lane', blockedBy: backingOff(untilMs) });
   expect(waiting(5_000)).toBe(
-    'The service answers that there are too many requests; tries again at 12:00 UTC (in 5s). Details: slow down.',
+    'The service answers that there are too many requests; tries again at 12:00 UTC (in 5s). Details: slow down. There is nothing to do: Volley tries again by itself.',
   );
-  expect(waiting(-1)).toBe('The service answers that there are too many requests. Details: slow down.');
+  expect(waiting(-1)).toBe(
+    'The service answers that there are too many requests. Details: slow down. There is nothing to do: Volley tries again by itself.',
+  );
 });
 
 test('A time on another day has no preposition', () => {
   const blockedBy = { ...backingOff(86_400_000), state: 'waiting', reason: 'the window is closed' } as const;
   expect(sentence({ waitingFor: 'window', blockedBy })).toBe(
-    'The window is closed; opens Sun 3 May 12:00 UTC (in 1d).',
+    'The window is closed; opens Sun 3 May 12:00 UTC (in 1d). There is nothing to do.',
   );
 });
 

@@ -1,12 +1,13 @@
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { isRevealed, maskedAsWritten } from '../../base/masked.js';
+import { csvLine, saveFile } from '../../base/csv-file.js';
+import { maskedAsWritten } from '../../base/masked.js';
 import { labelOf } from '../../base/texts.js';
 import { percentText } from '../../base/times.js';
+import { ShowNumbers } from '../../parts/NumberFilter.js';
 import { Alert } from '../../parts/Section.js';
 import { type Column, Table } from '../../parts/Table.js';
 import type { Preview } from './check.js';
 import { Entry } from './Entry.js';
-import { csvLine } from './list.js';
 import type { Page } from './page.js';
 import type { useUpload } from './upload.js';
 
@@ -101,18 +102,14 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
           columns={[
             [labelOf('row'), ({ row }) => row],
             ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
-            [texts.reason, ({ message }) => masked(message)],
+            [texts.reason, masked],
           ]}
         />
         <p class="row">
           <button type="button" onClick={() => download(list?.file.name ?? '', preview)}>
             {problems.length < invalid ? texts.downloadFirst(problems.length) : texts.download}
           </button>
-          {!isRevealed.value && (
-            <button type="button" class="plain" onClick={() => (isRevealed.value = true)}>
-              {texts.show}
-            </button>
-          )}
+          <ShowNumbers />
         </p>
       </details>
     </>
@@ -120,7 +117,10 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
 }
 
 /** What is wrong, without numbers until the person wants to see them. */
-const masked = (message: string): string => texts.inPage(message).replace(/"[^"]*"/g, maskedAsWritten);
+const masked = ({ column, message }: Pick<Problem, 'column' | 'message'>): string =>
+  texts
+    .inPage(column === null ? message : message.replace(/^It /, `“${column}” `))
+    .replace(/"[^"]*"/g, maskedAsWritten);
 
 /** The reasons for which rows are invalid, the commonest first, each with its first rows. */
 function Groups({ groups }: { readonly groups: Preview['invalidGroups'] }) {
@@ -133,8 +133,8 @@ function Groups({ groups }: { readonly groups: Preview['invalidGroups'] }) {
             <strong>{texts.group(group)}</strong>{' '}
             {group.column !== null && <span class="quiet">{texts.inColumn(group.column)}</span>}
             <ul>
-              {group.examples.map(({ line, message }) => (
-                <li key={line}>{texts.example(line ?? 0, masked(message))}</li>
+              {group.examples.map((example) => (
+                <li key={example.line}>{texts.example(example.line ?? 0, masked(example))}</li>
               ))}
             </ul>
           </li>
@@ -155,11 +155,5 @@ function download(name: string, { problems, columns }: Preview): void {
   const lines = problems.map(({ row, message, values }) =>
     csvLine([String(row), message, ...(values ?? [])]),
   );
-  // Excel takes a file for UTF-8 because of its byte order mark.
-  const blob = new Blob(['\ufeff', csvLine(['row', 'problem', ...columns]), ...lines], { type: 'text/csv' });
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name.replace(/(\.\w+)?$/, '.invalid.csv');
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  saveFile(name.replace(/(\.\w+)?$/, '.invalid.csv'), [csvLine(['row', 'problem', ...columns]), ...lines]);
 }

@@ -106,7 +106,3 @@ export function columnsOf(text: string | File): string[] {
     )
     .filter((name) => name !== '');
 }
-
-/** A record as a line of CSV. */
-export const csvLine = (fields: readonly string[]): string =>
-  `${fields.map((field) => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',')}\r\n`;

@@ -1,0 +1,53 @@
+import type { CampaignStatus } from 'built/campaign/views/views.js';
+import { useLocation } from 'preact-iso/router';
+import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
+import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
+import { campaignTexts } from '../base/campaign-texts.js';
+import { stateText } from '../base/texts.js';
+import { countText } from '../base/times.js';
+import { CommandButton } from '../parts/CommandDialog.js';
+import { Facts } from '../parts/Section.js';
+
+const words = campaignTexts.result;
+/** For sure, no message arrived, and no person has asked for that. */
+const GET_IT: readonly RecipientState[] = [...STATUS_GROUPS.failed, 'cancelled'];
+
+/** Sends the same text to those who did not get it, as a campaign of its own. A repeat answers with that campaign. */
+export function SendAgain({ status }: { readonly status: CampaignStatus }) {
+  const { id, name, lane, sender, message, tags, window, zone, counts, endedAt } = status;
+  const { route } = useLocation();
+  const count = GET_IT.reduce((sum, state) => sum + counts[state], 0);
+  if (endedAt === null || count === 0) return null;
+  const listOf = (isIn: (state: RecipientState) => boolean): string =>
+    RECIPIENT_STATES.filter((state) => counts[state] > 0 && isIn(state))
+      .map((state) => `${countText(counts[state])} ${stateText(state).toLowerCase()}`)
+      .join(', ');
+  return (
+    <CommandButton
+      command="createCampaign"
+      lane={lane}
+      label={words.again(count)}
+      question={
+        <>
+          <p>{words.againAbout(message)}</p>
+          <Facts
+            facts={[
+              [words.includes, listOf((state) => GET_IT.includes(state))],
+              [words.leavesOut, listOf((state) => !GET_IT.includes(state))],
+            ]}
+          />
+        </>
+      }
+      expect={{ count, label: words.againExpect(count) }}
+      input={{
+        name: words.againName(name),
+        ...{ lane, sender, message },
+        ...(tags.length > 0 && { tags }),
+        ...(window && zone && { window: { hours: window.hours, except: window.except }, zone }),
+        toResultsOf: { campaign: id, status: GET_IT },
+        'Idempotency-Key': `again-${id}`,
+      }}
+      onDone={(created) => route(`/console/campaigns/${created.id}`)}
+    />
+  );
+}

@@ -183,7 +183,7 @@ export type {
 export type { OutboxSetter, OutboxSettingsInput, SetOptions } from './intake/outbox/set-outbox.js';
 export type { MessagePageOptions } from './intake/outbox/views/list-messages.js';
 export type { WaitingFilter, WaitingPage, WaitingPageOptions } from './intake/outbox/views/list-waiting.js';
-export type { ScheduleSource } from './intake/schedules/schedule.js';
+export type { FollowUp, ScheduleSource } from './intake/schedules/schedule.js';
 export type {
   AddedSchedule,
   Occurrence,
@@ -191,7 +191,6 @@ export type {
   ProvidedList,
   PutSchedule,
   Schedule,
-  ScheduleChange,
   ScheduleChoice,
   ScheduleDetails,
   ScheduleFilter,

@@ -155,11 +155,19 @@ export const byRecordsRequest: Access<{ readonly id: string }, RecordsRequest> =
 /** The lane that the input names, or else the only one of the key. A key for all lanes may name none: the first lane is the default. */
 export const byLane: Access<OnLane> = { rule: 'lane', lane };
 
+type ToSource = OnLane & Pick<CampaignFields, 'toResultsOf'>;
+
 /** The same, for a campaign, which may be sent to recipients of another campaign. */
-export const byLaneAndSource: Access<OnLane & Pick<CampaignFields, 'toResultsOf'>> = {
+export const byLaneAndSource: Access<ToSource> = {
   rule: 'lane',
   lane,
   source: ({ toResultsOf }) => toResultsOf?.campaign,
+};
+
+/** The same, for a schedule. A list that code provides is one of the installation, and not of the party that a limited key belongs to. */
+export const byLaneAndList: Access<ToSource & { readonly provided?: string | undefined }> = {
+  ...byLaneAndSource,
+  covering: ({ provided }) => (provided === undefined ? undefined : 'Lists that code provides'),
 };
 
 /** A lane, by its name. */

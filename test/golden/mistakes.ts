@@ -130,6 +130,7 @@ export const SENDING: readonly string[] = [
   `send --to-results-of last ${TEXT}`,
   `send list.csv --status cancelled ${TEXT}`,
   `send --to-results-of last --status planned ${TEXT}`,
+  `send --to-results-of last --status failed --after 6h ${TEXT}`,
   `send --to-results-of last --status cancelled --test-to +447700900123 ${TEXT}`,
 ];
 
@@ -148,6 +149,10 @@ export const WITH_ACCOUNT: readonly string[] = [
   `schedule add list.csv -m Hi --id bad --zone Europe/Lundon ${DUE}`,
   `schedule add - -m Hi --id bad --zone UTC ${DUE}`,
   `schedule add -m Hi --id bad --zone UTC ${DUE}`,
+  WEEKLY,
+  `schedule add --to-results-of last --status failed -m Hi ${DUE}`,
+  'schedule add --to-results-of last --status failed --after soon -m Hi',
+  `schedule add list.csv --to-results-of last --status failed --after 6h -m Hi`,
   `${WEEKLY} ${DUE} --catch-up 30s`,
   'outbox create box',
   'outbox create Box! -m Hi --late 1h',

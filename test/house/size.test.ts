@@ -8,17 +8,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8635,
-  base: 6781,
+  campaign: 8605,
+  base: 6782,
   service: 4300,
   engine: 19_640,
-  intake: 13_610,
+  intake: 13_585,
   'call-records': 2500,
   reporting: 7140,
   tools: 6680,
-  app: 6935,
-  operations: 5585,
-  surfaces: 21_145,
+  app: 6915,
+  operations: 5510,
+  surfaces: 21_080,
 };
 
 /** By how much a room may be smaller than its number. */

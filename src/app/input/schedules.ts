@@ -27,15 +27,16 @@ const recipients = z.union(
   ],
   'must be the path of a CSV file, a list of objects with `to`, or { provided } with the name of a list',
 );
-const settings = {
+const settings = members<ScheduleInput>({
   ...inputFields('schedule'),
   message: maybeText,
   id: text,
-  cron: text,
-  zone: text,
+  cron: maybeText,
+  zone: maybeText,
   overlap: optional(z.enum(OVERLAPS)),
   catchUp: maybeDuration,
-};
+  recipients: optional(recipients),
+});
 const choice: Argument<ScheduleChoice> = options({ lanes: maybeTexts });
 
 const onLane: Argument<TemplateChoice> = options({ lane: maybeText });
@@ -50,8 +51,8 @@ export const TEMPLATE_METHODS: Inputs<Templates> = {
 
 /** The methods of all schedules. */
 export const SCHEDULE_METHODS: Inputs<Schedules> = {
-  add: [['', members({ ...settings, recipients })]],
-  put: [['', members({ ...settings, recipients: optional(recipients) })]],
+  add: [['', settings]],
+  put: [['', settings]],
   list: [options({ lanes: maybeTexts })],
   page: [options({ lanes: maybeTexts, limit, cursor: maybeText })],
   get: [ID, choice],

@@ -167,6 +167,9 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       laneNamed: registered,
     });
     const schedules = openSchedules({
+      redis,
+      keys,
+      retentionMs: config.retentionMs,
       store: scheduled,
       finder,
       events,

@@ -144,6 +144,8 @@ export function keyNames(prefix: string) {
       due: `{${prefix}:schedules:all}:due`,
       /** Set: the schedules that are paused because of their failures. */
       failing: `{${prefix}:schedules:all}:failing`,
+      /** Sorted set: the follow-ups that have ended, by when, ms. */
+      ended: `{${prefix}:schedules:all}:ended`,
       /** Hash: one schedule. */
       one: (ref: string): string => `{${prefix}:schedules:all}:schedule:${ref}`,
       /** Sorted set: its latest occurrences, JSON, by the time at which they were due, ms. */

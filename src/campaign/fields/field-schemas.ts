@@ -124,7 +124,7 @@ function inputOfKind(field: Field): z.ZodType {
     case 'entries':
       return entries;
     case 'resultsOf':
-      return strict({ campaign: z.string(), status: texts });
+      return strict({ campaign: z.string(), status: texts, after: optional(z.string()) });
     default:
       return field satisfies never;
   }

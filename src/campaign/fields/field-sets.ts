@@ -139,17 +139,20 @@ export const RETURNED_NAMES = FIELD_NAMES.filter(
   (name): name is ReturnedName => fieldNamed(name).returned !== undefined,
 );
 
-/** Fields of a schedule that its campaigns do not store: name and lane are those of the schedule, and the text of a template is copied. */
-const OF_SCHEDULE = ['name', 'lane', 'template'] as const;
+/**
+ * Fields of a schedule that its campaigns do not store: the name and the lane are those of the schedule, the text of a template is copied, and
+ * the list that it reads is stored apart.
+ */
+const OF_SCHEDULE = ['name', 'lane', 'template', 'toResultsOf'] as const;
 
-/** The fields that a schedule stores. The zone of a window is its zone. */
+/** The fields that a schedule stores for its campaigns. The zone of a window is its zone. */
 export type ScheduledName = Exclude<FieldOf<'schedule'>, (typeof OF_SCHEDULE)[number]> | 'zone';
 
 /** See {@link ScheduledName}. */
 export const SCHEDULED_NAMES: readonly ScheduledName[] = FIELD_NAMES.filter(
   (name): name is ScheduledName =>
     name === 'zone' ||
-    (fieldNamed(name).takenBy.includes('schedule') && !OF_SCHEDULE.some((other) => other === name)),
+    (fieldNamed(name).takenBy.includes('schedule') && !OF_SCHEDULE.some((own) => own === name)),
 );
 
 /** The fields that an outbox stores as they are. Its lane is part of its key, and its window becomes a rule. */

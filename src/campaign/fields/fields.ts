@@ -195,7 +195,7 @@ export const FIELDS = {
       'Send to recipients of an earlier campaign, instead of `recipients`: to those who have these states now. The campaign may still run. The text may use its number column, the columns that its own text uses, and `reference`. Requires the scope `read`, and that the key may use the lane of that campaign.',
     flag: '--to-results-of <campaign>',
     help: 'send to recipients of this campaign, which may still run, instead of a file: those who now have the states of --status',
-    takenBy: ONCE,
+    takenBy: [...ONCE, 'schedule'],
     stored: 'ifGiven',
     compared: 'campaign whose results it goes to',
     withoutRead: 'whole',

@@ -14,6 +14,8 @@ export interface ResultsOf {
   readonly campaign: string;
   /** Final states, `deliveredToNetwork`, `unknown`, or groups such as `failed`, in any spelling that the report accepts. */
   readonly status: readonly string[];
+  /** Only of a schedule: how long after the start of that campaign the list is read, such as `6h`. */
+  readonly after?: string | undefined;
 }
 
 /** The states of recipients whom a follow-up may reach: final ones, and two that may still change, for those who ask for them. */
@@ -36,12 +38,12 @@ export function parseFollowedStatus(text: string): WantedStatus | null {
 }
 
 /** The form in which it is stored and compared: each state once, in order. Other texts stay as they are. */
-export function storedResultsOf({ campaign, status }: ResultsOf): ResultsOf {
+export function storedResultsOf({ campaign, status, ...rest }: ResultsOf): ResultsOf {
   const states = status.flatMap((text): readonly string[] => {
     const wanted = parseFollowedStatus(text);
     return wanted === null ? [text] : statusesOf(wanted);
   });
-  return { campaign, status: [...new Set(states)].sort() };
+  return { campaign, status: [...new Set(states)].sort(), ...rest };
 }
 
 /** What is doubtful about a list of results: recipients with an unknown outcome may have got the message. */
@@ -60,7 +62,9 @@ export const noSuchSource = (campaign: string): InputError =>
   );
 
 /** Why it is invalid; null if it is valid. */
-export function resultsOfProblem({ campaign, status }: ResultsOf): string | null {
+export function resultsOfProblem({ campaign, status, after }: ResultsOf): string | null {
+  if (after !== undefined)
+    return 'only a schedule can send later: add one with `after`, or leave out `after` to send to those who have the states now';
   // Programs without types may pass anything.
   if (typeof campaign !== 'string' || campaign === '' || !Array.isArray(status))
     return 'toResultsOf needs `campaign`, the id of a campaign, and `status`, a list of states';

@@ -45,13 +45,7 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: n
   // A follow-up keeps the zones of the earlier campaign, also those that it has found by numbers.
   const isFromNumber = toResultsOf !== undefined && rows.columns.includes(ZONE);
   const zones = own && { ...own, isFromNumber: own.isFromNumber || isFromNumber };
-  const compiled = compileTemplate(campaign.message, rows.columns);
-  if (!compiled.ok) {
-    rows.close();
-    const reason = [compiled.reason, ...(rows.lacksBecause === undefined ? [] : [rows.lacksBecause])];
-    throw new InputError(reason.join(' '), { field: 'message' });
-  }
-  const { template } = compiled;
+  const template = compiledFor(rows, campaign.message);
   const { limits } = campaign;
   const long = template.placeholders.length > 0 ? null : refusedText(limits, () => template.text);
   if (long !== null) {
@@ -85,6 +79,15 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: n
   const unused = (): string[] => members?.warnings() ?? unusedTimes(rows.columns, used);
   const warnings = (): string[] => [...resultsOfWarnings(toResultsOf), ...list.warnings(), ...unused()];
   return { list: { ...list, warnings }, template, duplicates, close: rows.close };
+}
+
+/** The message, compiled for the columns of a list. Closes the list, and throws an InputError, if it does not fit. */
+export function compiledFor(rows: Rows, message: string): Template {
+  const compiled = compileTemplate(message, rows.columns);
+  if (compiled.ok) return compiled.template;
+  rows.close();
+  const reason = [compiled.reason, ...(rows.lacksBecause === undefined ? [] : [rows.lacksBecause])];
+  throw new InputError(reason.join(' '), { field: 'message' });
 }
 
 /** The same rows, whose members are checked as they are read. */

@@ -10,26 +10,40 @@ import { positionedRows } from '../../reporting/report.js';
 import { columnNamed, inRowBatches, type Row, type Rows } from './rows/rows.js';
 import { ZONE } from './rows/zone-column.js';
 
-/**
- * The recipients of a campaign with some states, as a list. It is read once, a few thousand recipients at a time, each with its state at that
- * moment. Its columns are the number, the values that the text of the campaign uses, the reference, and the zone if its window is in those of
- * its recipients. Throws an InputError if the campaign does not exist, or if its own list is not stored yet.
- */
-export async function rowsOfResults(
-  { redis, keys }: { readonly redis: Redis; readonly keys: Keys },
-  { campaign, status }: ResultsOf,
-): Promise<Rows> {
+/** No recipient has one of the states. */
+export class NoResultsError extends InputError {}
+
+/** What Redis stores of a campaign whose results are wanted. Throws an InputError if it does not exist, or if its list is not stored yet. */
+export async function readSource({ redis, keys }: SourceDeps, campaign: string) {
   const lane = await findLane(redis, keys, campaign);
   const [meta, state] =
     lane === null
       ? [null, null]
       : await Promise.all([readMeta(redis, keys, lane, campaign), readState(redis, keys, lane, campaign)]);
   if (meta === null || state === null) throw noSuchSource(campaign);
-  if (state.state === 'importing')
-    throw new InputError(
-      `campaign ${campaign} is importing: you can send to its results when its list is stored`,
-      { field: 'toResultsOf' },
-    );
+  if (state.state !== 'importing') return { meta, state };
+  throw new InputError(
+    `campaign ${campaign} is importing: you can send to its results when its list is stored`,
+    { field: 'toResultsOf' },
+  );
+}
+
+/** Where results are. */
+interface SourceDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
+}
+
+/**
+ * The recipients of a campaign with some states, as a list. It is read once, a few thousand recipients at a time, each with its state at that
+ * moment. Its columns are the number, the values that the text of the campaign uses, the reference, and the zone if its window is in those of
+ * its recipients. Throws an InputError if the campaign does not exist, or if its own list is not stored yet.
+ */
+export async function rowsOfResults(
+  { redis, keys }: SourceDeps,
+  { campaign, status }: ResultsOf,
+): Promise<Rows> {
+  const { meta } = await readSource({ redis, keys }, campaign);
   // Where the text uses the number itself, it is written as in reports.
   const stored = meta.placeholders.filter((name) => name !== meta.numberColumn);
   const columns = [meta.numberColumn, ...stored];
@@ -57,7 +71,7 @@ export async function rowsOfResults(
     }
     if (line > 0) return;
     const reason = `no recipient of campaign ${campaign} has ${status.length > 1 ? 'one of these states' : `the state ${status[0]}`}`;
-    throw new InputError(reason, { field: 'toResultsOf' });
+    throw new NoResultsError(reason, { field: 'toResultsOf' });
   }
   return {
     columns,

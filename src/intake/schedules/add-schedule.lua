@@ -6,6 +6,7 @@
   KEYS  schedule    hash: the schedule
         ids         sorted set: the ids of all schedules
         due         sorted set: schedule -> when it is looked at next, ms
+        ended       sorted set: follow-ups that have ended -> when, ms
         keyBytes    hash: what the API keys have stored (key-bytes.lua)
   ARGV  id          the schedule
         definition  its settings, JSON
@@ -40,8 +41,10 @@ if stored[1] then
   redis.call('HSET', scheduleKey, 'definition', definition, 'recipients', recipients, 'createdBy', actor, 'limits', limits, 'paidBy', key, 'paid', bytes)
   redis.call('HINCRBY', scheduleKey, 'revision', 1)
   if isTimed == 1 then redis.call('HSET', scheduleKey, 'next', next, 'waiting', 0) end
+  local begins = isTimed == 1 and redis.call('ZREM', endedKey, id) == 1
+  if begins then redis.call('HSET', scheduleKey, 'state', 'active') end
   local isRunDue = (stored[6] or '0') ~= '0'
-  if stored[5] == 'active' or isRunDue then
+  if begins or stored[5] == 'active' or isRunDue then
     redis.call('ZADD', dueKey, isRunDue and 0 or isTimed == 1 and next or stored[7], id)
   end
   return { 'changed', 0 }

@@ -6,12 +6,14 @@
   KEYS  schedule     hash: the schedule
         due          sorted set: schedule -> when it is looked at next, ms
         failing      set: schedules that are paused because of their failures
+        ended        sorted set: follow-ups that have ended -> when, ms
         occurrences  sorted set: its latest occurrences, JSON, by their time, ms
   ARGV  id           the schedule
         revision     number: that of the schedule when it was read
         records      JSON: the occurrences, oldest first
         step         JSON: next: its earliest occurrence without an outcome, if that changes; then also lookAt: when to look at it again, if
-                     not then; and waiting: the occurrence that waits, if one does. run: the run that was requested and is done
+                     not then; and waiting: the occurrence that waits, if one does. run: the run that was requested and is done. ends:
+                     true if it is a follow-up, which has its outcome
         most         number: how many occurrences are kept
         failures     number: failures in a row after which it is paused
         time         ms, or '' for the server's
@@ -59,11 +61,16 @@ if step.next then
     'waitingSeen', waiting > 0 and now or 0)
   lookAt = string.format('%.0f', step.lookAt or step.next)
 end
-if stored[2] == 'paused' then
+if step.ends then
+  redis.call('HSET', scheduleKey, 'state', 'ended', 'reason', '', 'waiting', 0)
+  redis.call('ZADD', endedKey, now, id)
+  redis.call('SREM', failingKey, id)
+end
+if step.ends or stored[2] ~= 'active' then
   redis.call('ZREM', dueKey, id)
 elseif inARow >= failures and reason ~= '' then
   redis.call('HSET', scheduleKey, 'state', 'paused',
-    'reason', inARow .. ' occurrences in a row have failed; the last one: ' .. reason)
+    'reason', failures == 1 and reason or inARow .. ' occurrences in a row have failed; the last one: ' .. reason)
   redis.call('ZREM', dueKey, id)
   redis.call('SADD', failingKey, id)
   return 'paused'

@@ -6,6 +6,7 @@
         ids          sorted set: the ids of all schedules
         due          sorted set: schedule -> when it is looked at next, ms
         failing      set: schedules that are paused because of their failures
+        ended        sorted set: follow-ups that have ended -> when, ms
         occurrences  sorted set: its latest occurrences
         keyBytes     hash: what the API keys have stored (key-bytes.lua)
   ARGV  id           the schedule
@@ -31,6 +32,7 @@ if change == 'remove' then
   redis.call('ZREM', idsKey, id)
   redis.call('ZREM', dueKey, id)
   redis.call('SREM', failingKey, id)
+  redis.call('ZREM', endedKey, id)
   return { 'changed', stored[2] or '0' }
 end
 if change == 'run' then
@@ -44,7 +46,7 @@ if change == 'run' then
   redis.call('ZADD', dueKey, 0, id)
   return { 'changed', at }
 end
-if (change == 'pause') == (state == 'paused') then return { 'unchanged', '0' } end
+if state ~= (change == 'pause' and 'active' or 'paused') then return { 'unchanged', '0' } end
 redis.call('HINCRBY', scheduleKey, 'revision', 1)
 -- A run that was requested is performed, whatever else becomes of the schedule.
 local isRunDue = (stored[2] or '0') ~= '0'

@@ -1,16 +1,20 @@
 import { resolve } from 'node:path';
-import { durationOf, formatDuration } from '../../base/duration.js';
-import type { LaneId } from '../../base/redis/keys.js';
+import { durationOf, durationOption, formatDuration } from '../../base/duration.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { rowProblem } from '../../campaign/errors/error-item.js';
 import { checkAll, InputError } from '../../campaign/errors/errors.js';
 import type { WithTemplate } from '../../campaign/fields/campaign-fields.js';
 import { type FieldOf, SCHEDULED_NAMES, storedValues } from '../../campaign/fields/field-sets.js';
 import type { CampaignFields } from '../../campaign/fields/fields.js';
+import { resultsOfProblem, storedResultsOf } from '../../campaign/fields/results-of.js';
 import { refusalOfList, remedyOf } from '../../campaign/limits/refusal.js';
 import { isZone } from '../../campaign/time/zone.js';
 import type { Preview } from '../../campaign/views/preview-views.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
+import { compiledFor } from '../import/open-list.js';
 import type { RecipientInput } from '../import/read-objects.js';
+import { rowsOfResults } from '../import/read-results-of.js';
 import {
   CATCH_UP_RANGE_MS,
   DEFAULT_CATCH_UP_MS,
@@ -21,31 +25,35 @@ import {
 import type { Definition } from './stored-schedule.js';
 import { checkCron, checkZone } from './timetable.js';
 
-/** A schedule to be added: the fields of its campaigns, and when to create them. */
+/**
+ * A schedule to be added: the fields of its campaigns, and when to create them. It has `cron`, `zone`, and `recipients`; or `toResultsOf` with
+ * `after`, for a follow-up, which is created once.
+ */
 export interface ScheduleInput extends WithTemplate<Pick<CampaignFields, FieldOf<'schedule'>>> {
   /** Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Adding the same schedule again changes nothing. */
   readonly id: string;
   /** Five fields: minute, hour, day of the month, month, day of the week. `0 9 * * 1` is Monday at nine. */
-  readonly cron: string;
+  readonly cron?: string | undefined;
   /** The IANA time zone of `cron` and `window`, such as `Europe/London`. */
-  readonly zone: string;
+  readonly zone?: string | undefined;
   /**
    * The path of a CSV file, which the worker processes must be able to read; up to 10,000 recipients as objects; or the name of a list
    * that worker processes {@link Schedules.provide}.
    */
-  readonly recipients: string | readonly RecipientInput[] | { readonly provided: string };
+  readonly recipients?: string | readonly RecipientInput[] | { readonly provided: string } | undefined;
   /** If the last campaign still has messages to send: skip the occurrence, let it wait, or run it anyway. Default: skip. */
   readonly overlap?: Overlap | undefined;
   /** After downtime, the newest missed occurrence runs if it is at most this late; `1m` to `7d`, default `1h`. */
   readonly catchUp?: string | undefined;
 }
 
-/** The settings that a schedule gets. Without a list, it keeps the one that it has. */
-export type ScheduleChange = Omit<ScheduleInput, 'recipients'> & Partial<Pick<ScheduleInput, 'recipients'>>;
-
 /** What {@link checkInput} needs. */
 interface CheckDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
   readonly now: number;
+  /** How long campaigns are kept after their end, ms. */
+  readonly retentionMs: number;
   /** Opens a configured lane, which is registered for it. */
   laneNamed(name: string): Promise<{ readonly id: LaneId }>;
   /** Checks what does not need the list. Rejects with an InputError, or a NotFoundError for an unknown lane. */
@@ -57,9 +65,10 @@ interface CheckDeps {
 /** Checks a schedule as far as that is possible before it is due. Throws an InputError that names the invalid member. */
 export async function checkInput(
   input: ScheduleInput,
-  { now, laneNamed, check, preview }: CheckDeps,
+  deps: CheckDeps,
 ): Promise<{ definition: Definition; recipients: readonly RecipientInput[] | null }> {
-  const { id, cron, zone, overlap = 'skip', catchUp } = input;
+  const { now, retentionMs, laneNamed, check, preview } = deps;
+  const { id, cron, zone = 'UTC', overlap = 'skip', catchUp } = input;
   const catchUpMs = catchUp === undefined ? DEFAULT_CATCH_UP_MS : (durationOf(catchUp) ?? 0);
   const { window, lane, name = id } = input;
   // The zone says nothing without a window.
@@ -70,10 +79,10 @@ export async function checkInput(
   await checkAll([
     () => checkId(id),
     () => checkZone(zone),
-    () => checkCron(cron, now),
+    () => checkTimes(input, now),
     () => checkCatchUp(catchUpMs),
     () => {
-      list = sourceOf(input);
+      list = sourceOf(input, retentionMs);
     },
     // Without the zone, the window cannot be checked.
     async () => {
@@ -82,13 +91,17 @@ export async function checkInput(
   ]);
   if (list === undefined || checked === undefined) throw new Error('the schedule was not checked');
   const { source, recipients } = list;
-  if (source.kind !== 'provided')
+  if (source.kind === 'results') {
+    const rows = await rowsOfResults(deps, source);
+    compiledFor(rows, checked.message);
+    rows.close();
+  } else if (source.kind !== 'provided')
     await checkList(checked, source.kind === 'file' ? source.path : (recipients ?? []), preview);
   return {
     definition: {
       name,
       lane: (await laneNamed(checked.lane.name)).id,
-      cron: cron.trim(),
+      cron: cron?.trim() ?? '',
       zone,
       overlap,
       catchUpMs,
@@ -125,6 +138,18 @@ function checkId(id: string): void {
   );
 }
 
+function checkTimes({ cron, zone, window, toResultsOf }: ScheduleInput, now: number): void {
+  const missing = (field: string, reason: string): InputError =>
+    new InputError(reason, { field, itemCode: 'missing' });
+  if (toResultsOf !== undefined && cron !== undefined)
+    throw new InputError('a follow-up is due once: leave out `cron`', { field: 'cron' });
+  if (toResultsOf === undefined && cron === undefined)
+    throw missing('cron', 'the times are missing: give `cron`, or `toResultsOf` for a follow-up');
+  if (zone === undefined && (cron !== undefined || window !== undefined))
+    throw missing('zone', 'the time zone of `cron` and `window` is missing');
+  if (cron !== undefined) checkCron(cron, now);
+}
+
 function checkCatchUp(ms: number): void {
   const [shortest, longest] = CATCH_UP_RANGE_MS;
   if (ms >= shortest && ms <= longest) return;
@@ -134,11 +159,31 @@ function checkCatchUp(ms: number): void {
   );
 }
 
-function sourceOf({ recipients }: ScheduleInput): {
+function sourceOf(
+  { recipients, toResultsOf }: ScheduleInput,
+  retentionMs: number,
+): {
   source: Definition['source'];
   recipients: readonly RecipientInput[] | null;
 } {
-  const refused = (reason: string): InputError => new InputError(reason, { field: 'recipients' });
+  const refused = (reason: string, field = 'recipients'): InputError => new InputError(reason, { field });
+  if ((recipients === undefined) === (toResultsOf === undefined))
+    throw refused('a schedule has one list: give either `recipients` or `toResultsOf`');
+  if (toResultsOf !== undefined) {
+    const { after, ...results } = toResultsOf;
+    const problem = resultsOfProblem(results);
+    if (problem !== null) throw refused(problem, 'toResultsOf');
+    const field = 'toResultsOf/after';
+    if (after === undefined)
+      throw refused('the time is missing: name how long after the start of the campaign, such as 6h', field);
+    if (durationOption(field, after, 0) > retentionMs)
+      throw refused(
+        `the campaign may be removed by then: use at most ${formatDuration(retentionMs)} (RETENTION)`,
+        field,
+      );
+    return { source: { kind: 'results', ...storedResultsOf(results), after }, recipients: null };
+  }
+  if (recipients === undefined) throw new Error('the list was not checked');
   if (typeof recipients === 'string')
     return { source: { kind: 'file', path: resolve(recipients) }, recipients: null };
   if ('provided' in recipients) {

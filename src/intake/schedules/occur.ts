@@ -3,17 +3,20 @@ import type { Events } from '../../base/events/events.js';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { isUnavailable } from '../../base/redis/unavailable.js';
+import { InputError } from '../../campaign/errors/errors.js';
 import { nextCommonOpening } from '../../campaign/estimate/window.js';
 import { occurrenceDigest } from '../../engine/recipients/reservation.js';
 import { readState } from '../../engine/store/campaigns.js';
 import type { CampaignInput, ImportOutcome } from '../import/campaign-input.js';
 import { campaignOfKey } from '../import/idempotency.js';
 import type { RecipientInput } from '../import/read-objects.js';
-import { FAILURES_BEFORE_PAUSE } from './schedule.js';
+import { NoResultsError } from '../import/read-results-of.js';
+import { readFollowed } from './follow-up.js';
 import type { ScheduleStore, Step } from './store.js';
 import {
   actorOf,
   type Due,
+  failuresBeforePause,
   occurrenceKey,
   type StoredOccurrence,
   type StoredSchedule,
@@ -140,7 +143,10 @@ async function runNow(look: Look): Promise<boolean> {
   const { run } = look.schedule;
   const due = { at: run, manual: true };
   const outcome = (await existing(look, due)) ?? (await create(look, due));
-  return outcome !== 'overtaken' && finish(look, [outcome], { run });
+  if (outcome === 'overtaken') return false;
+  // The campaign of a follow-up exists.
+  const ends = isFollowUp(look.schedule) && outcome.outcome === 'created';
+  return finish(look, [outcome], { run, ends });
 }
 
 /** Settles the occurrences that are due. Returns whether more may be. */
@@ -167,26 +173,41 @@ async function occur(look: Look): Promise<boolean> {
   const outcome = await outcomeOf({ ...look, schedule: { ...schedule, lastCampaign: last } }, newest, now);
   if (outcome === 'wait')
     await finish(look, records, { next: newest, waiting: newest, lookAt: now + WAIT_MS });
+  else if (typeof outcome === 'number') await finish(look, records, { next: outcome });
   // The process or operator that has taken or changed the schedule meanwhile decides again, about all of them.
-  else if (outcome !== 'overtaken') await finish(look, [...records, outcome], { next: following });
+  else if (outcome !== 'overtaken') {
+    const last = { ends: outcome.outcome !== 'failed' };
+    await finish(look, [...records, outcome], isFollowUp(schedule) ? last : { next: following });
+  }
   return false;
 }
+
+const isFollowUp = ({ definition }: Pick<StoredSchedule, 'definition'>): boolean =>
+  definition.source.kind === 'results';
 
 const NO_WORKER = 'no worker ran in time';
 const OVERTAKEN = 'a later occurrence was due by then';
 
+/** A number: it is due at that time instead. */
 async function outcomeOf(
   look: Look,
   at: number,
   now: number,
-): Promise<StoredOccurrence | 'wait' | 'overtaken'> {
+): Promise<StoredOccurrence | 'wait' | 'overtaken' | number> {
   const { definition, lastCampaign, waiting, waitingSeen } = look.schedule;
+  const { source } = definition;
   const found = await existing(look, { at });
   if (found !== null) return found;
+  // A campaign that does not exist any more is found missing by the import, too.
+  const followed = source.kind === 'results' ? await readFollowed(look, source).catch(ifInput) : null;
+  if (followed !== null && followed.at > now) return followed.at;
   // A campaign of this occurrence would still be stored: it is kept longer than the occurrence may be late.
   const since = at === waiting ? Math.max(at, waitingSeen) : at;
   if (now - since > Math.min(definition.catchUpMs, look.retentionMs))
     return { at, outcome: 'missed', reason: NO_WORKER };
+  if (followed?.state === 'paused') return 'wait';
+  if (source.kind === 'results' && followed?.state === 'cancelled' && !source.status.includes('cancelled'))
+    return { at, outcome: 'skipped', reason: `campaign ${source.campaign} was cancelled` };
   if (definition.overlap !== 'allow' && lastCampaign !== '') {
     const sending = await sendingOf(look, definition.lane, lastCampaign);
     if (definition.overlap === 'wait' && sending.isNow) return 'wait';
@@ -195,6 +216,11 @@ async function outcomeOf(
   }
   return create(look, { at });
 }
+
+const ifInput = (error: unknown): null => {
+  if (error instanceof InputError) return null;
+  throw error;
+};
 
 /** The occurrence with the campaign that an earlier look at it has created; null if none has. */
 async function existing({ redis, keys, schedule, signal }: Look, due: Due): Promise<StoredOccurrence | null> {
@@ -239,7 +265,7 @@ async function create(look: Look, due: Due): Promise<StoredOccurrence | 'overtak
         ...definition.campaign,
         name: definition.name,
         lane: look.laneOf(definition.lane)?.name,
-        recipients: await recipientsOf(look, due.at),
+        ...(await listOf(look, due.at)),
         idempotencyKey: occurrenceKey(schedule, due),
         // The key is reserved by now: see above.
         confirm: async () => (await isUnchanged()) && hold.isHeld(),
@@ -254,6 +280,7 @@ async function create(look: Look, due: Due): Promise<StoredOccurrence | 'overtak
     return outcome.code === 'declined' ? 'overtaken' : failed(whyRefused(outcome));
   } catch (error) {
     if (signal.aborted || isUnavailable(error)) throw error;
+    if (error instanceof NoResultsError) return { ...due, outcome: 'skipped', reason: error.message };
     const { name, message } = error instanceof Error ? error : { name: '', message: String(error) };
     if (name !== 'ImportLostError') return failed(message);
     // An operator has paused or removed the schedule. Or another process has discarded the import, because this one did not respond.
@@ -269,22 +296,26 @@ function whyRefused({ code, message, errors }: Extract<ImportOutcome, { outcome:
   return `${message}, the first in line ${first.line}${first.code === 'notAllowed' ? `: ${first.message}` : ''}`;
 }
 
-async function recipientsOf(
+async function listOf(
   { store, provided, laneOf, schedule: { id, ref, definition } }: Look,
   at: number,
-): Promise<CampaignInput['recipients']> {
+): Promise<Pick<CampaignInput, 'recipients' | 'toResultsOf'>> {
   const { source } = definition;
   switch (source.kind) {
     case 'file':
-      return source.path;
+      return { recipients: source.path };
     case 'inline':
-      return store.recipients(ref);
+      return { recipients: await store.recipients(ref) };
     case 'provided': {
       const list = provided.get(source.name);
       if (list === undefined) throw new Error(`no code of this process provides the list ${source.name}`);
       const { tags = [], metadata = {} } = definition.campaign;
       const lane = laneOf(definition.lane)?.name ?? definition.lane;
-      return list({ at: new Date(at), schedule: id, lane, tags, metadata });
+      return { recipients: list({ at: new Date(at), schedule: id, lane, tags, metadata }) };
+    }
+    case 'results': {
+      const { campaign, status } = source;
+      return { toResultsOf: { campaign, status } };
     }
     default:
       return source satisfies never;
@@ -293,7 +324,7 @@ async function recipientsOf(
 
 /** Records outcomes, sets how the schedule goes on, and reports both. Returns false if the schedule was changed meanwhile. */
 async function finish(
-  { store, events, laneOf, schedule }: Look,
+  { store, events, laneOf, schedule, retentionMs }: Look,
   records: readonly StoredOccurrence[],
   step: Step,
 ): Promise<boolean> {
@@ -313,8 +344,10 @@ async function finish(
   if (first !== undefined)
     events.emit({ type: 'schedule.missed', ...about, sendAt: first.at, occurrences: missed.length });
   if (result === 'paused') {
-    const reason = `${FAILURES_BEFORE_PAUSE} occurrences in a row have failed`;
+    const count = failuresBeforePause(schedule.definition);
+    const reason = count === 1 ? (records.at(-1)?.reason ?? '') : `${count} occurrences in a row have failed`;
     events.emit({ type: 'schedule.paused', ...about, reason, actor: null });
   }
+  if (step.ends === true) await store.removeEnded((await store.now()) - retentionMs);
   return result !== 'changed';
 }

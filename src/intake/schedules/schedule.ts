@@ -10,6 +10,8 @@ import { type Actor, actor } from '../../campaign/states/actor.js';
  *             resume │  │ pause                              │ the third failure in a row
  *                    │  ▼                                    ▼
  *                   paused ◄─────────────────────────────────┘
+ *
+ * A follow-up is due once. It is ended when it has an outcome, unless it failed, which pauses it.
  */
 
 /** What happens when a schedule is due while its last campaign still has messages to send. */
@@ -31,11 +33,20 @@ export const FAILURES_BEFORE_PAUSE = 3;
 /** How many occurrences are kept. The counts cover all. */
 export const KEPT_OCCURRENCES = 100;
 
-/** Where the recipients of each occurrence come from: a file, a list that is stored with it, or one that a program provides. */
+/** A list that is read once: the recipients of a campaign with some states, so long after its start. */
+export interface FollowUp {
+  readonly kind: 'results';
+  readonly campaign: string;
+  readonly status: readonly string[];
+  readonly after: string;
+}
+
+/** Where the recipients of each occurrence come from: a file, a list that is stored with it, one that a program provides, or a campaign. */
 export type ScheduleSource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'inline'; readonly recipientCount: number }
-  | { readonly kind: 'provided'; readonly name: string };
+  | { readonly kind: 'provided'; readonly name: string }
+  | FollowUp;
 /** See {@link ScheduleSource}. */
 export const source = z.discriminatedUnion('kind', [
   z.object({
@@ -50,6 +61,12 @@ export const source = z.discriminatedUnion('kind', [
     kind: z.literal('provided'),
     name: z.string().describe('What the code of a worker process calls the list'),
   }),
+  z.object({
+    kind: z.literal('results'),
+    campaign: z.string().describe('The campaign that it follows up'),
+    status: z.array(z.string()).readonly().describe('The states of its recipients'),
+    after: z.string().describe('How long after the start of that campaign'),
+  }),
 ]);
 
 /** The fields of the campaigns of a schedule, as people and programs see them. */
@@ -59,7 +76,7 @@ export const shownCampaign = z.object(shownScheduledFields);
 export interface Occurrence {
   /** When it was due; for a manual run, when it was requested. */
   readonly sendAt: string;
-  /** `skipped`: `campaign` still had messages to send; `missed`: no worker ran in time; `failed`: see `reason`. */
+  /** `skipped`: `campaign` still had messages to send, or see `reason`; `missed`: no worker ran in time; `failed`: see `reason`. */
   readonly outcome: (typeof OCCURRENCE_OUTCOMES)[number];
   /** The campaign that it created, or for which it was skipped. */
   readonly campaign: string | null;
@@ -75,7 +92,7 @@ export const occurrence = z
     outcome: z
       .enum(OCCURRENCE_OUTCOMES)
       .describe(
-        '`created`: it created `campaign`; `skipped`: `campaign` still had messages to send; `missed`: no worker ran in time; `failed`: see `reason`',
+        '`created`: it created `campaign`; `skipped`: `campaign` still had messages to send, or a follow-up has no recipients; `missed`: no worker ran in time; `failed`: see `reason`',
       ),
     campaign: z.string().nullable(),
     reason: z.string().nullable(),
@@ -90,16 +107,18 @@ export interface Schedule {
   readonly id: string;
   readonly name: string;
   readonly lane: string;
-  readonly state: 'active' | 'paused';
+  /** `ended`: a follow-up that has an outcome. It is removed after the retention period. */
+  readonly state: 'active' | 'paused' | 'ended';
   /** Why it is paused; null while it is active. */
   readonly reason: string | null;
   /** Why it fails: the reason of its last occurrence, or that the file with its list is missing; null if it does not fail. */
   readonly problem: string | null;
-  readonly cron: string;
+  /** Null for a follow-up, which is due once. */
+  readonly cron: string | null;
   readonly zone: string;
-  /** When it is due next; null while it is paused. */
+  /** When it is due next; null while it is paused, and when it has ended. */
   readonly next: string | null;
-  /** It is due, and waits until `lastCampaign` has no more messages to send. */
+  /** It is due, and waits until `lastCampaign` has no more messages to send; a follow-up, until its campaign is resumed. */
   readonly waiting: boolean;
   readonly overlap: Overlap;
   /** How late an occurrence may be, such as `1h`. */
@@ -121,7 +140,9 @@ export const schedule = z
     id: z.string(),
     name: z.string(),
     lane: z.string(),
-    state: z.enum(['active', 'paused']),
+    state: z
+      .enum(['active', 'paused', 'ended'])
+      .describe('`ended`: a follow-up that has an outcome. It is removed after the retention period'),
     reason: z.string().nullable().describe('Why it is paused; null while it is active'),
     problem: z
       .string()
@@ -129,10 +150,17 @@ export const schedule = z
       .describe(
         'Why it fails: the reason of its last occurrence, or that the file with its list is missing, which a process on the machine of a worker sees; null if it does not fail',
       ),
-    cron: z.string(),
+    cron: z.string().nullable().describe('Null for a follow-up, which is due once'),
     zone: z.string(),
-    next: z.string().nullable().describe('When it is due next, ISO 8601 in UTC; null while it is paused'),
-    waiting: z.boolean().describe('It is due, and waits until `lastCampaign` has no more messages to send'),
+    next: z
+      .string()
+      .nullable()
+      .describe('When it is due next, ISO 8601 in UTC; null while it is paused, and when it has ended'),
+    waiting: z
+      .boolean()
+      .describe(
+        'It is due, and waits until `lastCampaign` has no more messages to send; a follow-up, until its campaign is resumed',
+      ),
     overlap: z.enum(OVERLAPS),
     catchUp: z.string().describe('How late an occurrence may be, such as `1h`'),
     recipients: source,

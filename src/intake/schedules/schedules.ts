@@ -1,5 +1,6 @@
 import type { Events } from '../../base/events/events.js';
-import type { LaneId } from '../../base/redis/keys.js';
+import type { Redis } from '../../base/redis/connection.js';
+import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { limitsAmong } from '../../campaign/limits/limits.js';
 import { describeActor } from '../../campaign/states/actor.js';
@@ -10,14 +11,22 @@ import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { payerOf, schedulesFull } from '../../engine/recipients/key-bytes.js';
 import { onlyLane } from '../../engine/store/lane-index.js';
 import type { CampaignInput, CheckedCampaign } from '../import/campaign-input.js';
-import type { ScheduleChange, ScheduleInput } from './input.js';
+import type { ScheduleInput } from './input.js';
 import type { ProvidedList } from './occur.js';
 import { problemFinder } from './problem.js';
 import type { AddedSchedule, PutSchedule, Schedule, ScheduleDetails } from './schedule.js';
 import type { ScheduleStore } from './store.js';
-import { idOfRef, laneOfRef, occurrenceOf, refOf, type StoredSchedule, viewOf } from './stored-schedule.js';
+import {
+  type Definition,
+  idOfRef,
+  laneOfRef,
+  occurrenceOf,
+  refOf,
+  type StoredSchedule,
+  viewOf,
+} from './stored-schedule.js';
 
-export type { ScheduleChange, ScheduleInput } from './input.js';
+export type { ScheduleInput } from './input.js';
 export type { ProvidedFor, ProvidedList } from './occur.js';
 export type { AddedSchedule, Occurrence, PutSchedule, Schedule, ScheduleDetails } from './schedule.js';
 
@@ -56,7 +65,7 @@ export interface ScheduleChoice {
   readonly lanes?: readonly string[] | undefined;
 }
 
-/** Recurring campaigns. Each occurrence of a schedule creates at most one campaign, whatever process dies. */
+/** Recurring campaigns, and follow-ups. Each occurrence of a schedule creates at most one campaign, whatever process dies. */
 export interface Schedules {
   /**
    * Adds a schedule. Rejects with an InputError, and stores nothing, if the schedule is
@@ -68,7 +77,7 @@ export interface Schedules {
    * list stays. Once it resolves, no campaign is created with the earlier ones. It keeps its history, and whether it is paused, and belongs to who
    * has changed it. If `cron` or `zone` changes, what is due already is left out.
    */
-  put(input: ScheduleChange): Promise<PutSchedule>;
+  put(input: ScheduleInput): Promise<PutSchedule>;
   /** Lists the schedules by id. */
   list(options?: ScheduleFilter): Promise<Schedule[]>;
   /** A page of them, in the same order: by id, and those of one id by the id of their lane. */
@@ -88,7 +97,7 @@ export interface Schedules {
   run(id: string, choice?: ScheduleChoice): Promise<{ readonly sendAt: string }>;
   /** Pauses a schedule. What is due meanwhile does not run. */
   pause(id: string, choice?: ScheduleChoice): Promise<void>;
-  /** Resumes a paused schedule at its next occurrence. */
+  /** Resumes a paused schedule at its next occurrence; a follow-up at its time, or now if that has passed. */
   resume(id: string, choice?: ScheduleChoice): Promise<void>;
   /** Removes a schedule and its stored list. Its campaigns remain. */
   remove(id: string, choice?: ScheduleChoice): Promise<void>;
@@ -101,7 +110,11 @@ export interface Schedules {
 
 /** What {@link openSchedules} needs. */
 export interface SchedulesDeps {
+  readonly redis: Redis;
+  readonly keys: Keys;
   readonly store: ScheduleStore;
+  /** How long campaigns are kept after their end, ms. */
+  readonly retentionMs: number;
   readonly finder: Pick<LaneFinder, 'nameOf' | 'find' | 'idOf'>;
   readonly events: Pick<Events, 'emit'>;
   readonly by: Operator;
@@ -120,19 +133,9 @@ export interface SchedulesDeps {
 }
 
 /** Opens the schedules for an operator, whose changes are recorded in the audit trail. */
-export function openSchedules({
-  store,
-  finder,
-  events,
-  by,
-  provided,
-  keyBytes,
-  workerHosts,
-  laneNamed,
-  check,
-  preview,
-  withText,
-}: SchedulesDeps): Schedules {
+export function openSchedules(deps: SchedulesDeps): Schedules {
+  const { store, finder, events, by, provided, keyBytes } = deps;
+  const { workerHosts, check, preview, withText } = deps;
   const missing = (id: string): NotFoundError =>
     new NotFoundError(`there is no schedule ${id}; \`volley schedule list\` shows all`);
   const read = async (ref: string): Promise<StoredSchedule> => {
@@ -179,8 +182,8 @@ export function openSchedules({
     const stored = await find(id, choice);
     const { ref, definition, state, run: requested } = stored;
     const isNow = {
-      pause: state === 'paused',
-      resume: state === 'active',
+      pause: state !== 'active',
+      resume: state !== 'paused',
       run: requested !== 0,
     };
     if (isNow[name]) return { isNew: false, run: requested, lane: await finder.nameOf(definition.lane) };
@@ -194,14 +197,21 @@ export function openSchedules({
     return { isNew: result === 'changed', run, lane: await finder.nameOf(definition.lane) };
   };
 
+  /** When a schedule is due after a time, ms. Rejects with an InputError if that is never. */
+  const nextOf = async ({ source, ...times }: Definition, after: number): Promise<number> => {
+    if (source.kind !== 'results') return (await timetables()).nextOccurrence(times, after);
+    const { readFollowed } = await import('./follow-up.js');
+    return Math.max(after, (await readFollowed(deps, source)).at);
+  };
   /** Stores a schedule. `mayReplace`: in place of another one with its id. */
   const keep = async (
     input: ScheduleInput,
     mayReplace: boolean,
   ): Promise<{ readonly kept: 'created' | 'changed' | 'existing'; readonly schedule: Schedule }> => {
-    const [{ checkInput }, { nextOccurrence }] = await Promise.all([import('./input.js'), timetables()]);
+    const { checkInput } = await import('./input.js');
     const now = await store.now();
-    const { definition, recipients } = await checkInput(input, { now, laneNamed, check, preview });
+    const { definition, recipients } = await checkInput(input, { ...deps, now });
+    const next = await nextOf(definition, now);
     const { id } = input;
     const ref = refOf(id, definition.lane);
     const taken = (): InputError =>
@@ -217,14 +227,13 @@ export function openSchedules({
     const action = before === undefined ? 'schedule.add' : 'schedule.set';
     const audited = { action, lane: definition.lane, details: { schedule: id } } as const;
     const result = await by.audited(audited, async () => {
-      const { cron, zone } = before?.definition ?? {};
       const payer = payerOf(by.actor, keyBytes);
       const { result: done, used } = await store.add(ref, definition, recipients, {
         createdBy: by.actor,
         limits: by.limits,
-        next: nextOccurrence(definition, now),
+        next,
         payer,
-        replaces: before && { isTimed: cron !== definition.cron || zone !== definition.zone },
+        replaces: before && { isTimed: timesOf(before.definition) !== timesOf(definition) },
       });
       if (done === 'keyFull') throw schedulesFull(payer, await finder.nameOf(definition.lane), used);
       if (done === 'taken') throw taken();
@@ -240,19 +249,24 @@ export function openSchedules({
     return { kept: result === 'added' ? 'created' : result, schedule };
   };
   /** The input of a schedule that may leave out its list: then it is that of the schedule that it replaces. */
-  const withList = async ({ recipients, ...input }: ScheduleChange): Promise<ScheduleInput> => {
-    if (recipients !== undefined) return { ...input, recipients };
+  const withList = async (input: ScheduleInput): Promise<ScheduleInput> => {
+    if (input.recipients !== undefined || input.toResultsOf !== undefined) return input;
     const { ref, definition } = await find(input.id, {
       lanes: input.lane === undefined ? undefined : [input.lane],
     });
     const { source } = definition;
+    const lane = input.lane ?? (await finder.nameOf(definition.lane));
+    if (source.kind === 'results') {
+      const { kind: _kind, ...toResultsOf } = source;
+      return { ...input, lane, toResultsOf };
+    }
     const own =
       source.kind === 'file'
         ? source.path
         : source.kind === 'provided'
           ? { provided: source.name }
           : await store.recipients(ref);
-    return { ...input, lane: input.lane ?? (await finder.nameOf(definition.lane)), recipients: own };
+    return { ...input, lane, recipients: own };
   };
 
   return {
@@ -291,11 +305,13 @@ export function openSchedules({
     async next(id, count, choice) {
       if (!(Number.isInteger(count) && count >= 1 && count <= MAX_NEXT))
         throw new InputError(`ask for 1 to ${MAX_NEXT} occurrences`, { field: 'count' });
-      const [{ definition }, now, { nextOccurrences }] = await Promise.all([
+      const [{ definition, state, next }, now, { nextOccurrences }] = await Promise.all([
         find(id, choice),
         store.now(),
         timetables(),
       ]);
+      if (definition.source.kind === 'results')
+        return state === 'ended' ? [] : [new Date(next).toISOString()];
       return nextOccurrences(definition, now, count).map((at) => new Date(at).toISOString());
     },
     async run(id, choice) {
@@ -308,12 +324,8 @@ export function openSchedules({
       if (isNew) events.emit({ type: 'schedule.paused', lane, schedule: id, reason, actor });
     },
     async resume(id, choice) {
-      const [{ definition }, now, { nextOccurrence }] = await Promise.all([
-        find(id, choice),
-        store.now(),
-        timetables(),
-      ]);
-      const next = nextOccurrence(definition, now);
+      const { definition } = await find(id, choice);
+      const next = await nextOf(definition, await store.now());
       const { isNew, lane } = await change(id, 'resume', { next }, choice);
       if (isNew) events.emit({ type: 'schedule.resumed', lane, schedule: id, next, actor });
     },
@@ -335,6 +347,10 @@ export function openSchedules({
     },
   };
 }
+
+/** What says when a schedule is due. */
+const timesOf = ({ cron, zone, source }: Definition): string =>
+  JSON.stringify(source.kind === 'results' ? [source.campaign, source.after] : [cron, zone]);
 
 /** Pauses the schedules that an API key has added, because it was revoked. Returns whether the one with an id on a lane is among them. */
 export async function pauseSchedulesOf(

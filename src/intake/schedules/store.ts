@@ -16,9 +16,10 @@ import { indexEntries, lanesOf } from '../../engine/store/lane-index.js';
 import type { ScheduleTotals } from '../../reporting/fleet-snapshot.js';
 import { inBatches } from '../../reporting/in-batches.js';
 import type { RecipientInput } from '../import/read-objects.js';
-import { FAILURES_BEFORE_PAUSE, KEPT_OCCURRENCES } from './schedule.js';
+import { KEPT_OCCURRENCES } from './schedule.js';
 import {
   type Definition,
+  failuresBeforePause,
   idOfRef,
   laneOfRef,
   readSchedule,
@@ -83,6 +84,8 @@ export interface Step {
   readonly waiting?: number;
   /** The requested run that is done. */
   readonly run?: number;
+  /** The follow-up has its outcome. */
+  readonly ends?: boolean;
 }
 
 /** Long enough that slicing costs little, short enough that other work of the process waits for only a few milliseconds. */
@@ -139,7 +142,11 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
         () =>
           addScript.run(
             redis,
-            { schedule: names.one(ref), ids: names.ids, due: names.due, keyBytes: names.keyBytes },
+            {
+              schedule: names.one(ref),
+              ...{ ids: names.ids, due: names.due, ended: names.ended },
+              keyBytes: names.keyBytes,
+            },
             {
               id: ref,
               definition: text,
@@ -202,6 +209,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           ids: names.ids,
           due: names.due,
           failing: names.failing,
+          ended: names.ended,
           occurrences: names.occurrences(ref),
           keyBytes: names.keyBytes,
         },
@@ -213,9 +221,14 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       return changed;
     },
 
+    /** Removes the schedules that ended before a time, ms. */
+    async removeEnded(before: number): Promise<void> {
+      for (const ref of await redis.zrangebyscore(names.ended, 0, before)) await this.change(ref, 'remove');
+    },
+
     /** Records occurrences, and sets how the schedule goes on. If its revision has changed, only the campaigns are recorded. */
     advance: (
-      { ref, revision }: Pick<StoredSchedule, 'ref' | 'revision'>,
+      { ref, revision, definition }: Pick<StoredSchedule, 'ref' | 'revision' | 'definition'>,
       records: readonly StoredOccurrence[],
       step: Step,
     ) =>
@@ -225,6 +238,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           schedule: names.one(ref),
           due: names.due,
           failing: names.failing,
+          ended: names.ended,
           occurrences: names.occurrences(ref),
         },
         {
@@ -233,7 +247,7 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
           records: JSON.stringify(records),
           step: JSON.stringify(step),
           most: KEPT_OCCURRENCES,
-          failures: FAILURES_BEFORE_PAUSE,
+          failures: failuresBeforePause(definition),
           time: time(),
         },
       ),
@@ -297,11 +311,12 @@ export type ScheduleStore = ReturnType<typeof scheduleStore>;
 
 /** Counts the schedules, for metrics. */
 export async function scheduleTotals(redis: Redis, keys: Keys): Promise<ScheduleTotals> {
-  const { ids, due, failing } = keys.schedules;
-  const [all, active, failed, [, earliest], now] = await Promise.all([
+  const { ids, due, failing, ended } = keys.schedules;
+  const [all, active, failed, over, [, earliest], now] = await Promise.all([
     redis.zcard(ids),
     redis.zcard(due),
     redis.scard(failing),
+    redis.zcard(ended),
     redis.zrange(due, '0', '0', 'WITHSCORES'),
     serverTime(redis),
   ]);
@@ -309,7 +324,7 @@ export async function scheduleTotals(redis: Redis, keys: Keys): Promise<Schedule
   const dueAt = Number(earliest ?? 0);
   return {
     active,
-    paused: Math.max(0, all - active - failed),
+    paused: Math.max(0, all - active - failed - over),
     failing: failed,
     late: dueAt > 0 && dueAt <= now ? exactDuration(now - dueAt) : null,
   };

@@ -6,6 +6,7 @@ import { actor } from '../../campaign/states/actor.js';
 import { readRecord } from '../../engine/recipients/damaged.js';
 import { entryOf, partsOf } from '../../engine/store/lane-index.js';
 import {
+  FAILURES_BEFORE_PAUSE,
   OCCURRENCE_OUTCOMES,
   type Occurrence,
   OVERLAPS,
@@ -23,6 +24,7 @@ export const storedDefinition = z.object({
   name: z.string(),
   /** The lane's id. */
   lane: z.string(),
+  /** Empty for a follow-up. */
   cron: z.string(),
   zone: z.string(),
   overlap: z.enum(OVERLAPS),
@@ -50,7 +52,7 @@ const number = z.coerce.number();
 /** The fields of the hash of a schedule, without an inline list. Those that it does not have yet are '' or 0. */
 const fields = z.object({
   definition: json(storedDefinition),
-  state: z.enum(['active', 'paused']),
+  state: z.enum(['active', 'paused', 'ended']),
   /** Why it is paused. */
   reason: text,
   /** The earliest occurrence that has no outcome yet. */
@@ -118,13 +120,22 @@ export const laneOfRef = (ref: string): string => partsOf(ref).lane;
 /** An occurrence, or a run that an operator requested. */
 export type Due = Pick<StoredOccurrence, 'at' | 'manual'>;
 
-/** The idempotency key of an occurrence: one campaign has it, however often the step is repeated. */
+/**
+ * The idempotency key of an occurrence: one campaign has it, however often the step is repeated. A follow-up has one for its campaign, however
+ * often it is moved, resumed, or run.
+ */
 export function occurrenceKey(
   { id, definition }: Pick<StoredSchedule, 'id' | 'definition'>,
   { at, manual = false }: Due,
 ): string {
-  return `schedule:${definition.lane}:${id}:${manual ? 'run:' : ''}${iso(at)}`;
+  const { lane, source: from } = definition;
+  const which = from.kind === 'results' ? `after:${from.campaign}` : `${manual ? 'run:' : ''}${iso(at)}`;
+  return `schedule:${lane}:${id}:${which}`;
 }
+
+/** Failures in a row that pause it: one that is due once does not try again by itself. */
+export const failuresBeforePause = ({ cron }: Pick<Definition, 'cron'>): number =>
+  cron === '' ? 1 : FAILURES_BEFORE_PAUSE;
 
 /** A schedule as the actor of its campaigns. */
 export function actorOf({ id, definition }: Pick<StoredSchedule, 'id' | 'definition'>) {
@@ -143,7 +154,7 @@ export function viewOf(stored: StoredSchedule, lane: string, problem: string | n
     state: stored.state,
     reason: reason === '' ? null : reason,
     problem,
-    cron: definition.cron,
+    cron: definition.cron === '' ? null : definition.cron,
     zone: definition.zone,
     next: stored.state === 'active' ? iso(stored.next) : null,
     waiting: stored.state === 'active' && stored.waiting > 0,

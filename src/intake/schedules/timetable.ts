@@ -12,7 +12,7 @@ import {
 
 /** When a schedule is due: a cron expression of five fields, in the local time of an IANA zone. */
 export interface Timetable {
-  /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine. */
+  /** Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine; empty: it is due once. */
   readonly cron: string;
   readonly zone: string;
 }
@@ -104,7 +104,7 @@ export function nextOccurrences(timetable: Timetable, after: number, count: numb
   return times;
 }
 
-/** `first`, which is due, and the times after it until `now`: at most `most`. `following`: the time after the last of them. */
+/** `first`, which is due, and the times after it until `now`: at most `most`. `following`: the time after the last of them; infinite if it is due once. */
 export function dueOccurrences(
   timetable: Timetable,
   first: number,
@@ -112,6 +112,7 @@ export function dueOccurrences(
   most: number,
 ): { readonly due: readonly number[]; readonly following: number } {
   const due = [first];
+  if (timetable.cron === '') return { due, following: Number.POSITIVE_INFINITY };
   for (;;) {
     const following = nextOccurrence(timetable, due.at(-1) ?? first);
     if (following > now || due.length >= most) return { due, following };

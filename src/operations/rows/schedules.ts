@@ -9,8 +9,8 @@ import {
   schedule,
   scheduleDetails,
 } from '../../intake/schedules/schedule.js';
-import type { ScheduleChange } from '../../intake/schedules/schedules.js';
-import { type Access, byLanesOfKey, bySchedule } from '../access.js';
+import type { ScheduleInput } from '../../intake/schedules/schedules.js';
+import { byLaneAndList, byLanesOfKey, bySchedule } from '../access.js';
 import { call, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
 import { listOfRows, recipient } from '../schemas/recipient-rows.js';
@@ -50,64 +50,48 @@ const SCHEDULE = {
 /** An operation that changes when a schedule runs. */
 const COMMAND = { ...SCHEDULE, scope: 'operate', bucket: 'control' } as const;
 
-/** A list that code provides is one of the installation, and not of the party that a limited key belongs to. */
-const byLaneAndList: Access<{ readonly lane?: string | undefined; readonly provided?: string | undefined }> =
-  {
-    rule: 'lane',
-    lane: ({ lane }) => lane,
-    covering: ({ provided }) => (provided === undefined ? undefined : 'Lists that code provides'),
-  };
-
-const newSchedule = z
-  .strictObject({
-    id: id.describe(
-      'Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Repeating a request with the same id and content changes nothing.',
+const newSchedule = z.strictObject({
+  id: id.describe(
+    'Names the schedule: lower-case letters, digits, and `-`, `_`, or `.`. Repeating a request with the same id and content changes nothing.',
+  ),
+  cron: z
+    .string()
+    .max(200)
+    .optional()
+    .describe(
+      'Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine. Required, unless there is `toResultsOf`.',
     ),
-    cron: z
-      .string()
-      .max(200)
-      .describe('Minute, hour, day of the month, month, day of the week: `0 9 * * 1` is Monday at nine.'),
-    zone: z.string().max(100).describe('The IANA time zone of `cron` and `window`, such as `Europe/London`'),
-    recipients: z
-      .array(recipient)
-      .min(1)
-      .optional()
-      .describe(`The list, which is stored with the schedule: up to ${MAX_INLINE_RECIPIENTS} recipients`),
-    provided: z
-      .string()
-      .min(1)
-      .max(100)
-      .optional()
-      .describe(
-        'Instead of `recipients`: the list that the code of the workers provides under this name. The key must not be limited to lanes.',
-      ),
-    overlap: z
-      .enum(OVERLAPS)
-      .optional()
-      .describe(
-        'If the last campaign still has messages to send: skip this time, wait, or send anyway. Default: `skip`.',
-      ),
-    catchUp: z
-      .string()
-      .refine((text) => parseDuration(text) !== undefined, `Use ${DURATION_FORM}`)
-      .optional()
-      .describe(
-        'After downtime, the newest missed occurrence runs if it is at most this late. Default: `1h`.',
-      ),
-    ...membersOf('schedule'),
-  })
-  .meta({
-    examples: [
-      {
-        id: 'weekly',
-        cron: '0 9 * * 1',
-        zone: 'Europe/London',
-        sender: 'ACME',
-        message: 'Hi {{name}}, the market opens at ten.',
-        recipients: [{ to: '+447700900123', name: 'Ada' }],
-      },
-    ],
-  });
+  zone: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('The IANA time zone of `cron` and `window`, such as `Europe/London`. Required with either'),
+  recipients: z
+    .array(recipient)
+    .min(1)
+    .optional()
+    .describe(`The list, which is stored with the schedule: up to ${MAX_INLINE_RECIPIENTS} recipients`),
+  provided: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe(
+      'Instead of `recipients`: the list that the code of the workers provides under this name. The key must not be limited to lanes.',
+    ),
+  overlap: z
+    .enum(OVERLAPS)
+    .optional()
+    .describe(
+      'If the last campaign still has messages to send: skip this time, wait, or send anyway. Default: `skip`.',
+    ),
+  catchUp: z
+    .string()
+    .refine((text) => parseDuration(text) !== undefined, `Use ${DURATION_FORM}`)
+    .optional()
+    .describe('After downtime, the newest missed occurrence runs if it is at most this late. Default: `1h`.'),
+  ...membersOf('schedule'),
+});
 
 /** What the library takes for the settings of a request. */
 const settingsOf = async ({
@@ -119,12 +103,18 @@ const settingsOf = async ({
   provided,
   catchUp,
   ...fields
-}: z.output<typeof newSchedule>): Promise<ScheduleChange> => ({
-  ...fieldsIn('schedule', fields),
-  ...{ id, cron, zone, overlap, catchUp },
-  ...(recipients !== undefined && { recipients: await listOfRows(recipients, MAX_INLINE_RECIPIENTS) }),
-  ...(provided !== undefined && { recipients: { provided } }),
-});
+}: z.output<typeof newSchedule>): Promise<ScheduleInput> => {
+  if (recipients !== undefined && provided !== undefined)
+    throw new InputError('A schedule has one list: leave out `recipients` or `provided`', {
+      field: 'recipients',
+    });
+  return {
+    ...fieldsIn('schedule', fields),
+    ...{ id, cron, zone, overlap, catchUp },
+    ...(recipients !== undefined && { recipients: await listOfRows(recipients, MAX_INLINE_RECIPIENTS) }),
+    ...(provided !== undefined && { recipients: { provided } }),
+  };
+};
 
 /** An operation that adds a schedule, or may. */
 const NEW_SCHEDULE = {
@@ -142,7 +132,7 @@ export const addSchedule = call({
   summary: 'Add a schedule',
   description: 'It creates a campaign each time it is due, at most one per occurrence.',
   httpNote:
-    'The status is 201 for a new schedule, and 200 if the same one exists. A schedule that reads a file can be added only on the command line or in code.',
+    'A follow-up, with `toResultsOf` and `after`, creates one campaign. The status is 201 for a new schedule, and 200 if the same one exists. A schedule that reads a file can be added only on the command line or in code.',
   audit: 'schedule.add',
   http: 'POST /schedules',
   cli: {
@@ -153,13 +143,9 @@ export const addSchedule = call({
         value: 'expression',
         about:
           'when it is due: minute, hour, day of the month, month, day of the week; "0 9 * * 1" is Monday at nine',
-        isRequired: true,
       },
-      zone: {
-        about: 'the time zone of the expression and of --window, such as Europe/London',
-        isRequired: true,
-      },
-      id: { about: 'names the schedule (default: the name of the file)' },
+      zone: { about: 'the time zone of the expression and of --window, such as Europe/London' },
+      id: { about: 'names the schedule (default: by its file, or the campaign that it follows up)' },
       provided: {
         value: 'name',
         about: 'instead of a file: the list that the code of the workers provides under this name',
@@ -178,6 +164,7 @@ export const addSchedule = call({
     note: 'The list is checked now, and workers read it again each time the schedule is due. Adding the same schedule again changes nothing.',
     examples: [
       'schedule add examples/spring-sale.csv --id weekly --cron "0 9 * * 1" --zone Europe/London --country GB --sender ACME --message "Hi {{name}}"',
+      'schedule add --to-results-of last --status failed --after 6h --sender ACME --message "We could not reach you."',
       'schedule add --provided customers --cron "30 8 1 * *" --zone Europe/Paris --sender ACME --message "Hi {{name}}" --overlap wait',
     ],
     byHand: 'workers read its file',
@@ -188,11 +175,7 @@ export const addSchedule = call({
     existing: 'The same schedule exists',
   },
   outcomes: ['keyFull', 'overLimit'],
-  async run(volley, input) {
-    if ((input.recipients === undefined) === (input.provided === undefined))
-      throw new InputError('Send either `recipients` or `provided`', { field: 'recipients' });
-    return volley.schedules.add({ recipients: [], ...(await settingsOf(input)) });
-  },
+  run: async (volley, input) => volley.schedules.add(await settingsOf(input)),
 });
 
 export const putSchedule = call({
@@ -208,13 +191,7 @@ export const putSchedule = call({
   output: putOutput,
   creates: { at, existing: 'The schedule with its new settings' },
   outcomes: ['ambiguous', 'notFound', 'keyFull', 'overLimit'],
-  async run(volley, input) {
-    if (input.recipients !== undefined && input.provided !== undefined)
-      throw new InputError('Send either `recipients` or `provided`, or none to keep the list', {
-        field: 'recipients',
-      });
-    return volley.schedules.put(await settingsOf(input));
-  },
+  run: async (volley, input) => volley.schedules.put(await settingsOf(input)),
 });
 
 export const listSchedules = page({

@@ -96,6 +96,11 @@ function schemaOf(field: Field): z.ZodType {
           .describe(
             'Final states, `deliveredToNetwork`, or `unknown`, in any spelling that the report accepts; `failed` is a group',
           ),
+        after: z
+          .string()
+          .refine((time) => parseDuration(time) !== undefined, `Use ${DURATION_FORM}`)
+          .optional()
+          .describe('Only of a schedule: how long after the start of that campaign, such as `6h`'),
       });
     default:
       return field satisfies never;

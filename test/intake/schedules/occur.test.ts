@@ -47,7 +47,9 @@ describe('A schedule that is due', () => {
       `${prefix}-${run}-priced`,
       { PRICE_PER_SEGMENT: '0.04 EUR' },
     );
-    const fields: { readonly [Name in FieldOf<'schedule'>]: unknown } & { message: string } = {
+    const fields: { readonly [Name in Exclude<FieldOf<'schedule'>, 'toResultsOf'>]: unknown } & {
+      message: string;
+    } = {
       message: 'Hi {{name}}',
       sender: '447700900000',
       senderName: 'Shop',
@@ -72,7 +74,7 @@ describe('A schedule that is due', () => {
     const recipients = [{ to: '', phone: mobile(1), name: 'Ada', home: 'GB', zone: '' }];
     const given = { id: 'full', cron: '0 9 * * *', zone: 'Europe/London', recipients, ...fields };
     const { definition } = await checkInput(given as ScheduleInput, {
-      now: MONDAY,
+      ...{ redis, keys, now: MONDAY, retentionMs: 30 * DAY },
       laneNamed: deps.laneNamed,
       check: async (input) => checkCampaign(config, input, MONDAY),
       preview: (campaign) => previewChecked(deps, campaign),

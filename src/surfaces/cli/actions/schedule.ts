@@ -5,13 +5,14 @@ import type { Answer, Context } from '../context/context.js';
 import { badInput } from '../context/errors.js';
 import { STDIN } from '../files/input.js';
 import type { CampaignFlags } from '../flags/campaign-flags.js';
+import { campaignId } from '../open/campaign-id.js';
 import { destinationOf, via } from '../open/destination.js';
 import { withLocalVolley } from '../open/open.js';
 import { noteIfNoWorkers } from '../watch/watch.js';
 
 interface AddOptions extends CampaignFlags<'schedule'> {
-  cron: string;
-  zone: string;
+  cron?: string;
+  zone?: string;
   id?: string;
   provided?: string;
   overlap?: 'skip' | 'wait' | 'allow';
@@ -24,10 +25,10 @@ const SHOWN_AFTER_ADD = 3;
 
 /** `volley schedule add` */
 export function add(context: Context, file: string | undefined, options: AddOptions): Promise<Answer> {
-  const { provided, id, cron, zone, overlap, catchUp } = options;
-  if ((file === undefined) === (provided === undefined))
+  const { provided, id, cron, zone, overlap, catchUp, toResultsOf } = options;
+  if ([file, provided, toResultsOf].filter((list) => list !== undefined).length !== 1)
     throw badInput(
-      'Give the path of a CSV file, or the name of a list that your code provides with --provided.',
+      'Give one list: the path of a CSV file, --provided with the name of a list that your code provides, or --to-results-of.',
     );
   if (file === STDIN)
     throw badInput(
@@ -36,13 +37,22 @@ export function add(context: Context, file: string | undefined, options: AddOpti
   const path = file === undefined ? undefined : resolve(context.cwd, file);
   return withLocalVolley(context, async (volley, setting) => {
     const { add: adding, put } = volley.schedules;
+    const source = toResultsOf && {
+      ...toResultsOf,
+      campaign: await campaignId(volley, toResultsOf.campaign),
+    };
+    const named =
+      source === undefined
+        ? (provided ?? basename(path ?? '', extname(path ?? '')))
+        : `${source.campaign}-after-${source.after}`;
     const schedule = await (options.replace === true ? put : adding)({
       ...fieldsFrom('schedule', options),
+      toResultsOf: source,
       cron,
       zone,
       overlap,
-      id: id ?? idFrom(provided ?? basename(path ?? '', extname(path ?? ''))),
-      recipients: path ?? { provided: provided ?? '' },
+      id: id ?? idFrom(named),
+      recipients: path ?? (provided === undefined ? undefined : { provided }),
       catchUp,
     });
     const times = await volley.schedules.next(schedule.id, SHOWN_AFTER_ADD, {
@@ -59,9 +69,8 @@ export function add(context: Context, file: string | undefined, options: AddOpti
       json: { ...schedule, destination },
       lines: [
         what,
-        ...(schedule.state === 'paused'
-          ? [pausedLine(schedule)]
-          : ['It is due next:', ...timesIn(schedule, times, context)]),
+        ...(schedule.state === 'paused' ? [pausedLine(schedule)] : []),
+        ...(schedule.state === 'active' ? ['It is due next:', ...timesIn(schedule, times, context)] : []),
       ],
     };
   });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { EXIT } from '../../../base/exit-codes.js';
 import { minute } from '../../../base/moments.js';
+import { listed } from '../../../campaign/errors/listed.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
 import type { Occurrence, Schedule, ScheduleDetails } from '../../../intake/schedules/schedules.js';
 import * as operations from '../../../operations/rows/schedules.js';
@@ -27,7 +28,7 @@ const answers: Answers<'Schedules', typeof operations> = {
     const rows = schedules.map((each) => [
       each.id,
       stateOf(each),
-      each.cron,
+      each.cron ?? 'once',
       each.zone,
       each.next === null ? '' : timeIn(each, each.next, context),
       each.lane,
@@ -91,7 +92,9 @@ const answers: Answers<'Schedules', typeof operations> = {
       json: { id, destination, sendAt, outcome, campaign, reason },
       lines:
         campaign === null
-          ? [`It failed, and nothing was sent: ${oneLine(reason ?? '')}`]
+          ? [
+              `${outcome === 'failed' ? 'It failed, and nothing' : 'Nothing'} was sent: ${oneLine(reason ?? '')}`,
+            ]
           : [
               `It created campaign ${campaign}${via(destination)}.`,
               ...(status?.waitingFor === 'window'
@@ -162,8 +165,8 @@ function renderSchedule(details: ScheduleDetails, context: Context): string[] {
       {
         problem,
         reason: state === 'paused' ? (details.reason ?? '') : null,
-        due: `${cron} in ${zone}${details.next === null ? '' : `; next at ${timeIn(details, details.next, context)}`}`,
-        waits: details.waiting ? `for campaign ${details.lastCampaign} to send its messages` : null,
+        due: `${cron === null ? 'once' : `${cron} in ${zone}`}${details.next === null ? '' : `; next at ${timeIn(details, details.next, context)}`}`,
+        waits: details.waiting ? waitsFor(details) : null,
         lane,
         list: listOf(details),
         sender: campaign.sender ?? 'SENDER_ADDRESS of the workers',
@@ -194,6 +197,11 @@ function windowText({ zone, campaign: { window } }: Schedule): string {
   return `${hours} ${whose === null ? zone : "in each recipient's zone"}${except.length === 0 ? '' : `, except ${except.join(', ')}`}`;
 }
 
+const waitsFor = ({ recipients, lastCampaign }: Schedule): string =>
+  recipients.kind === 'results'
+    ? `for campaign ${recipients.campaign} to be resumed`
+    : `for campaign ${lastCampaign} to send its messages`;
+
 function listOf({ recipients }: Schedule): string {
   switch (recipients.kind) {
     case 'file':
@@ -202,6 +210,8 @@ function listOf({ recipients }: Schedule): string {
       return `${counted(recipients.recipientCount, 'recipient')}, stored with the schedule`;
     case 'provided':
       return `${recipients.name}, provided by the code of the workers`;
+    case 'results':
+      return `${listed(recipients.status)} of campaign ${recipients.campaign}, ${recipients.after} after its start`;
     default:
       return recipients satisfies never;
   }

@@ -9,7 +9,7 @@ import { addOperations } from './operation.js';
 export function addScheduleCommands(program: Command, context: Context): void {
   const schedule = program
     .command('schedule')
-    .summary('repeat a campaign daily, weekly, or monthly')
+    .summary('repeat a campaign, or follow one up later')
     .description(
       'Repeats a campaign at the times of a cron expression, in a time zone. Workers read the list anew each time, and each occurrence creates at most one campaign; see docs/campaign-options.md, Schedules.',
     )
@@ -39,6 +39,8 @@ export function addScheduleCommands(program: Command, context: Context): void {
           context,
           'schedule',
           {
+            toResultsOf:
+              'send once to recipients of this campaign, with --after: to those who have the states of --status then',
             name: "the campaign's name, for people (default: the id of the schedule)",
             skipInvalid: 'leave out invalid rows; without it, an occurrence whose list has one fails',
           },

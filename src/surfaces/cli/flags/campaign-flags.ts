@@ -135,7 +135,7 @@ function withField(
       return command.addOption(option(field.zoneFlag, field.zoneHelp, 'zone', oneOf(['recipient'])));
     }
     case 'resultsOf':
-      return withResultsOf(command, field);
+      return withResultsOf(command, field, by);
     case 'labels':
       return command.addOption(new FieldOption(flag, help, field.name).argParser(listOf(label)));
     case 'entries':
@@ -164,23 +164,35 @@ function label(text: string): string {
   throw new InvalidArgumentError(`${LABEL_FORM}.`);
 }
 
-/** Adds `--to-results-of`, and the states of the recipients. The two make one field. */
-function withResultsOf(command: Command, { flag, help }: Field): Command {
+/** Adds `--to-results-of`, the states of the recipients, and when a schedule reads them. Together they make one field. */
+function withResultsOf(command: Command, { flag, help }: Field, by: Taker): Command {
   const states = '--status <states>';
-  return command
+  const after = '--after <duration>';
+  const parts = new Map([
+    ['toResultsOf', flag],
+    ['status', states],
+  ]);
+  command
     .option(flag, help, filled)
-    .option(states, `with --to-results-of: ${FOLLOWED_STATUS_FORM}`, followedStatuses)
-    .hook('preAction', (_parent, called) => {
-      const { toResultsOf: campaign, status } = called.opts();
-      if ((campaign === undefined) === (status === undefined)) {
-        if (campaign !== undefined) called.setOptionValue('toResultsOf', { campaign, status });
-        return;
-      }
-      const [given, lacking] = status === undefined ? [flag, states] : [states, flag];
-      called.error(`error: option '${given}' needs '${lacking}'`, {
-        code: 'commander.missingMandatoryOptionValue',
-      });
+    .option(states, `with --to-results-of: ${FOLLOWED_STATUS_FORM}`, followedStatuses);
+  if (by === 'schedule') {
+    parts.set('after', after);
+    command.option(after, 'with --to-results-of: how long after the start of that campaign', duration);
+  }
+  return command.hook('preAction', (_parent, called) => {
+    const { toResultsOf: campaign, status, after: time } = called.opts();
+    const lacking = [...parts].filter(([name]) => called.getOptionValue(name) === undefined);
+    const [first] = lacking;
+    if (lacking.length === parts.size) return;
+    if (first === undefined) {
+      called.setOptionValue('toResultsOf', { campaign, status, after: time });
+      return;
+    }
+    const [, given] = [...parts].find(([name]) => !lacking.some(([other]) => other === name)) ?? [];
+    called.error(`error: option '${given}' needs '${first[1]}'`, {
+      code: 'commander.missingMandatoryOptionValue',
     });
+  });
 }
 
 function followedStatuses(text: string, before?: readonly string[]): readonly string[] {

@@ -211,7 +211,10 @@ async function campaignsOf(context: Context): Promise<readonly Candidate[]> {
 async function schedulesOf(context: Context): Promise<readonly Candidate[]> {
   const listed = withLocalVolley(context, (volley) => volley.schedules.list());
   const schedules = await within(IDS_WITHIN_MS, listed, { late: 'no answer' }).catch(() => []);
-  return schedules.map(({ id, cron, zone, state }) => ({ text: id, about: `${cron} ${zone}, ${state}` }));
+  return schedules.map(({ id, cron, zone, state }) => ({
+    text: id,
+    about: `${cron ?? 'once'} ${zone}, ${state}`,
+  }));
 }
 
 function firstSentence(text: string): string {

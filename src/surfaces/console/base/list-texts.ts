@@ -48,6 +48,7 @@ export const listTexts = {
     none: 'There are no schedules. To add one: volley schedule add',
     failing: (problem: string) => `Failing: ${problem}`,
     waiting: 'due, waits for its turn',
+    after: (duration: string) => `Once, ${duration} after the start of`,
   },
   webhooks: {
     title: 'Webhooks',

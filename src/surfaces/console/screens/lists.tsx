@@ -131,14 +131,24 @@ export const LISTS = {
     },
   }),
 
-  /** Recurring campaigns: when they run, in words. */
+  /** Recurring campaigns and follow-ups: when they run, in words. */
   schedules: screenOf('listSchedules', {
     texts: listTexts.schedules,
     rowKey: ({ lane, id }) => `${lane}/${id}`,
     filters: ['lane'],
     columns: [
       [labelOf('name'), ({ id, name }) => <span title={id}>{name}</span>],
-      [labelOf('when'), ({ cron, zone }) => <Cron cron={cron} zone={zone} />],
+      [
+        labelOf('when'),
+        ({ cron, zone, recipients }) =>
+          recipients.kind === 'results' ? (
+            <span>
+              {listTexts.schedules.after(recipients.after)} <CampaignLink id={recipients.campaign} />
+            </span>
+          ) : (
+            <Cron cron={cron ?? ''} zone={zone} />
+          ),
+      ],
       [
         labelOf('next'),
         ({ next, zone, waiting }) => (waiting ? listTexts.schedules.waiting : <Time at={next} zone={zone} />),

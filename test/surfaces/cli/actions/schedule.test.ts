@@ -92,6 +92,28 @@ test('A schedule that is run before its window opens says until when the campaig
   expect(stdout).toMatch(/\nThe occurrence of .*\b09:00 .* will be skipped, because this campaign waits\.\n/);
 });
 
+test('A follow-up waits for its time, and goes to those who have the states then', async () => {
+  await worker.work().ready;
+  const { output: sent } = await json('send', 'Spring sale.csv', '-m', 'Welcome {{name}}', '--yes');
+  const { id: campaign } = sent as { id: string };
+  const list = ['--to-results-of', 'last', '--status', 'delivered,deliveredToNetwork'];
+  const later = await volley('schedule', 'add', ...list, '--after', '6h', '-m', 'Thanks {{name}}');
+  const id = `${campaign}-after-6h`;
+  expect(later.stdout).toMatch(new RegExp(`^Schedule ${id} is added .*\nIt is due next:\n`));
+  expect((await volley('schedule', 'list')).stdout).toMatch(new RegExp(`${id} +active +once `));
+  const now = ['--after', '1s', '--id', 'thanks', '-m', 'Thanks {{name}}'];
+  await volley('schedule', 'add', ...list, ...now);
+  await expect.poll(() => worker.schedules.get('thanks')).toMatchObject({ state: 'ended', next: null });
+  const { lastCampaign } = await worker.schedules.get('thanks');
+  expect(await worker.status(lastCampaign ?? '')).toMatchObject({
+    createdBy: { kind: 'schedule', id: 'thanks' },
+    counts: { total: 1 },
+  });
+  const shown = (await volley('schedule', 'show', 'thanks')).stdout.replaceAll(/\s+/g, ' ');
+  expect(shown).toContain('thanks ended due once lane');
+  expect(shown).toContain(`of campaign ${campaign}, 1s after its start`);
+});
+
 test('A schedule whose file is missing is shown as failing, until the file is there again', async () => {
   await worker.work().ready;
   const file = write('moved.csv', 'name,phone\nAnna,+447700900101\n');

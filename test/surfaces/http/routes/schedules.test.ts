@@ -189,6 +189,58 @@ test.each([
   },
 );
 
+test('A follow-up is added with a time after its campaign has started, for a key that may read that campaign', async () => {
+  const recipients = [{ to: '+447700900123', name: 'Ada' }];
+  const sendAt = '2030-05-06T09:00:00.000Z';
+  const made = await call('POST', '/v1/campaigns', {
+    body: { message: 'Hi {{name}}', lane: 'main', sendAt, recipients },
+  });
+  const { id: campaign } = made.json as { id: string };
+  const toResultsOf = { campaign, status: ['failed', 'deliveredToNetwork'], after: '6h' };
+  const body = { id: 'after', lane: 'main', message: 'Again {{name}}', toResultsOf };
+  expect(await post('/v1/schedules', undefined, body)).toMatchObject({
+    status: 201,
+    json: {
+      ...{ state: 'active', cron: null, next: '2030-05-06T15:00:00.000Z' },
+      recipients: {
+        ...{ kind: 'results', campaign, after: '6h' },
+        status: ['deliveredToNetwork', 'deliveryImpossible', 'lapsed', 'rejected'],
+      },
+    },
+  });
+  expect(await post('/v1/schedules', undefined, body)).toMatchObject({ json: { outcome: 'existing' } });
+  expect((await call('GET', '/v1/schedules/after/next')).json).toMatchObject({
+    next: ['2030-05-06T15:00:00.000Z'],
+  });
+  const moved = { ...body, toResultsOf: { ...toResultsOf, after: '1d' } };
+  expect(await call('PUT', '/v1/schedules/after', { body: { ...moved, id: undefined } })).toMatchObject({
+    json: { outcome: 'changed', next: '2030-05-07T09:00:00.000Z' },
+  });
+  const kept = { lane: 'main', message: 'Hello {{name}}' };
+  expect(await call('PUT', '/v1/schedules/after', { body: kept })).toMatchObject({
+    json: { outcome: 'changed', next: '2030-05-07T09:00:00.000Z', recipients: { after: '1d' } },
+  });
+
+  const wrong = async (pointer: string, change: object, own?: string) => {
+    const { status, json } = await post('/v1/schedules', own, { ...body, id: 'wrong', ...change });
+    expect([status, json]).toMatchObject([400, { errors: [{ pointer }] }]);
+  };
+  await wrong('/toResultsOf/after', { toResultsOf: { ...toResultsOf, after: 'soon' } });
+  await wrong('/toResultsOf/after', { toResultsOf: { ...toResultsOf, after: '31d' } });
+  await wrong('/toResultsOf/after', { toResultsOf: { campaign, status: ['failed'] } });
+  await wrong('/toResultsOf/campaign', { toResultsOf: { status: ['failed'], after: '6h' } });
+  await wrong('/toResultsOf', { toResultsOf: { ...toResultsOf, campaign: 'nothing' } });
+  await wrong('/message', { message: 'Hi {{surname}}' });
+  await wrong('/cron', { cron: '0 9 * * 1', zone: 'UTC' });
+  await wrong('/zone', { window: { hours: 'Mon-Fri 09:00-17:00' } });
+  await wrong('/recipients', { recipients });
+  await wrong('/cron', { toResultsOf: undefined, recipients, zone: 'UTC' });
+  await wrong('/toResultsOf', { lane: 'other' }, await key(['send', 'read'], ['other']));
+  expect((await post('/v1/schedules', await key(['send']), { ...body, id: 'unread' })).status).toBe(403);
+  const now = await call('POST', '/v1/campaigns', { body: { ...body, id: undefined } });
+  expect([now.status, now.json]).toMatchObject([400, { errors: [{ pointer: '/toResultsOf' }] }]);
+});
+
 test('A schedule is put: it is added, or gets other settings and keeps its list', async () => {
   const { recipients, ...body } = request({ tags: ['a'] });
   const at = `/v1/schedules/${body.id}`;

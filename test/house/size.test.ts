@@ -8,17 +8,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8605,
+  campaign: 8645,
   base: 6782,
   service: 4300,
-  engine: 19_640,
-  intake: 13_585,
+  engine: 19_670,
+  intake: 13_830,
   'call-records': 2500,
-  reporting: 7140,
+  reporting: 7170,
   tools: 6680,
-  app: 6915,
-  operations: 5510,
-  surfaces: 21_080,
+  app: 6960,
+  operations: 5575,
+  surfaces: 21_380,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -47,7 +47,7 @@ describe('A schedule that is due', () => {
       `${prefix}-${run}-priced`,
       { PRICE_PER_SEGMENT: '0.04 EUR' },
     );
-    const fields: { readonly [Name in Exclude<FieldOf<'schedule'>, 'toResultsOf'>]: unknown } & {
+    const fields: { readonly [Name in Exclude<FieldOf<'schedule'>, 'toResultsOf' | 'template'>]: unknown } & {
       message: string;
     } = {
       message: 'Hi {{name}}',

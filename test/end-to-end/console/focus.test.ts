@@ -37,7 +37,7 @@ describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen
 
   test('the focus returns to the button when a dialog closes', async () => {
     const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.unknown}` });
-    const resend = page.getByRole('button', { name: /^Resend…/ }).first();
+    const resend = page.getByRole('button', { name: /^Send again…/ }).first();
     const isFocused = (): Promise<boolean> => resend.evaluate((button) => button === document.activeElement);
     for (const close of ['Escape', 'Close']) {
       await resend.focus();

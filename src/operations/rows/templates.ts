@@ -31,7 +31,7 @@ export const putTemplate = call({
   cli: {
     ...COMMAND,
     usage: 'template put <name>',
-    examples: ['template put reminder --message "Hi {{name}}, please pay by {{due}}" --sender ACME'],
+    examples: ['template put sale --message "Hi {{name}}, your code is {{voucher}}" --sender ACME'],
   },
   input: ofTemplate.extend(membersOf('template')),
   output: template.extend({ outcome: z.enum(['created', 'changed', 'unchanged']) }),
@@ -65,7 +65,7 @@ export const deleteTemplate = call({
   bucket: 'control',
   audit: 'template.delete',
   http: 'DELETE /templates/{name}',
-  cli: { ...COMMAND, usage: 'template delete <name>', examples: ['template delete reminder'] },
+  cli: { ...COMMAND, usage: 'template delete <name>', examples: ['template delete sale'] },
   input: ofTemplate,
   output: z.object({ name: z.string(), state: z.literal('deleted') }),
   returns: 'The template is deleted',

@@ -117,6 +117,7 @@ export const NEVER: Readonly<Record<string, string>> = {
   'schedules:all:keyBytes': POINTER,
   'schedules:all:due': PRODUCER,
   'schedules:all:failing': PRODUCER,
+  'schedules:all:ended': PRODUCER,
   'idempotency:ID': POINTER,
   removals: POINTER,
   fileRewrite: POINTER,
@@ -181,7 +182,7 @@ export function kindOf(key: string): string {
       /^(suppression:lists:removed|schedules:all:\w+|forget:all:(?:request|lease)|idempotency|swept|token|session|signInLink|apiKeys:shares|stopConfirmed):.+$/,
       '$1:ID',
     )
-    .replace(/^(schedules:all:(?:ids|due|failing|keyBytes)):ID$/, '$1')
+    .replace(/^(schedules:all:(?:ids|due|failing|ended|keyBytes)):ID$/, '$1')
     .replace(/^records:[^:]+:(request|key):.+$/, 'records:ID:$1:ID')
     .replace(/^records:[^:]+:(all|slots)$/, 'records:ID:$1')
     .replace(/:campaign:[^:]+/, ':campaign:ID')

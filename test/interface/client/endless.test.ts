@@ -43,7 +43,7 @@ describe('a response of more than 1 MB', () => {
     ['201 Created', 'accepted', [LOCATED]],
     ['500 Internal Server Error', 'unknown', []],
     ['429 Too Many Requests', 'throttled', []],
-    ['403 Forbidden', 'stopped', []],
+    ['403 Forbidden', 'unknown', []],
   ])('with status %s is unreadable, and means for a send: %s', async (status, kind, headers) => {
     const { answer, written } = unframed(status, ...headers);
     const closed: Socket[] = [];

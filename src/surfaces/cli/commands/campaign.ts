@@ -58,8 +58,8 @@ export function addCampaignCommands(program: Command, context: Context): void {
     .addHelpText(
       'after',
       examples(
-        'template put reminder --message "Hi {{name}}, please pay by {{due}}" --sender ACME',
-        'send examples/spring-sale.csv --template reminder',
+        'template put sale --message "Hi {{name}}, your code is {{voucher}}" --sender ACME',
+        'send examples/spring-sale.csv --country GB --template sale',
       ),
     );
   addOperations(program, context, 'Templates', {

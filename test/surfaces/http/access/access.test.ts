@@ -183,10 +183,14 @@ test('A cursor reveals no campaign of another lane, and is valid only for its ow
     `${nextCursor.startsWith('A') ? 'B' : 'A'}${nextCursor.slice(1)}`,
   ]) {
     const { status, json } = await call('GET', `/v1/campaigns?cursor=${cursor}`, { key: own });
+    const why =
+      cursor === ''
+        ? 'empty: give it a value, or leave it out.'
+        : 'invalid. Use the `nextCursor` of an earlier page.';
     expect([cursor, status, json]).toMatchObject([
       cursor,
       400,
-      { detail: 'The parameter `cursor` is invalid. Use the `nextCursor` of an earlier page.' },
+      { detail: `The parameter \`cursor\` is ${why}` },
     ]);
   }
 });

@@ -72,7 +72,7 @@ test('A stop word suppresses its sender on its lane, with a record that names th
   await volley.suppression.add([stop.from], { lane: 'main' });
   const start = message({ from: stop.from, text: 'START' });
   await post(start);
-  expect((await listed(start.messageId))?.effect).toMatchObject({ wish: 'start', isNew: true });
+  expect((await listed(start.messageId))?.effect).toMatchObject({ wish: 'start', isNew: false });
   expect(await suppressedOn(volley, 'main', stop.from)).toBe(true);
   // A repeat of the earlier stop word changes nothing.
   await post(stop);

@@ -8,5 +8,5 @@ const input: CampaignInput = { recipients: [{ to: '+447700900123' }], sender: 'A
 export const outcome: Promise<EnqueueOutcome> = volley.enqueue(input);
 export const http: (options: HttpOptions) => HttpApp = createHttp;
 export const metrics: (options: MetricsOptions) => Metrics = createMetrics;
-// @ts-expect-error: a campaign needs a text.
-export const incomplete: CampaignInput = { recipients: [{ to: '+447700900123' }] };
+// @ts-expect-error: a campaign has no member of this name.
+export const misspelled: CampaignInput = { recipients: [{ to: '+447700900123' }], mesage: 'Hi' };

@@ -11,7 +11,6 @@ import {
   STATUS_FORM,
   statusesOf,
 } from '../campaign/states/reported-status.js';
-import { compileTemplate } from '../campaign/text/template.js';
 import type { FoundRecipient, RecipientPage, ReportRow } from '../campaign/views/recipient-views.js';
 import { orNull } from '../engine/recipients/damaged.js';
 import { storedLeftOut } from '../engine/recipients/left-out.js';
@@ -300,7 +299,7 @@ export async function* findRecipients(
     const meta = await readMeta(redis, keys, lane, id);
     if (meta === null) return [];
     const rows = [
-      ...records.flatMap((record) => (record === null ? [] : [foundRow(meta, record)])),
+      ...(await Promise.all(records.flatMap((record) => (record === null ? [] : foundRow(meta, record))))),
       ...suppressed.map((one) => suppressedRow(meta, one)),
       ...leftOut.map((one) => leftOutRow(meta, one)),
     ].slice(0, MAX_FOUND);
@@ -313,7 +312,8 @@ export async function* findRecipients(
 }
 
 /** A recipient, and the text that its last request had, or the next one will have. */
-function foundRow(meta: CampaignMeta, record: OrdinalRecord) {
+async function foundRow(meta: CampaignMeta, record: OrdinalRecord) {
+  const { compileTemplate } = await import('../campaign/text/template.js');
   const revision = record.request?.edition ?? meta.revision ?? 0;
   const compiled = compileTemplate(contentAt(meta, revision).text, meta.placeholders);
   const isWhole = compiled.ok && compiled.template.missing(record.values) === null;

@@ -11,7 +11,6 @@ import { fieldsOf, problemsOf } from '../../campaign/fields/field-sets.js';
 import { FIELDS } from '../../campaign/fields/fields.js';
 import { limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
 import type { Operator } from '../../campaign/states/audit.js';
-import { placeholdersOf } from '../../campaign/text/template.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 
 /*
@@ -91,6 +90,9 @@ type Texted = Pick<WithTemplate<CampaignFields>, 'message' | 'template' | 'sende
 
 const stored = z.object({ message: z.string(), sender: z.string().optional() });
 
+/** Mustache is loaded with the first text. */
+const textModule = () => import('../../campaign/text/template.js');
+
 /** Opens the templates for an operator, whose changes are recorded in the audit trail. */
 export function openTemplates({ redis, keys, config, finder, by, laneNamed }: TemplatesDeps) {
   const hashOf = (lane: LaneId): string => keys.lane(lane, 'templates');
@@ -99,10 +101,10 @@ export function openTemplates({ redis, keys, config, finder, by, laneNamed }: Te
     id: await finder.idOf(lane),
   });
   /** A stored template; undefined if there is none that can be read: the next one of this name replaces it. */
-  const viewOf = (lane: string, name: string, json: string | null | undefined): Template | undefined => {
+  const viewOf = async (lane: string, name: string, json: string | null): Promise<Template | undefined> => {
     const { data } = stored.safeParse(jsonOrUndefined(json ?? ''));
     if (data === undefined) return undefined;
-    const used = placeholdersOf(data.message);
+    const used = (await textModule()).placeholdersOf(data.message);
     const { message, sender = null } = data;
     return { name, lane, message, sender, columns: used.ok ? used.names : [] };
   };
@@ -112,14 +114,14 @@ export function openTemplates({ redis, keys, config, finder, by, laneNamed }: Te
   const templates: Templates = {
     async put({ name, ...input }) {
       const rules = requestedLane(config, input.lane);
-      check(name, input);
+      await check(name, input);
       const limits = limitsFor(rules, by, config.prices?.currency);
       const refused = input.sender === undefined ? null : refusedSender(limits, input.sender);
       if (refused !== null) throw refused;
       const { id } = await laneNamed(rules.name);
       const { [name]: before, ...others } = await redis.hgetall(hashOf(id));
       const json = JSON.stringify(stored.parse(input));
-      const saved = viewOf(rules.name, name, json);
+      const saved = await viewOf(rules.name, name, json);
       if (saved === undefined) throw new Error(`template ${name} was not stored`);
       if (before === json) return { ...saved, outcome: 'unchanged' };
       const bytes = Buffer.byteLength(JSON.stringify({ ...others, [name]: json }));
@@ -137,9 +139,8 @@ export function openTemplates({ redis, keys, config, finder, by, laneNamed }: Te
     async list(choice = {}) {
       const { lane, id } = await placeOf(choice);
       const all = Object.entries(await redis.hgetall(hashOf(id)));
-      return all
-        .flatMap(([name, json]) => viewOf(lane, name, json) ?? [])
-        .sort((one, other) => (one.name < other.name ? -1 : 1));
+      const views = await Promise.all(all.map(([name, json]) => viewOf(lane, name, json)));
+      return views.flatMap((view) => view ?? []).sort((one, other) => (one.name < other.name ? -1 : 1));
     },
     async delete(name, choice = {}) {
       const { lane, id } = await placeOf(choice);
@@ -150,7 +151,7 @@ export function openTemplates({ redis, keys, config, finder, by, laneNamed }: Te
     },
     async get(name, choice = {}) {
       const { lane, id } = await placeOf(choice);
-      const found = viewOf(lane, name, await redis.hget(hashOf(id), name));
+      const found = await viewOf(lane, name, await redis.hget(hashOf(id), name));
       if (found === undefined) throw new NotFoundError(missing(name, lane));
       return found;
     },
@@ -193,12 +194,12 @@ export function openTemplates({ redis, keys, config, finder, by, laneNamed }: Te
 }
 
 /** Throws for what is wrong with a template, as with the text of a campaign whose list is not known yet. */
-function check(name: string, fields: Omit<TemplateInput, 'name'>): void {
+async function check(name: string, fields: Omit<TemplateInput, 'name'>): Promise<void> {
   const problem = FIELDS.template.problem(name);
   if (problem !== null) throw new InputError(problem, { field: 'name' });
   const given = fieldsOf('template').filter((field) => field === 'message' || fields[field] !== undefined);
   const problems = problemsOf(given, fields);
-  const used = problems.length > 0 ? null : placeholdersOf(fields.message);
+  const used = problems.length > 0 ? null : (await textModule()).placeholdersOf(fields.message);
   if (used?.ok === false) problems.push(new InputError(used.reason, { field: 'message' }));
   if (problems.length > 0) throw inputErrorOf(problems);
 }

@@ -190,7 +190,10 @@ describe('with a worker', () => {
     expect(first.messages).toMatch(
       /sent +.* ago\)\n +unknown +since .*\n +because +\S[\s\S]*?\n +can be sent again +now\n/,
     );
-    expect([first.exit, first.stdout]).toEqual([3, `Campaign ${id}: 1 request counted as not sent; 1 request left.\n`]);
+    expect([first.exit, first.stdout]).toEqual([
+      3,
+      `Campaign ${id}: 1 request counted as not sent; 1 request left.\n`,
+    ]);
     expect(await walk('quit')).toMatchObject({
       exit: 3,
       stdout: `Campaign ${id}: nothing resolved; 1 request left.\n`,

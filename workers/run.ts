@@ -25,7 +25,7 @@ export async function run<Configuration extends Config | LocalConfig>(
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
-  // Someone who reads the log may leave, which ends nothing else.
+  // A worker goes on when the reader of its log leaves.
   process.stderr.on('error', () => {});
   const stop = listenForStop(() => process.exit(EXIT.failed));
   try {

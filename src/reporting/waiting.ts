@@ -44,7 +44,7 @@ export const plainly = (text: string, code?: Waiting['code']): WaitingWords => (
   advice: (code && ADVICE[code]) ?? null,
 });
 
-/** What is said if no worker runs. */
+/** The sentence for a lane or a campaign that no worker serves. */
 export const NO_WORKERS = plainly('No worker is running, so nothing is sent.', 'workers');
 
 const whole = (lane: string, said: Said): Waiting => ({

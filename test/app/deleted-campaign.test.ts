@@ -42,3 +42,15 @@ test('The idempotency key of a deleted campaign is free when its retention ends'
   await removeCampaign(server.redis, keys, 'default', id);
   expect(await volley.enqueue(request)).toMatchObject({ outcome: 'created' });
 });
+
+test('Deleting a campaign leaves an idempotency key alone that another campaign holds', async () => {
+  const { volley, prefix } = await workingVolley(server);
+  const first = await volley.enqueue({ message: 'Hello', recipients: RECIPIENTS, idempotencyKey: 'spring' });
+  const id = 'id' in first ? first.id : '';
+  await volley.finished(id);
+  const [reserved = ''] = await server.redis.keys(`${prefix}:idempotency:lane:*`);
+  expect(await server.redis.get(reserved)).toBe(`${id} default`);
+  await server.redis.set(reserved, 'another default');
+  await volley.delete(id);
+  expect(await server.redis.pttl(reserved)).toBe(-1);
+});

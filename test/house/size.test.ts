@@ -16,7 +16,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   'call-records': 2500,
   reporting: 7170,
   tools: 6680,
-  app: 6960,
+  app: 6965,
   operations: 5575,
   surfaces: 21_380,
 };

@@ -16,6 +16,7 @@ interface CampaignsOfKey {
 }
 
 type Cancelling = Omit<CampaignsOfKey, 'pauseSchedules'>;
+type Found = { readonly id: string; readonly lane: LaneId };
 
 /**
  * Pauses the schedules of a revoked API key, and cancels every campaign that the key or one of them has created and that has not ended,
@@ -29,26 +30,29 @@ export async function cancelCampaignsOf(deps: CampaignsOfKey, key: string): Prom
     if (creator?.kind === 'schedule') return isPaused(creator.id ?? '', lane);
     return creator?.kind === 'key' && creator.id === key;
   };
-  return [...(await cancelOpen(deps, isOfKey)).keys()];
+  return [...(await cancelOpen(deps, listCampaigns(redis, keys), isOfKey)).keys()];
 }
 
 /** Cancels every campaign of a lane that has not ended, also those whose list still arrives. Returns how many recipients were cancelled. */
 export async function cancelCampaignsOn(deps: Cancelling, lane: LaneId): Promise<number> {
-  const cancelled = await cancelOpen(deps, async () => true, lane);
+  const ids = await deps.redis.hkeys(deps.keys.lane(lane, 'states'));
+  const found = ids.map((id) => ({ id, lane }));
+  const cancelled = await cancelOpen(deps, found, async () => true);
   return [...cancelled.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Cancels the campaigns that have not ended and are wanted, of one lane or of all. Returns how many recipients of each were cancelled. */
+/** Cancels those of these campaigns that have not ended and are wanted. Returns how many recipients of each were cancelled. */
 async function cancelOpen(
   { redis, keys, cancel, discardImport }: Cancelling,
+  campaigns: AsyncIterable<Found> | Iterable<Found>,
   isWanted: (id: string, lane: LaneId) => Promise<boolean>,
-  only?: LaneId,
 ): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  for await (const { id, lane } of listCampaigns(redis, keys)) {
-    if (only !== undefined && lane !== only) continue;
+  for await (const { id, lane } of campaigns) {
     const state = await orNull(readState(redis, keys, lane, id));
-    if (state === null || state.state === 'completed' || state.state === 'cancelled') continue;
+    // What waits in outboxes is cancelled there.
+    if (state === null || state.outbox !== undefined) continue;
+    if (state.state === 'completed' || state.state === 'cancelled') continue;
     if (!(await isWanted(id, lane))) continue;
     try {
       const isDiscarded = state.state === 'importing' && (await discardImport(lane, id));

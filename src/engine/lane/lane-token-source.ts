@@ -86,9 +86,9 @@ function accountSource(cache: TokenCache, { bearer, replace, reason }: AccountSo
       const wasFresh = fresh.has(generation);
       if (wasFresh && replace === 'newerThan') return stopped;
       isRefused = true;
-      const current = await cache.get();
       // One that has worked is not refused as a fresh one would be: it lives less than a minute.
-      const isShort = generation === accepted && current.kind === 'token' && current.ageMs < FRESH_MS;
+      const current = generation === accepted ? await cache.get() : undefined;
+      const isShort = current?.kind === 'token' && current.ageMs < FRESH_MS;
       const newer = await cache[isShort ? 'newerThan' : replace](generation);
       return wasFresh && newer.kind === 'token' ? stopped : bearerOf(newer);
     },

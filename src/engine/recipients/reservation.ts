@@ -88,8 +88,9 @@ export async function reserveContent(
   return (await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX')) === 'OK';
 }
 
-/** Releases a reservation if this campaign still holds it; `inMs`: only then. */
+/** Releases a reservation, in so many ms, if this campaign still holds it. */
 export async function releaseReservation(redis: Redis, key: string, holder: Holder, inMs = 0): Promise<void> {
-  if (inMs > 0) await redis.pexpire(key, Math.ceil(inMs));
-  else await passScript.run(redis, [key, formerHoldersKey(key)], [storedValue(holder), 0]);
+  const value = storedValue(holder);
+  if (inMs === 0) await passScript.run(redis, [key, formerHoldersKey(key)], [value, 0]);
+  else if ((await redis.get(key)) === value) await redis.pexpire(key, Math.ceil(inMs));
 }

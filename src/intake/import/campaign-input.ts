@@ -316,7 +316,10 @@ function requireMembers(input: Partial<CampaignInput>): string {
     problems.push(
       template === undefined
         ? new InputError(FIELDS.message.missing, { field: 'message', itemCode: 'missing' })
-        : new InputError(`template ${template} is in Redis, which is not there`, { field: 'template' }),
+        : new InputError(
+            `template ${template} cannot be read without Redis: start Redis, or give a message instead`,
+            { field: 'template' },
+          ),
     );
   if (recipients === undefined && toResultsOf === undefined)
     problems.push(

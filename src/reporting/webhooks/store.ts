@@ -262,11 +262,11 @@ export function webhookStore(redis: Redis, keys: Keys) {
       return { waiting, failed };
     },
 
-    /** Says when a worker is to look at an endpoint again, ms, unless somebody has said so since {@link takeDue}. */
+    /** Schedules the next turn of an endpoint, ms, unless another process has scheduled one since {@link takeDue}. */
     async setDue(id: string, at: number): Promise<void> {
       await redis.zadd(due, 'NX', at, id);
     },
-    /** For a turn that begins: looks at the endpoint when something happens on its lanes, or it is due again. */
+    /** Unschedules the next turn of an endpoint, because its turn begins. Its job wakes it if the process dies. */
     async takeDue(id: string): Promise<void> {
       await redis.zrem(due, id);
     },

@@ -6,7 +6,7 @@ const args = argv.slice(2);
 /** The code of a command that failed (exit-codes.ts), which `--version` does not load. */
 const FAILED = 1;
 
-// Someone who reads the log may leave, which ends nothing else.
+// A command goes on when the reader of its log leaves.
 stderr.on('error', () => {});
 
 // A reader may close the pipe before the end: `volley report … | head`.

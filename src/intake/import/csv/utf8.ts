@@ -75,10 +75,10 @@ function notText(line: number): ListError {
 
 /** How many line breaks are in these bytes: LF, CR, or both. `before`: the byte before them, whose line break is counted. */
 function lineBreaks(bytes: Buffer, before: number): number {
-  let [count, last] = [0, before];
-  for (const byte of bytes) {
-    if (byte === CARRIAGE_RETURN || (byte === LINE_FEED && last !== CARRIAGE_RETURN)) count += 1;
-    last = byte;
-  }
+  let count = 0;
+  for (let at = bytes.indexOf(CARRIAGE_RETURN); at !== -1; at = bytes.indexOf(CARRIAGE_RETURN, at + 1))
+    count += 1;
+  for (let at = bytes.indexOf(LINE_FEED); at !== -1; at = bytes.indexOf(LINE_FEED, at + 1))
+    if ((at === 0 ? before : bytes[at - 1]) !== CARRIAGE_RETURN) count += 1;
   return count;
 }

@@ -103,7 +103,7 @@ export function refuseTitle(
   }
 }
 
-/** Treats the header of a list as its first row if it is a single phone number, or what is left of one; returns any other list as it is. */
+/** A list whose header is nothing but a phone number, in any spelling, with that as its first row; any other list as it is. */
 export function withOptionalHeader(list: Rows): Rows {
   const [only] = list.columns;
   if (only === undefined || list.columns.length > 1 || !SOME_DIGITS.test(only)) return list;

@@ -1,9 +1,10 @@
 import { activate, bySweep } from '../../../engine/jobs/wake.js';
 import type { Lane } from '../../../engine/lane/lane.js';
-import { outboxId, type StoredMessage } from '../../../engine/recipients/outbox-messages.js';
+import { outboxId, outboxKeys } from '../../../engine/recipients/outbox-messages.js';
 import type { LaneStore } from '../../../engine/scripts/lane-script.js';
 import { inFlightOf } from '../../../engine/store/campaigns.js';
 import { RecoveringError } from '../definition/errors.js';
+import { type MessageFilter, messageScan } from '../views/scan-messages.js';
 import { type CancelOutcome, outboxStore } from './store.js';
 
 /** What {@link cancelAllWaiting} did. */
@@ -47,18 +48,22 @@ export async function cancelAllWaiting(
   name: string,
   time?: number,
 ): Promise<CancelledAll> {
-  const waiting = idsOf(lane, name, ({ state }) => state === 'planned');
+  const waiting = idsOf(lane, name, { state: 'waiting' });
   const done = await cancelEach(lane, name, waiting, time);
   const cancelled = [...done.values()].filter((outcome) => outcome === 'cancelled').length;
   return { cancelled, inFlight: await inFlightOf(lane, [outboxId(name)]) };
 }
 
-/** The ids of the messages of an outbox that are meant, in no order; one may come twice. */
-export async function* idsOf(
-  lane: LaneStore,
-  name: string,
-  isMeant: (message: StoredMessage) => boolean,
-): AsyncGenerator<string[]> {
-  for await (const some of outboxStore(lane, name).all())
-    yield [...some].flatMap(([id, message]) => (isMeant(message) ? [id] : []));
+/** Messages that are read at a time to find those that are meant. */
+const READ_AT_ONCE = 1_000;
+
+/** The ids of the messages of an outbox that match, in no order; one may come twice. */
+export async function* idsOf(lane: LaneStore, name: string, filter: MessageFilter): AsyncGenerator<string[]> {
+  const scan = messageScan(lane.redis, outboxKeys(lane.keys, lane.id, name).fixed.messages, filter);
+  for (let cursor = '0'; ; ) {
+    const { next, found } = await scan(cursor, READ_AT_ONCE);
+    yield found.map(([id]) => id);
+    if (next === '0') return;
+    cursor = next;
+  }
 }

@@ -1,7 +1,6 @@
 import type { Operator } from '../../../campaign/states/audit.js';
 import type { CancelledMessage } from '../../../campaign/views/outbox-views.js';
 import type { Lane } from '../../../engine/lane/lane.js';
-import type { StoredMessage } from '../../../engine/recipients/outbox-messages.js';
 import { cancelEach, idsOf } from './cancel-all.js';
 import type { CancelOutcome } from './store.js';
 
@@ -25,11 +24,9 @@ export async function* cancelSome(
   by: Operator,
 ): AsyncGenerator<CancelledMessage> {
   const named = 'ids' in which ? { messages: which.ids.length } : { by: Object.keys(which)[0] ?? '' };
-  const isMeant = ({ reference, tag }: StoredMessage): boolean =>
-    'tag' in which ? tag === which.tag : 'reference' in which && reference === which.reference;
   const outcomes = await by.audited(
     { action: 'outbox.cancel', lane: lane.id, details: { outbox: name, ...named } },
-    () => cancelEach(lane, name, 'ids' in which ? [which.ids] : idsOf(lane, name, isMeant)),
+    () => cancelEach(lane, name, 'ids' in which ? [which.ids] : idsOf(lane, name, which)),
   );
   for (const [id, outcome] of outcomes) yield resultOf(id, outcome);
 }

@@ -111,7 +111,7 @@ export const texts = {
     noneRunning: 'Nothing is being sent.',
     scheduled: 'Scheduled this week',
     noneScheduled: 'Nothing is scheduled.',
-    eachTime: 'each time anew',
+    eachTime: 'read when it starts',
     ended: 'Ended today',
     noneEnded: 'No campaign has ended today.',
     allSent: 'All sent',

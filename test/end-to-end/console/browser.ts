@@ -89,8 +89,9 @@ export async function visit(
   });
   onTestFinished(async () => {
     await context.close();
-    // Joined, so that a report in one line says what was logged.
-    expect(faults.filter((fault) => !expected.some((text) => text.test(fault))).join('\n')).toBe('');
+    // The message as well, because a report shortens the value.
+    const unexpected = faults.filter((fault) => !expected.some((text) => text.test(fault))).join('\n');
+    expect(unexpected, unexpected).toBe('');
   });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);

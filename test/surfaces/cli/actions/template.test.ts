@@ -70,5 +70,5 @@ test('Without Redis, a preview says that it cannot read a saved text', async () 
   const alone = shell({ REDIS_URL: 'redis://127.0.0.1:1' });
   const { exit, stderr } = await alone.volley('preview', 'list.csv', '--template', 'reminder');
   expect(exit).toBe(2);
-  expect(oneLine(stderr)).toContain('Template reminder is in Redis, which is not there.');
+  expect(oneLine(stderr)).toContain('Template reminder cannot be read without Redis: start Redis, or');
 });

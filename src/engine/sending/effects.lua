@@ -6,7 +6,7 @@ local SEND_EFFECTS = {
   accepted = { ledger = 'spend', gate = 'accepted', recipients = 'accept' },
   throttled = { ledger = 'spend', gate = 'throttled', recipients = 'putBack', event = 'throttled' },
   unauthorised = { ledger = 'spend', gate = 'answered', recipients = 'putBack', event = 'unauthorised' },
-  stopped = { ledger = 'spend', gate = 'stopped', recipients = 'notAccepted', event = 'requestStopped' },
+  stopped = { ledger = 'spend', gate = 'stopped', recipients = 'putBack', event = 'requestStopped' },
   accused = { ledger = 'spend', gate = 'accused', recipients = 'accuse' },
   refused = { ledger = 'spend', gate = 'proven', recipients = 'refuse', event = 'refused' },
   unknown = { ledger = 'spendLonger', gate = 'failed', recipients = 'unknown', event = 'unknown' },

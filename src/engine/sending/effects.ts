@@ -22,8 +22,6 @@ type RecipientEffect =
   | 'accept'
   /** They will be sent again, a repeat under its correlator: the service has not looked at the request. */
   | 'putBack'
-  /** They will be sent again, unless this was a repeat under a correlator: it says nothing about the first request, so they become `unknown`. */
-  | 'notAccepted'
   /** The batch is halved until the bad recipient is alone, which becomes `rejected`. Those of a repeat become `unknown`, too. */
   | 'refuse'
   /** They become `unknown`, unless a repeat under the same correlator is safe. */
@@ -54,7 +52,7 @@ export const SEND_EFFECTS = {
   accepted: { ledger: 'spend', gate: 'accepted', recipients: 'accept', event: null },
   throttled: { ledger: 'spend', gate: 'throttled', recipients: 'putBack', event: 'throttled' },
   unauthorised: { ledger: 'spend', gate: 'answered', recipients: 'putBack', event: 'unauthorised' },
-  stopped: { ledger: 'spend', gate: 'stopped', recipients: 'notAccepted', event: 'requestStopped' },
+  stopped: { ledger: 'spend', gate: 'stopped', recipients: 'putBack', event: 'requestStopped' },
   accused: { ledger: 'spend', gate: 'accused', recipients: 'accuse', event: null },
   refused: { ledger: 'spend', gate: 'proven', recipients: 'refuse', event: 'refused' },
   unknown: { ledger: 'spendLonger', gate: 'failed', recipients: 'unknown', event: 'unknown' },

@@ -160,14 +160,6 @@ function RECIPIENTS.putBack(id, c, claim, _, statuses, records)
   remain_unknown(id, c, claim, all_unknown(claim, 'an earlier request may have been accepted'), statuses, records)
 end
 
--- The service has not accepted the request. If it is a repeat under a correlator, this says nothing about the first request.
-function RECIPIENTS.notAccepted(id, c, claim, settlement, statuses, records)
-  if claim.again == 'underCorrelator' then
-    return remain_unknown_after_repeat(id, c, claim, settlement, statuses, records)
-  end
-  RECIPIENTS.putBack(id, c, claim, settlement, statuses, records)
-end
-
 -- Pauses a campaign that the service refuses.
 local function refusals_pause(id, c, reason)
   campaign_pause(lane, c, reason, now)
@@ -241,7 +233,7 @@ end
 -- is in this batch.
 function RECIPIENTS.accuse(id, c, claim, settlement, statuses, records)
   if claim.again or claim.isUnknown or GATE.is_accused(lane, claim) then
-    return RECIPIENTS.notAccepted(id, c, claim, settlement, statuses, records)
+    return RECIPIENTS.putBack(id, c, claim, settlement, statuses, records)
   end
   if claim.accused then return RECIPIENTS.refuse(id, c, claim, settlement, statuses, records) end
   release_range(c, claim, statuses, { first = claim.first, count = claim.count, accused = true })

@@ -99,15 +99,6 @@ const resentAndCancelled = step.map((any): Step[] => [
   ...[1, 2, 3, 4, 5].map((pick) => ({ ...any, what: 'settle' as const, pick, result: 'refused' as const })),
 ]);
 
-/** What the service, or the way to it, answers to a request that it does not accept. */
-const NOT_ACCEPTED: ReadonlySet<string> = new Set([
-  'refused',
-  'throttled',
-  'unauthorised',
-  'stopped',
-  'notSent',
-]);
-
 let lanes = 0;
 
 /** A lane, and a model of every recipient: free, claimed, unknown, or done. */
@@ -155,10 +146,8 @@ async function ledgerOf(most: number, sizes: readonly [number, number], deduplic
     const isOver = cancelled.has(claim.campaign);
     const isDoubted = ordinals(claim).some((ordinal) => doubted.has(ordinal));
     const isPart = settlement.letters?.includes('S') === true;
-    const isRefusedRepeat =
-      claim.again === 'underCorrelator'
-        ? NOT_ACCEPTED.has(result)
-        : claim.again === 'byOperator' && result === 'refused' && claim.count === 1;
+    const isRepeat = claim.again === 'underCorrelator' || (claim.again === 'byOperator' && claim.count === 1);
+    const isRefusedRepeat = isRepeat && result === 'refused';
     if (result === 'unknown' && (!deduplicates || isOver || isPart)) {
       for (const [at, ordinal] of ordinals(claim).entries()) {
         places.set(ordinal, settlement.letters?.[at] === 'S' ? 'done' : `unknown ${claim.number}`);

@@ -56,7 +56,6 @@ const RECIPIENTS: Record<(typeof SEND_EFFECTS)[SendResult]['recipients'], object
     requests: { accepted: 1 },
   },
   putBack: { counts: PLANNED, released: [{ first: 0, count: 2 }] },
-  notAccepted: { counts: PLANNED, released: [{ first: 0, count: 2 }] },
   accuse: { counts: PLANNED, released: [{ first: 0, count: 2, accused: true }] },
   refuse: {
     counts: PLANNED,

@@ -88,3 +88,11 @@ test.each([
     expect(emitted.map(({ type }) => type)).not.toContain('lane.stopped');
   },
 );
+
+test('A repeat that is answered with 401 waits to be repeated again, also if that stops its lane', async () => {
+  repeatAnswer = { status: 401 };
+  const { counts, emitted } = await sent('answered-401', false);
+  expect(asked).toBe(2);
+  expect(counts).toMatchObject({ planned: 2, unknown: 0, sending: 0 });
+  expect(emitted.map(({ type }) => type)).toContain('lane.stopped');
+});

@@ -109,7 +109,7 @@ test('A batch whose worker did not repeat it stays whole, and is repeated later'
   ]);
 });
 
-test.each(['throttled', 'unauthorised', 'notSent'] as const)(
+test.each(['throttled', 'unauthorised', 'stopped', 'notSent'] as const)(
   'A batch whose repeat was %s is repeated later, for as long as the service remembers the first request',
   async (result) => {
     const lane = await laneWithRepeat(`repeat-${result}`);
@@ -128,8 +128,6 @@ describe('A repeat under a correlator leaves the outcome unknown, and is neither
   const WHY = 'an earlier request may have been accepted, and its repeat was not: ';
   test.each([
     ['refused', '400', `${WHY}400`],
-    ['stopped', '403', `${WHY}403`],
-    ['accused', 'POL1010', `${WHY}POL1010`],
     ['unclear', '409', `${WHY}409`],
   ] as const)('when it is settled as %s (%s)', async (result, reason, why) => {
     const name = `repeat-${result}-${reason}`;

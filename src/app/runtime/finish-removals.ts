@@ -27,11 +27,13 @@ export function finishRemovals(instance: Instance, admin: Pick<LaneAdmin, 'remov
     const waiting = await admin.remove(lane.name, ONLY_COUNT);
     if (waiting.outcome === 'unexpected' && waiting.recipientCount > 0)
       return void (await admin.remove(lane.name, waiting.recipientCount));
+    // First, because each leaves a result or an unknown outcome. Those that are set aside count as well: they become unknown.
+    const claims = await redis.hlen(keys.lane(lane.id, 'claims'));
     const status = await lane.freshStatus();
     const imports = await redis.zcard(keys.lane(lane.id, 'importing'));
     // A stop word that waits for its second part may count for all lanes.
     const replies = await redis.hlen(keys.lane(lane.id, 'inboundPending'));
-    const open = status.inFlightSends + status.inFlightPolls + status.awaiting + status.unknown;
+    const open = claims + status.inFlightPolls + status.awaiting + status.unknown;
     if (open + imports + replies > 0 || !('credentials' in lane.settings)) return;
     // Until every worker knows that the lane is leaving, one may still subscribe it.
     if ((await time.ofRedis(redis)) - record.revision < KNOWN_MS) return;

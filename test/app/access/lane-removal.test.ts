@@ -1,9 +1,11 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { checkStored } from '../../../src/app/doctor/lanes.js';
+import { keyNames } from '../../../src/base/redis/keys.js';
 import type { Volley } from '../../../src/index.js';
 import { SOON } from '../../base/soon.js';
 import { startTcpProxy } from '../../faults/tcp-proxy.js';
 import { scene } from '../../scene/scene.js';
+import { storedLane } from '../../scene/stored.js';
 import { ACME, laneProcesses, QUOTA, recipients } from './lane-processes.js';
 
 const server = scene('lane-removal');
@@ -94,6 +96,27 @@ test('A campaign whose list another process has begun to read before a lane is r
   await schedule(other, 1, 'Afterwards');
   const removed = await settled(volley.storedLanes.remove('acme', 13));
   expect(removed).toEqual({ outcome: 'removed', cancelled: 13 });
+});
+
+test('A lane is removed only when an operator has settled what may have been sent before it was cancelled', async () => {
+  const settings = { REQUEST_TIMEOUT_MS: '1000' };
+  await processOf('set-aside', undefined, settings).work().ready;
+  const volley = operatorOf('set-aside', settings);
+  await volley.storedLanes.add('acme', ACME);
+  const campaign = await schedule(volley, 7, 'Later');
+  // An operator has resolved two of them with `resend`.
+  const keys = keyNames(`${prefix}-set-aside`);
+  const resent = [{ first: 0, count: 2, again: 'byOperator', firstAt: 1 }];
+  await storedLane({ redis, keys, id: 'acme' }).changeState(campaign, { released: resent, cursor: 2 });
+  expect(await settled(volley.storedLanes.remove('acme', 7))).toEqual({ outcome: 'removed', cancelled: 5 });
+  await rounds(LOOK_MS, 3);
+  expect((await volley.storedLanes.get('acme')).state).toBe('leaving');
+  const isUnknown = async () => (await volley.status(campaign)).counts.unknown === 2;
+  await vi.waitUntil(isUnknown, SOON);
+  await rounds(LOOK_MS, 3);
+  await volley.resolve(campaign, { as: 'abandon' });
+  await until('it is removed', async () => (await volley.storedLanes.list()).length === 0);
+  expect((await volley.status(campaign)).counts).toMatchObject({ cancelled: 5, abandoned: 2, sending: 0 });
 });
 
 test('If a process dies while it removes a lane, nothing is cancelled before the removal is repeated', async () => {

@@ -15,5 +15,5 @@ local POLL_EFFECTS = {
   notSent = { ledger = 'none', gate = 'failed', request = 'dueLater', event = 'notSent' },
   released = { ledger = 'none', gate = 'unused', request = 'dueNow' },
   damaged = { ledger = 'none', gate = 'unused', request = 'dueLater' },
-  gone = { ledger = 'none', gate = 'unused', request = 'forget' },
+  gone = { ledger = 'none', gate = 'unused', request = 'report' },
 }

@@ -7,9 +7,7 @@ type RequestEffect =
   /** It is due again immediately. */
   | 'dueNow'
   /** It is due again later. */
-  | 'dueLater'
-  /** It is no longer followed up. */
-  | 'forget';
+  | 'dueLater';
 
 /** What an outcome does; see `SendEffect`. */
 interface PollEffect {
@@ -23,7 +21,8 @@ interface PollEffect {
  * What each outcome of a poll does. The scripts use the same table: follow-up/effects.lua is generated from it. Beside the outcomes
  * of the client, it has `undecided`, for a request that a notification has matched to a batch and the service does not list yet, `accused`,
  * for a response such as 403, which may concern only this request, `stopped`, where even a new token is refused, `released`, for a poll that
- * its worker did not make, `damaged`, for a request whose text or numbers cannot be read, and `gone`, for one that was removed.
+ * its worker did not make, `damaged`, for a request whose text or numbers cannot be read, and `gone`, for one that was removed: it
+ * ends, unless the batch was sent again and accepted meanwhile.
  */
 export const POLL_EFFECTS = {
   infos: { ledger: 'spend', gate: 'proven', request: 'report', event: null },
@@ -38,7 +37,7 @@ export const POLL_EFFECTS = {
   notSent: { ledger: 'none', gate: 'failed', request: 'dueLater', event: 'notSent' },
   released: { ledger: 'none', gate: 'unused', request: 'dueNow', event: null },
   damaged: { ledger: 'none', gate: 'unused', request: 'dueLater', event: null },
-  gone: { ledger: 'none', gate: 'unused', request: 'forget', event: null },
+  gone: { ledger: 'none', gate: 'unused', request: 'report', event: null },
 } as const satisfies Record<string, PollEffect>;
 
 /** How a claimed poll ended; see {@link POLL_EFFECTS}. */

@@ -81,7 +81,7 @@ function REQUESTS.report(poll, settlement)
   end
   if rules.notify and settlement.digest and isOfBatch and not mayStillChange then redis.call('HDEL', poll.indexKey, settlement.digest) end
   local wasFirst = redis.call('ZREM', unpolledKey, poll.member) == 1
-  if wasFirst then learn_first_poll(age, isOpen) end
+  if wasFirst and poll.count then learn_first_poll(age, isOpen) end
   if isOpen then
     local at = age < rules.deadline and math.min(poll.dueAgainAt, poll.sentAt + rules.deadline) or poll.dueAgainAt
     redis.call('ZADD', polledKey, at, poll.member)
@@ -93,11 +93,6 @@ end
 function REQUESTS.dueNow(poll) due_again(poll.member, now) end
 
 function REQUESTS.dueLater(poll) due_again(poll.member, poll.dueAgainAt) end
-
-function REQUESTS.forget(poll)
-  redis.call('ZREM', unpolledKey, poll.member)
-  redis.call('ZREM', polledKey, poll.member)
-end
 
 local function poll_of(claim, c, place)
   local poll = {
@@ -118,10 +113,10 @@ local function request_id(poll, settlement)
 end
 
 for i, settlement in ipairs(settlements) do
-  local claim = claims[i]
+  local claim, effect = claims[i], POLL_EFFECTS[settlement.result]
   local c = claim and campaigns[claim.campaign]
   if c then
-    local effect, poll = POLL_EFFECTS[settlement.result], poll_of(claim, c, keysPerEntry * (i - 1))
+    local poll = poll_of(claim, c, keysPerEntry * (i - 1))
     local before = GATE.before(lane)
     inFlight, count = inFlight - 1, count + 1
     settle_gate(context, effect, claim, settlement, inFlight)
@@ -140,11 +135,11 @@ for i, settlement in ipairs(settlements) do
     GATE.events(lane, before, events)
   elseif claim then
     -- Its campaign was removed, but the request was made.
-    if POLL_EFFECTS[settlement.result].ledger ~= 'none' then
-      LEDGER.spend(windowKey, lane, rules, 'poll', 1, now)
-    end
+    local member = request_member(claim.campaign, claim.first, claim.message)
+    if effect.ledger ~= 'none' then settle_ledger(context, effect, claim, 'poll') end
     GATE.unused(lane, claim)
-    REQUESTS.forget({ member = request_member(claim.campaign, claim.first, claim.message) })
+    redis.call('ZREM', unpolledKey, member)
+    redis.call('ZREM', polledKey, member)
   end
 end
 

@@ -290,10 +290,11 @@ function RECIPIENTS.divide(id, c, claim, settlement, statuses, records)
 end
 
 for i, settlement in ipairs(settlements) do
-  local claim = claims[i]
+  local claim, effect = claims[i], SEND_EFFECTS[settlement.result]
   local c = claim and campaigns[claim.campaign]
+  local isMade = claim and effect.ledger ~= 'none' and not claim.isUnknown and not claim_is_set_aside(claim)
   if c then
-    local effect, place, id = SEND_EFFECTS[settlement.result], keysPerEntry * (i - 1), claim.campaign
+    local place, id = keysPerEntry * (i - 1), claim.campaign
     local before = GATE.before(lane)
     if not claim.isUnknown then inFlight = inFlight - 1 end
     count = count + 1
@@ -320,14 +321,14 @@ for i, settlement in ipairs(settlements) do
     if not claim.isUnknown and not c.outbox and c.state == 'running' and c.total > 1 and not c.opensAt and unsent == 0 then
       c.activeMs = campaign_active_for(lane, c, now)
     end
-    if effect.ledger ~= 'none' and not claim.isUnknown and not claim_is_set_aside(claim) then
+    if isMade then
       campaign_note_request(c, 'send')
       settle_ledger(context, effect, claim, 'send')
     end
     GATE.events(lane, before, events)
-  elseif claim and not claim.isUnknown and not claim_is_set_aside(claim) then
-    -- Its campaign was removed, but the request was made.
-    LEDGER.spend(windowKey, lane, rules, 'send', 1, now)
+  elseif isMade then
+    -- Its campaign was removed.
+    settle_ledger(context, effect, claim, 'send')
   end
 end
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { POLL_EFFECTS, type PollResult } from '../../../src/engine/follow-up/effects.js';
 import type { PollSettlement } from '../../../src/engine/follow-up/poll-claim.js';
+import { recordsKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { readRecord } from '../../../src/engine/recipients/request-records.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { laneFixture, RULES, START } from '../lane/lane-fixture.js';
@@ -52,8 +53,8 @@ const REQUEST: Record<PollEffect['request'], { first: object; again: object }> =
   report: { first: {}, again: { 'c:0': NOW + RULES.pollAgain } },
   dueNow: { first: { 'c:0': NOW }, again: {} },
   dueLater: { first: { 'c:0': NOW + RULES.pollAgain }, again: {} },
-  forget: { first: {}, again: {} },
 };
+const NOT_DUE = { first: {}, again: {} };
 
 /** A lane on trial whose only accepted request is due, and whose probe is the poll for it. */
 async function probedLane(result: PollResult, purpose: string) {
@@ -86,7 +87,7 @@ describe.each(results)('A poll that is settled as %s', (result, effect) => {
     expect(gate).toMatchObject(GATE[effect.gate]);
     expect(gate.lastPollAt).toBe(LEDGER[effect.ledger].countsFrom);
     const isFinal = result === 'infos';
-    expect(await dueTimes()).toEqual(isFinal ? REQUEST.forget : REQUEST[effect.request]);
+    expect(await dueTimes()).toEqual(isFinal ? NOT_DUE : REQUEST[effect.request]);
     expect((await lane.state('c')).counts).toMatchObject(
       isFinal ? { deliveredToNetwork: 0, deliveredToTerminal: 1 } : { deliveredToNetwork: 1 },
     );
@@ -104,6 +105,40 @@ describe.each(results)('A poll that is settled as %s', (result, effect) => {
     expect({ settled, events }).toEqual({ settled: 0, events: [] });
     expect(await stored()).toEqual(before);
   });
+
+  test('counts as long when its campaign was removed meanwhile, and is not due again', async () => {
+    const { lane, claim, dueTimes } = await probedLane(result, 'removed');
+    await redis.hdel(lane.keys.lane(lane.lane, 'states'), 'c');
+    await lane.settlements.poll([{ claim, result, ...DETAILS[result] }], 0, NOW);
+    expect((await lane.stored.gate()).lastPollAt).toBe(LEDGER[effect.ledger].countsFrom);
+    expect(await dueTimes()).toEqual(NOT_DUE);
+  });
+});
+
+test('A request that is gone ends, and the learned age of first polls stays', async () => {
+  const { lane, claim, dueTimes } = await probedLane('gone', 'ends');
+  await redis.unlink(recordsKey(lane.keys, lane.lane, 'c', 0));
+  const { firstPoll } = await lane.stored.record();
+  await lane.settlePolls(claim, 'gone', NOW);
+  expect(await dueTimes()).toEqual(NOT_DUE);
+  expect((await lane.stored.record())['firstPoll']).toBe(firstPoll);
+});
+
+test('A batch that is sent again and accepted while its worker finds no request of it is followed up', async () => {
+  const notified = { notify: true, early: 120_000, heard: 600_000, patience: 150_000 } as const;
+  const lane = laneFixture(redis, prefix, 'resent', notified);
+  await lane.campaign('c', 1);
+  const first = await lane.claimOne();
+  await lane.settle(first, 'unknown', START);
+  await lane.matches.match({ number: first.number, campaign: 'c', first: 0, requestId: 'r' }, START);
+  const polls = await lane.poll(DUE);
+  expect(polls).toHaveLength(1);
+  await lane.commands.resolve('resend', 'x', await lane.commands.unknown(), DUE);
+  // Its worker looks now.
+  expect(await readRecord(redis, lane.keys, lane.lane, 'c', 0)).toBeNull();
+  await lane.settle(await lane.claimOne(DUE), 'accepted', DUE);
+  await lane.settlePolls(polls, 'gone', DUE);
+  expect(await lane.stored.followed()).toEqual(['c:0']);
 });
 
 test.each([

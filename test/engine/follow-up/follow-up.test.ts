@@ -4,6 +4,7 @@ import { pollClaims } from '../../../src/engine/follow-up/poll-claims.js';
 import { openRequests } from '../../../src/engine/follow-up/requests.js';
 import type { TokenSource } from '../../../src/engine/jobs/token-source.js';
 import { firstClosed } from '../../../src/engine/lane/closed.js';
+import { recordsKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { campaignContent } from '../../../src/engine/sending/campaign-content.js';
 import { recentClaims } from '../../../src/engine/sending/recent-claims.js';
 import { sendClaims } from '../../../src/engine/sending/send-claims.js';
@@ -66,6 +67,7 @@ async function createFollowUp({
   await settleSends(lane, accepted, 0.5);
   await fixture.stored.setFirstPoll('c:0', 1);
   const request = { sender: 'ACME', requestId: 'r1', recipients: NUMBERS };
+  if (isRemoved) await redis.unlink(recordsKey(lane.keys, lane.id, 'c', 0));
   const found = { find: async (all: readonly unknown[]) => all.map(() => (isRemoved ? undefined : request)) };
   return {
     fixture,

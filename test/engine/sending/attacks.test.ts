@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { recordsKey } from '../../../src/engine/recipients/campaign-keys.js';
 import { replayClaim } from '../../../src/engine/recovery/replay-claims.js';
 import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -98,6 +99,7 @@ test('A poll of a removed request does not reopen a lane that backs off and spen
   const now = START + 60_000;
   const poll = await lane.claims.poll({ turn: 'p', call: 1, want: 5, seen: 0, now });
   expect(poll.claims).toHaveLength(1);
+  await redis.unlink(recordsKey(lane.keys, lane.lane, 'c', one.first));
   await lane.settlePolls(poll.claims, 'gone', now + 1);
   const view = await lane.views.look(now + 2);
   expect([view.closed[0]?.cause, view.polls, view.awaiting]).toEqual(['throttled', 0, 0]);

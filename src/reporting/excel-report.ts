@@ -1,5 +1,5 @@
 import { ownColumns } from '../campaign/lists/own-files.js';
-import { stateLabel } from '../campaign/states/state-labels.js';
+import { PLAIN_STATES } from '../campaign/states/state-labels.js';
 import { SEPARATORS, type Separator } from '../campaign/text/separators.js';
 import { excelCell, spreadsheetSafe } from '../campaign/text/spreadsheet.js';
 import { localTime } from '../campaign/time/zone.js';
@@ -53,7 +53,7 @@ export async function* excelReport(
       const values = { ...list?.valuesOf(row), ...known(row.values) };
       const cells = [
         numberCell(row.to ?? ''),
-        stateLabel(row.status),
+        PLAIN_STATES[row.status][0],
         spreadsheetSafe(row.reason ?? ''),
         time(row.sentAt),
         time(row.updatedAt),

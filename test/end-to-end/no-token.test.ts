@@ -56,8 +56,8 @@ test('a lane whose account service is unreachable says so everywhere, spends no 
       expect(status).toMatchObject({
         waitingFor: 'lane',
         blockedBy: { state: 'noToken', reason, until: expect.any(String) },
-        eta: { latest: null, reason: 'the lane waits for an access token' },
-        completion: { latest: null, reason: 'the lane waits for an access token' },
+        eta: { latest: null, reason: 'the account service gives no access token' },
+        completion: { latest: null, reason: 'the account service gives no access token' },
       });
       expect(Date.parse(String(status.eta?.earliest))).toBeGreaterThanOrEqual(
         Date.parse(String(status.blockedBy?.until)),

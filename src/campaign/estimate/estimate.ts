@@ -49,7 +49,7 @@ export function estimate(lane: LaneOutlook, rules: EstimateRules, campaign: Esti
   const opensAt = openFrom(lane, rules, campaign);
   const obstacle =
     opensAt === null
-      ? 'its window and that of its lane are never open'
+      ? 'the windows in which it may send are never open at the same time'
       : (campaign.obstacle ?? lane.obstacle);
   const reason = obstacle ?? unbounded(lane, campaign) ?? (late === null ? 'too far away' : null);
   const lapsing = (at: number): number => (lapseAt > 0 ? Math.min(at, Math.max(lane.now, lapseAt)) : at);
@@ -101,12 +101,12 @@ function openFrom(
 
 /** Why nothing bounds the time of the last message on an open lane. */
 function unbounded({ quota, campaigns, unlisted }: LaneOutlook, { id, requests, weight }: EstimatedCampaign) {
-  if (quota === 0) return 'the quota is still being learned';
+  if (quota === 0) return 'the limit of the service is not known yet';
   const last = campaigns.at(-1);
   if (unlisted === 0 || last === undefined) return null;
   const listed = campaigns.find((campaign) => campaign.id === id);
   const end = listed === undefined ? Number.POSITIVE_INFINITY : listed.score + requests / weight;
-  return end <= last.score ? null : `${unlisted} more campaigns wait in the lane`;
+  return end <= last.score ? null : `${unlisted} more ${unlisted === 1 ? 'campaign waits' : 'campaigns wait'}`;
 }
 
 /**

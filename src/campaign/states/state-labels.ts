@@ -1,6 +1,7 @@
 import type { RecipientState } from './recipient.js';
+import type { ReportedStatus } from './reported-status.js';
 
-/** What people read for the states of recipients. */
+/** The states of recipients as the command line writes them, in few columns. */
 export const STATE_LABELS: Readonly<Record<RecipientState, string>> = {
   deliveredToTerminal: 'delivered',
   deliveredToNetwork: 'on network',
@@ -16,7 +17,25 @@ export const STATE_LABELS: Readonly<Record<RecipientState, string>> = {
   planned: 'planned',
 };
 
-/** What people read for a state of recipients; other names stay as they are. */
+/** A state of recipients as the command line writes it; other names stay as they are. */
 export function stateLabel(state: string): string {
   return Object.hasOwn(STATE_LABELS, state) ? STATE_LABELS[state as RecipientState] : state;
 }
+
+/** Each state of a recipient as those who send read it, and what it means; and why a row of a list became no recipient. */
+export const PLAIN_STATES = {
+  planned: ['Not sent yet', 'It waits for its turn.'],
+  sending: ['Being sent', 'The service has it, and has not answered yet.'],
+  deliveredToNetwork: ['Sent', 'The service has accepted it. The phone has not confirmed it yet.'],
+  deliveredToTerminal: ['Delivered', 'The phone has confirmed it.'],
+  deliveryImpossible: ['Not deliverable', 'The phone cannot be reached; the number may not exist.'],
+  rejected: ['Refused', 'The service did not accept it.'],
+  lapsed: ['Too late', 'It could not be sent in time, so it was not sent.'],
+  cancelled: ['Cancelled', 'The campaign was cancelled before it was sent.'],
+  suppressed: ['Suppressed', 'The number is on a list of those that get nothing, such as after a STOP.'],
+  unknown: ['Not known', 'The service gave no clear answer, so it may have arrived or not. Decide what to do.'],
+  unconfirmed: ['Never confirmed', 'It counts as sent, but nothing confirms that it arrived.'],
+  abandoned: ['Counted as not sent', 'It is not known whether it arrived. It is not sent again.'],
+  duplicate: ['Duplicate row', 'The number is in the list already.'],
+  invalid: ['Invalid row', 'Something is wrong with the row, so it was left out.'],
+} as const satisfies Readonly<Record<ReportedStatus, readonly [word: string, meaning: string]>>;

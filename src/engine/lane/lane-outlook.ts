@@ -44,10 +44,10 @@ function parseStored(text: string): StoredCampaign | null {
 
 /** Why a lane starts no requests for a time that nothing bounds. */
 const OBSTACLES = {
-  stopped: 'the lane is stopped until you resume it',
-  held: 'the lane is held until you resume it',
+  stopped: 'sending is stopped until you resume it',
+  held: 'sending is held until you resume it',
   unbounded: 'nothing bounds how much Redis may lose',
-  noToken: 'the lane waits for an access token',
+  noToken: 'the account service gives no access token',
   unreachable: 'the service does not respond',
 } as const satisfies Partial<Record<Cause, string>>;
 const UNBOUNDED_CAUSES = Object.keys(OBSTACLES) as (keyof typeof OBSTACLES)[];

@@ -13,7 +13,5 @@ addEventListener('pageshow', ({ persisted }) => persisted && void begin());
 // A link that is pasted into a tab with this page changes only the fragment of the address.
 addEventListener('hashchange', () => {
   if (location.hash.startsWith('#signin=')) void begin();
-  // A page that was kept for the way back asks again who is signed in.
-  addEventListener('pageshow', ({ persisted }) => persisted && void begin());
 });
 render(<App />, document.body);

@@ -145,7 +145,7 @@ describe('The time of the last message', () => {
   test('has no latest while the quota is being learned, with the reason', () => {
     const learning = sent({ quota: 0, limit: 100 }, { requests: 300_000 }, { quota: 0 });
     // Nothing is claimed about it: this takes minutes at the speed of the connection, and days with a quota.
-    const reason = 'the quota is still being learned';
+    const reason = 'the limit of the service is not known yet';
     expect(learning).toEqual({ earliest: 0, latest: null, isApproximate: true, reason });
   });
 
@@ -161,7 +161,7 @@ describe('The time of the last message', () => {
       const { latest, reason } = sent(lane, campaign);
       return latest === null ? reason : undefined;
     };
-    const obstacle = 'the lane is held until you resume it';
+    const obstacle = 'sending is held until you resume it';
     expect(reasonOf({ obstacle })).toBe(obstacle);
     expect(reasonOf({ obstacle }, { obstacle: 'no worker is running' })).toBe('no worker is running');
     expect(sent({ obstacle, opensAt: NOW + HOUR }, {}).earliest).toBeGreaterThanOrEqual(HOUR);
@@ -174,7 +174,7 @@ describe('The time of the last message', () => {
   test('has no latest if more campaigns are before it than were read', () => {
     expect(sent({ unlisted: 20, campaigns: [] }, { requests: 5 }).latest).not.toBeNull();
     const first = { ...other, id: 'first', score: 0, requests: 1 };
-    expect(sent({ unlisted: 20, campaigns: [first] }, {}).reason).toBe('20 more campaigns wait in the lane');
+    expect(sent({ unlisted: 20, campaigns: [first] }, {}).reason).toBe('20 more campaigns wait');
   });
 
   test('does not exist when everything is sent', () => {

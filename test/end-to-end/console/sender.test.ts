@@ -102,6 +102,17 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       await page.getByRole('link', { name: /^Decide/ }).click();
       await expect.poll(top).toBeLessThan(viewport.height);
     }
+    // In plain words; what broke off, and where, stands behind details.
+    const known = unknown.getByRole('row', { name: 'The service gave no clear answer.' });
+    expect(await known.innerText()).not.toContain('127.0.0.1');
+    const [words, title] = [unknown.getByRole('button', { name: 'Show numbers' }), unknown.locator('h2')];
+    const left = (of: typeof title) =>
+      of.evaluate((element) => {
+        const range = document.createRange();
+        range.selectNodeContents(element);
+        return range.getBoundingClientRect().left;
+      });
+    expect(Math.abs((await left(words)) - (await left(title)))).toBeLessThan(3);
   });
 
   test('reads that the limit is used up, and what starts soon, and no account is named', SLOW, async () => {

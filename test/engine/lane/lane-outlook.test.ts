@@ -14,8 +14,8 @@ test('An estimate knows why a lane starts no requests for a time that nothing bo
   await stopped.commands.stop('403', 0);
   const obstacles = [held, stopped].map(async ({ store }) => (await readLaneOutlook(store, START)).obstacle);
   expect(await Promise.all(obstacles)).toEqual([
-    'the lane is held until you resume it',
-    'the lane is stopped until you resume it',
+    'sending is held until you resume it',
+    'sending is stopped until you resume it',
   ]);
 });
 

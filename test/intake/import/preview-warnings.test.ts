@@ -52,7 +52,7 @@ test('A validity that nothing ensures is warned about, with the reason', async (
   const learning = importFixture(redis, `${prefix}-learning`, { HOURLY_QUOTA: 'auto' }).deps;
   expect(await warningsOf({ validFor: '1d' }, learning)).toEqual([]);
   expect(await warningsOf({ validFor: '10m' }, learning)).toEqual([
-    'Messages may lapse: nothing ensures that the lane sends all of them within 10m after the start (the quota is still being learned).',
+    'Messages may lapse: nothing ensures that the lane sends all of them within 10m after the start (the limit of the service is not known yet).',
   ]);
 });
 

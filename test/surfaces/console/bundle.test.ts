@@ -35,6 +35,7 @@ const RULES = [
   'states/recipient',
   'states/reported-status',
   'states/resolutions',
+  'states/state-labels',
   'text/gsm7',
   'text/lone-surrogate',
   'text/segments',

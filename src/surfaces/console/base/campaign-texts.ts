@@ -18,9 +18,9 @@ export const campaignTexts = {
 
   unknown: {
     about:
-      'The service did not answer when these messages were sent, so they may have arrived or not. Volley sends them again by itself only if the settings of the account say so.',
+      'The service gave no clear answer when these messages were sent, so they may have arrived or not. Volley sends them again by itself only if the settings of the account say so.',
     codes: {
-      reported: '',
+      reported: 'The service gave no clear answer.',
       silent: 'The process that sent it may have crashed.',
       restored: 'It may have been sent before Redis lost data.',
     },

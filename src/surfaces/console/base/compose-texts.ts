@@ -100,8 +100,6 @@ export const newTexts = {
   sentBefore: 'Texted with this in the last 24 hours',
   sentBeforeText: (count: number, names: string) => `${countText(count)}, by ${names}: they get it again`,
   noPrices: 'not known: no prices are configured',
-  costText: (requests: number, segments: number) =>
-    `${counted(requests, 'request')} · ${counted(segments, 'segment')}`,
   startNow: 'now, as fast as the limit of the account allows',
   finishUnknown: 'not known',
   testTo: 'Test to',

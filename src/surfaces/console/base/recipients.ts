@@ -45,9 +45,11 @@ const FINE: readonly RowState[] = [...RESULTS.delivered, ...RESULTS.onTheWay, ..
 
 /** Why a recipient is in its state, in a sentence, and what the service says exactly; empty if the state says it all. */
 export function reasonOf(row: Pick<ReportRow, 'status' | 'reason' | 'serviceStatus'>) {
-  const { status, serviceStatus } = row;
-  const { plain, details } = withoutMessage(row.reason ?? '');
+  const { status, serviceStatus, reason } = row;
   const meaning = FINE.includes(status) ? '' : texts.recipients[status][1];
+  // What broke off, on which host, says nothing to those who send.
+  if (status === 'unknown') return { plain: meaning, details: reason };
+  const { plain, details } = withoutMessage(reason ?? '');
   return { plain: capital(plain || meaning), details: details ?? serviceStatus };
 }
 

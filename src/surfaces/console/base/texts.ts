@@ -1,7 +1,10 @@
+import { PLAIN_STATES } from '../../../campaign/states/state-labels.js';
 import { countText } from './times.js';
 
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : many}`;
+/** After `per` and `the last`. */
+const unitText = (span: string): string => span.replace(/^1 h$/, 'hour').replace(/^1 min$/, 'minute');
 export const recipientsText = (count: number): string => counted(count, 'recipient');
 
 /** An event in a sentence: `Spring sale: campaign paused by key on-call`. */
@@ -64,23 +67,7 @@ export const texts = {
     linkAbout: 'On the machine of the server, volley console prints a link that signs you in.',
   },
 
-  /** Each state of a recipient in plain words, and what it means; and why a row of a list became no recipient. */
-  recipients: {
-    planned: ['Not sent yet', 'It waits for its turn.'],
-    sending: ['Being sent', 'The service has it, and has not answered yet.'],
-    deliveredToNetwork: ['Sent', 'The service has accepted it. The phone has not confirmed it yet.'],
-    deliveredToTerminal: ['Delivered', 'The phone has confirmed it.'],
-    deliveryImpossible: ['Not deliverable', 'The phone cannot be reached; the number may not exist.'],
-    rejected: ['Refused', 'The service did not accept it.'],
-    lapsed: ['Too late', 'It could not be sent in time, so it was not sent.'],
-    cancelled: ['Cancelled', 'The campaign was cancelled before it was sent.'],
-    suppressed: ['Suppressed', 'The number is on a list of those that get nothing, such as after a STOP.'],
-    unknown: ['Not known', 'The service did not answer, so it may have arrived or not. Decide what to do.'],
-    unconfirmed: ['Never confirmed', 'It counts as sent, but nothing confirms that it arrived.'],
-    abandoned: ['Counted as not sent', 'It is not known whether it arrived. It is not sent again.'],
-    duplicate: ['Duplicate row', 'The number is in the list already.'],
-    invalid: ['Invalid row', 'Something is wrong with the row, so it was left out.'],
-  },
+  recipients: PLAIN_STATES,
 
   /** How the bar groups the states of recipients, where a group has several. */
   kinds: { failed: 'not delivered', left: 'not sent' },
@@ -150,14 +137,14 @@ export const texts = {
     quotaText: (used: number, limit: number | null, span: string) =>
       limit === null
         ? `${countText(used)} used, limit not known yet`
-        : `${countText(used)} of ${countText(limit)} per ${span.replace(/^1 h$/, 'hour').replace(/^1 min$/, 'minute')}`,
+        : `${countText(used)} of ${countText(limit)} per ${unitText(span)}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
     campaigns: (running: number, waiting: number, scheduled: number) =>
       `${countText(running)} running, ${countText(waiting)} waiting, ${countText(scheduled)} scheduled`,
     open: 'Requests may start.',
     missing: 'There is no such account, or your key may not use it.',
-    window: (window: string) => `Requests of the last ${window}, and when their quota returns`,
+    window: (span: string) => `Requests of the last ${unitText(span)}, and when their quota returns`,
     facts: 'About this account',
   },
 
@@ -190,6 +177,7 @@ const STATES: Readonly<Record<string, string>> = {
 
 /** Fields that are not called by their name. */
 const LABELS: Readonly<Record<string, string>> = {
+  status: 'State',
   lane: 'Account',
   lanes: 'Accounts',
   quota: 'Limit',

@@ -1,7 +1,6 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useEffect } from 'preact/hooks';
 import { RESEND_POSSIBLE } from '../../../campaign/states/resolutions.js';
-import { withoutMessage } from '../../../campaign/text/service-message.js';
 import { campaignTexts } from '../base/campaign-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
@@ -63,16 +62,12 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
           ],
           [
             labelOf('whatIsKnown'),
-            ({ request, reason, code, isPolled }) => {
-              const { plain, details } = withoutMessage(capital(reason));
-              const more = isPolled ? words.polled : words.codes[code];
-              return (
-                <Reason
-                  plain={`${plain.replace(/\.$/, '')}. ${more}`}
-                  details={`${details ?? ''} (${request})`}
-                />
-              );
-            },
+            ({ request, reason, code, isPolled }) => (
+              <Reason
+                plain={isPolled ? words.polled : words.codes[code]}
+                details={`${capital(reason)} (${request})`}
+              />
+            ),
           ],
           [
             labelOf(RESEND_POSSIBLE.label),

@@ -51,10 +51,10 @@ test('A report for Excel has a byte order mark, the separator of the locale, tex
   ]);
   const named = rows.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at]])));
   expect(named).toMatchObject([
-    { number: '="+491712345678"', status: 'planned', reference: '="A-1"', Name: 'Änne', Code: '="1-2"' },
+    { number: '="+491712345678"', status: 'Not sent yet', reference: '="A-1"', Name: 'Änne', Code: '="1-2"' },
     { number: '="+491712345679"', Name: 'Bo', Code: "'=1+1" },
-    { number: 'kaputt', status: 'invalid', reference: '="A-3"', line: '4', Name: '', Code: '' },
-    { number: '="+491712345678"', status: 'duplicate', line: '5' },
+    { number: 'kaputt', status: 'Invalid row', reference: '="A-3"', line: '4', Name: '', Code: '' },
+    { number: '="+491712345678"', status: 'Duplicate row', line: '5' },
   ]);
   const updated = named[2]?.['updated at (America/New_York)'] ?? '';
   const there = new Date().toLocaleString('sv', { timeZone: 'America/New_York' });

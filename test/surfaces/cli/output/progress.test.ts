@@ -109,14 +109,14 @@ test('Without a known quota, the rate so far says nothing about the last message
       earliest: isoAt(1_000),
       latest: null,
       isApproximate: false,
-      reason: 'the quota is still being learned',
+      reason: 'the limit of the service is not known yet',
     },
     rate: 3_600,
   });
   const text = renderCampaign(status, { ...look, width: 80 }).join('\n');
   expect(text).toContain('rate          3,600 messages an hour on average');
   expect(text.replace(/\s+/g, ' ')).toContain(
-    'Last message not before 12:00:01 UTC (in 1s): the quota is still being learned.',
+    'Last message not before 12:00:01 UTC (in 1s): the limit of the service is not known yet.',
   );
 });
 

@@ -81,7 +81,7 @@ const repeatedOf = (thrown: unknown): Refused | null =>
 
 /** Everything that matters before a campaign is sent, in one place. */
 function Summary({ preview, draft }: CheckedPage) {
-  const { recipientCount, duplicates, invalid, suppressed, sentBefore, cost, requests, segments } = preview;
+  const { recipientCount, duplicates, invalid, suppressed, sentBefore, cost, segments } = preview;
   const { lane, sender, sendAt, zone, eta, completion, repeats } = preview;
   const left = [
     ...(duplicates > 0 ? [texts.duplicatesText(duplicates, repeats.slice(0, 3))] : []),
@@ -99,7 +99,7 @@ function Summary({ preview, draft }: CheckedPage) {
         [texts.leftOut, left.join(', ') || texts.leftOutNone],
         [labelOf('suppressed'), suppressed],
         [texts.sentBefore, unchecked ?? (again === 0 ? 0 : texts.sentBeforeText(again, names))],
-        [labelOf('costs'), `${money} · ${texts.costText(requests.total, segments.total)}`],
+        [labelOf('costs'), `${money} · ${texts.segments(segments.total)}`],
         [labelOf('starts'), sendAt === null ? texts.startNow : <Time key="start" at={sendAt} zone={zone} />],
         [
           labelOf('finishes'),

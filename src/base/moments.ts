@@ -1,5 +1,6 @@
 import type { TimeRange } from '../campaign/views/measures.js';
 import { formatDuration } from './duration.js';
+import { zoneName } from './zone-names.js';
 
 /*
  * Times as people read them: in the zone of what they belong to, or else in this machine's, and always with the name of that zone.
@@ -43,7 +44,7 @@ function formatOf(zone: Zone): Intl.DateTimeFormat {
 
 /** The name of this machine's time zone. */
 export function machineZone(): string {
-  return formatOf(null).resolvedOptions().timeZone;
+  return zoneName(formatOf(null).resolvedOptions().timeZone);
 }
 
 function partsOf(ms: number, zone: Zone): Parts {

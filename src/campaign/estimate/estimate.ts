@@ -106,7 +106,9 @@ function unbounded({ quota, campaigns, unlisted }: LaneOutlook, { id, requests, 
   if (unlisted === 0 || last === undefined) return null;
   const listed = campaigns.find((campaign) => campaign.id === id);
   const end = listed === undefined ? Number.POSITIVE_INFINITY : listed.score + requests / weight;
-  return end <= last.score ? null : `${unlisted} more ${unlisted === 1 ? 'campaign waits' : 'campaigns wait'}`;
+  return end <= last.score
+    ? null
+    : `${unlisted} more ${unlisted === 1 ? 'campaign waits' : 'campaigns wait'}`;
 }
 
 /**

@@ -108,7 +108,7 @@ export function reasonOfGroup({
     case 'invalidValue':
       return `${rows} ${have} a value that cannot be used`;
     case 'notAllowed':
-      return `${rows} ${are} beyond a limit of the key or the lane`;
+      return `${rows} ${are} beyond a limit that is set for you`;
     case 'row':
       return `${rows} cannot be read`;
     default:

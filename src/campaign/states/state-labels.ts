@@ -1,26 +1,14 @@
-import type { RecipientState } from './recipient.js';
 import type { ReportedStatus } from './reported-status.js';
 
-/** The states of recipients as the command line writes them, in few columns. */
-export const STATE_LABELS: Readonly<Record<RecipientState, string>> = {
+/** States that the command line does not call by their name. */
+const SHORT_LABELS: Readonly<Record<string, string>> = {
   deliveredToTerminal: 'delivered',
   deliveredToNetwork: 'on network',
-  sending: 'sending',
-  unknown: 'unknown',
   deliveryImpossible: 'impossible',
-  rejected: 'rejected',
-  abandoned: 'abandoned',
-  unconfirmed: 'unconfirmed',
-  lapsed: 'lapsed',
-  cancelled: 'cancelled',
-  suppressed: 'suppressed',
-  planned: 'planned',
 };
 
-/** A state of recipients as the command line writes it; other names stay as they are. */
-export function stateLabel(state: string): string {
-  return Object.hasOwn(STATE_LABELS, state) ? STATE_LABELS[state as RecipientState] : state;
-}
+/** A state of recipients as the command line writes it, in few columns. */
+export const stateLabel = (state: string): string => SHORT_LABELS[state] ?? state;
 
 /** Each state of a recipient as those who send read it, and what it means; and why a row of a list became no recipient. */
 export const PLAIN_STATES = {
@@ -33,7 +21,7 @@ export const PLAIN_STATES = {
   lapsed: ['Too late', 'It could not be sent in time, so it was not sent.'],
   cancelled: ['Cancelled', 'The campaign was cancelled before it was sent.'],
   suppressed: ['Suppressed', 'The number is on a list of those that get nothing, such as after a STOP.'],
-  unknown: ['Not known', 'The service gave no clear answer, so it may have arrived or not. Decide what to do.'],
+  unknown: ['Not known', 'The service gave no clear answer, so it may have arrived. Decide what to do.'],
   unconfirmed: ['Never confirmed', 'It counts as sent, but nothing confirms that it arrived.'],
   abandoned: ['Counted as not sent', 'It is not known whether it arrived. It is not sent again.'],
   duplicate: ['Duplicate row', 'The number is in the list already.'],

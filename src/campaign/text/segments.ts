@@ -10,11 +10,10 @@ interface Segments {
   readonly units: number;
 }
 
-/** 3GPP TS 23.040: 140 octets hold 160 septets or 70 units; in a text of several segments, the header takes 7 or 3. */
-const SEPTETS_ALONE = 160;
-const SEPTETS_PER_SEGMENT = 153;
-const UNITS_ALONE = 70;
-const UNITS_PER_SEGMENT = 67;
+/** Units in a text of one segment, and in each of several, whose header takes 7 septets or 3 units: 140 octets (3GPP TS 23.040). */
+export const ROOM = { 'GSM-7': [160, 153], 'UCS-2': [70, 67] } as const;
+const [SEPTETS_ALONE, SEPTETS_PER_SEGMENT] = ROOM['GSM-7'];
+const [UNITS_ALONE, UNITS_PER_SEGMENT] = ROOM['UCS-2'];
 
 /*
  * sms-segments-calculator is not used here, although the tests hold these counts against it: it takes 2 ms per message,

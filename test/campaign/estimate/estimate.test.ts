@@ -175,6 +175,7 @@ describe('The time of the last message', () => {
     expect(sent({ unlisted: 20, campaigns: [] }, { requests: 5 }).latest).not.toBeNull();
     const first = { ...other, id: 'first', score: 0, requests: 1 };
     expect(sent({ unlisted: 20, campaigns: [first] }, {}).reason).toBe('20 more campaigns wait');
+    expect(sent({ unlisted: 1, campaigns: [first] }, {}).reason).toBe('1 more campaign waits');
   });
 
   test('does not exist when everything is sent', () => {

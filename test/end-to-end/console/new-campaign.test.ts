@@ -129,13 +129,15 @@ describe.skipIf(inject('chromium') === null)('New campaign', () => {
     await page.getByText('1 row has no {{first name}}, which the message uses').waitFor();
     await page.getByText('Line 3: “first name” is empty, but the message uses {{first name}}.').waitFor();
     const right = (of: string) => page.locator(of).evaluate((each) => each.getBoundingClientRect().right);
-    expect(await right('table.messages')).toBeLessThanOrEqual((await right('.phone-preview')) + 1);
+    expect(await right('.phone-preview table')).toBeLessThanOrEqual((await right('.phone-preview')) + 1);
     await page.setViewportSize({ width: 360, height: 740 });
     const tops = await page
-      .locator('#message, .phone, table.messages, .groups')
-      .evaluateAll((all) => all.map((each) => [each.className || each.id, each.getBoundingClientRect().top]));
+      .locator('#message, .phone, .phone-preview table, .groups')
+      .evaluateAll((all) =>
+        all.map((each) => [each.className || each.id || each.localName, each.getBoundingClientRect().top]),
+      );
     expect(tops.sort(([, one], [, other]) => Number(one) - Number(other)).map(([name]) => name)).toEqual([
-      ...['message', 'phone stack', 'messages', 'groups'],
+      ...['message', 'phone stack', 'table', 'groups'],
     ]);
     await page.getByText('Audience').waitFor();
     expect(await page.locator('main').innerText()).not.toMatch(/\brequests?\b|\blane/i);

@@ -3,8 +3,7 @@ import { perName, RECIPIENT_STATES } from '../../../src/campaign/states/recipien
 import type { Ledger } from '../../../src/campaign/views/live-views.js';
 import { withFilters } from '../../../src/surfaces/console/base/filters.js';
 import { masked, maskedAsWritten } from '../../../src/surfaces/console/base/masked.js';
-import { ratesOf } from '../../../src/surfaces/console/base/progress.js';
-import { barParts, type Counts } from '../../../src/surfaces/console/base/recipients.js';
+import { barParts, type Counts, ratesOf } from '../../../src/surfaces/console/base/recipients.js';
 import { durationMs, freedAt, stripOf } from '../../../src/surfaces/console/base/strip.js';
 import { percentText, spanText, timeText } from '../../../src/surfaces/console/base/times.js';
 

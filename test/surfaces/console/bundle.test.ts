@@ -49,7 +49,7 @@ const RULES = [
 ];
 
 /** What people read on the command line, too. */
-const WORDS = ['base/counted', 'operations/words'];
+const WORDS = ['base/counted', 'base/zone-names', 'operations/words'];
 
 const { output } = (await build({
   configFile: `${PAGE}vite.config.ts`,

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { REPORTED_STATUSES } from '../../../src/campaign/states/reported-status.js';
 import { RESOLUTIONS } from '../../../src/campaign/states/resolutions.js';
-import { campaignTexts } from '../../../src/surfaces/console/base/campaign-texts.js';
+import { INVALID_CODES } from '../../../src/campaign/views/list-views.js';
+import type { Preview } from '../../../src/campaign/views/preview-views.js';
 import { newTexts } from '../../../src/surfaces/console/base/compose-texts.js';
 import { listTexts } from '../../../src/surfaces/console/base/list-texts.js';
-import { stripTexts } from '../../../src/surfaces/console/base/strip-texts.js';
 import { eventText, labelOf, stateText, texts } from '../../../src/surfaces/console/base/texts.js';
 
 /*
@@ -23,9 +23,7 @@ function textsIn(value: unknown, path: string): Text[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, member]) => textsIn(member, `${path}.${name}`));
 }
-const ALL = Object.entries({ texts, listTexts, newTexts, campaignTexts, stripTexts }).flatMap(
-  ([name, texts]) => textsIn(texts, name),
-);
+const ALL = Object.entries({ texts, listTexts, newTexts }).flatMap(([name, texts]) => textsIn(texts, name));
 
 /** What a function may write: its literals, without what is filled in. */
 const literalsOf = (make: object): string =>
@@ -53,6 +51,28 @@ test('One of something is no plural', () => {
     }
   });
   expect(found).toEqual([]);
+});
+
+test('What the server says of a list is in the words of the page', () => {
+  const group = { column: 'name', count: 2, lines: [], examples: [], country: null, countryColumn: null };
+  const groups = INVALID_CODES.map((code) => newTexts.group({ ...group, code }));
+  const repeats = [{ line: 3, firstLine: 2, text: 'different' as const }];
+  const cost = {
+    total: '8',
+    maxCost: '5',
+    currency: 'EUR',
+    unpriced: 2,
+    unpricedRows: [{ line: 3, to: '' }],
+  };
+  const list = { invalid: 2, rows: 4, differentTexts: 1, repeats, cost } as unknown as Preview;
+  const refusals = (
+    ['noRows', 'invalidRows', 'differentTexts', 'noPrice', 'overBudget', 'repeated'] as const
+  ).flatMap((code) =>
+    [{ country: 'GB' }, { countryColumn: 'land' }, {}].map((national) =>
+      newTexts.refusal(code, { ...list, invalidGroups: [{ ...group, ...national, code: 'noCountry' }] }),
+    ),
+  );
+  expect([...groups, ...refusals].filter((text) => FOREIGN.test(text) || text.includes('`'))).toEqual([]);
 });
 
 test('Labels, states, and events have no such word either', () => {

@@ -1,6 +1,6 @@
 import { moment, until } from '../../../base/moments.js';
 import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../../campaign/states/recipient.js';
-import { STATE_LABELS } from '../../../campaign/states/state-labels.js';
+import { stateLabel } from '../../../campaign/states/state-labels.js';
 import type { CampaignCost } from '../../../campaign/views/measures.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
 import { pasteable } from './command-name.js';
@@ -202,14 +202,14 @@ function stateLines(recipients: CampaignStatus['counts'], width: number, paint: 
     const { glyph, ink } = SHOWN[state];
     const count = recipients[state];
     const line = bar(recipients.total === 0 ? 0 : count / recipients.total, room);
-    return `  ${paint(ink, glyph)} ${padded(STATE_LABELS[state], LABEL_WIDTH)} ${grouped(count).padStart(digits)}  ${paint(ink, line)}`.trimEnd();
+    return `  ${paint(ink, glyph)} ${padded(stateLabel(state), LABEL_WIDTH)} ${grouped(count).padStart(digits)}  ${paint(ink, line)}`.trimEnd();
   });
 }
 
 function legend(recipients: CampaignStatus['counts'], paint: Paint): string {
   const entries = shownOf(recipients).map((state) => {
     const { glyph, ink } = SHOWN[state];
-    return `${paint(ink, glyph)} ${STATE_LABELS[state]} ${grouped(recipients[state])}`;
+    return `${paint(ink, glyph)} ${stateLabel(state)} ${grouped(recipients[state])}`;
   });
   return `  ${entries.join('  ')}`;
 }
@@ -240,7 +240,7 @@ function quotaText({ quota, zone }: CampaignStatus, now: number): string {
 export function campaignLine(status: CampaignStatus, now: number, howToStart?: string): string {
   const { counts } = status;
   const states = RECIPIENT_STATES.filter((state) => counts[state] > 0).map(
-    (state) => `${STATE_LABELS[state]} ${grouped(counts[state])}`,
+    (state) => `${stateLabel(state)} ${grouped(counts[state])}`,
   );
   const done = `${grouped(settledOf(status))} of ${grouped(wantedOf(status))} done`;
   return `${moment(now, now, status.zone)} ${status.id} ${status.state}: ${done} (${percentOf(status)}); ${states.join(', ')}. ${campaignSentence(status, now, howToStart).text}`;

@@ -1,7 +1,8 @@
 import type { Preview } from 'built/campaign/views/preview-views.js';
+import { counted } from '../../../base/counted.js';
 import { REPEATED, reasonOfGroup, refusalOfList, remedyOf } from '../../../campaign/limits/refusal.js';
 import { countryText } from './countries.js';
-import { capital, counted, recipientsText } from './texts.js';
+import { capital, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
 export const newTexts = {
@@ -96,7 +97,6 @@ export const newTexts = {
   leftOutNone: 'none',
   duplicatesText: (count: number, repeats: Preview['repeats']) =>
     `${counted(count, 'duplicate')} (${repeats.map(({ line, firstLine }) => `line ${line} repeats line ${firstLine}`).join(', ')}${count > repeats.length ? ', …' : ''})`,
-  invalidText: (count: number) => counted(count, 'invalid row'),
   sentBefore: 'Texted with this in the last 24 hours',
   sentBeforeText: (count: number, names: string) => `${countText(count)}, by ${names}: they get it again`,
   noPrices: 'not known: no prices are configured',
@@ -106,10 +106,8 @@ export const newTexts = {
   testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',
   testName: (name: string) => `Test of ${name || 'a campaign'}`,
   testSend: 'Send one',
-  testSuppressed: 'This number is suppressed: nothing is sent to it.',
   testState: (state: string) => `Your test: ${state}.`,
   testSent: (id: string) => `The test is campaign ${id}.`,
-  type: (count: string) => `Type ${count} to confirm`,
   sendAbout: 'When the list is checked, a summary appears here.',
   submit: (isLater: boolean, count: number) =>
     `${isLater ? 'Schedule' : 'Send'} ${counted(count, 'message')}`,
@@ -138,16 +136,16 @@ function inPage(text: string): string {
       'Choose above to send all messages, or',
     )
     .replace(/Set `country(?:Column)?` to (?:`|")(.*?)(?:`|")/, 'Choose $1 above')
-    .replace('with `country`', 'above')
+    .replace(/Name (the country .*) with `country`, such as `GB`/, 'Choose $1 above')
     .replace('set `skipInvalid` to leave them out', 'leave them out above')
     .replace(/`maxCost`/, 'the limit of the cost')
+    .replace(/\. PRICE_FILE .*? costs/, '')
     .replace('or set `country`', 'or choose a country above')
     .replace(', and name it in `countryColumn`', '')
     .replace(
       /or set `countryColumn`: (column ".*") contains countries/,
       'or choose $1 above, which contains countries',
     )
-    .replace('set `countryColumn`', 'choose that column above')
     .replace(/ To name it, set `(?:toColumn|countryColumn)`.*$/, ' Choose it below.')
     .replace(/ Set `headerLine` to .*$/, '')
     .replace(' To read another one, set `sheet`.', ' Choose another one above.')

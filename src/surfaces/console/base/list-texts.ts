@@ -1,9 +1,8 @@
-import { counted } from './texts.js';
+import { counted } from '../../../base/counted.js';
 
 export const listTexts = {
   campaigns: {
     title: 'Campaigns',
-    new: 'New campaign',
     took: (span: string) => `took ${span}`,
     none: 'No campaign matches.',
   },
@@ -31,7 +30,6 @@ export const listTexts = {
     replies: 'What it has answered',
     noReplies: 'No replies from this number.',
     none: 'No campaign or outbox that is kept has this number.',
-    suppressed: 'This number is suppressed: nothing is sent to it.',
     notSuppressed: 'This number is not suppressed.',
     onLane: (lane: string | null) => (lane === null ? 'On all accounts' : `On account ${lane}`),
     why: (source: string, actor: string, reason: string | null) =>

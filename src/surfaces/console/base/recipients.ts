@@ -1,5 +1,6 @@
+import type { ProgressSample } from 'built/campaign/views/live-views.js';
 import type { ReportRow } from 'built/campaign/views/recipient-views.js';
-import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
+import { RECIPIENT_STATES, type RecipientState, sentOf } from '../../../campaign/states/recipient.js';
 import { withoutMessage } from '../../../campaign/text/service-message.js';
 import { capital, texts } from './texts.js';
 
@@ -70,5 +71,15 @@ export function barParts(counts: Counts): { kind: Kind; count: number; from: num
     const part = { kind, count, from, share: wide / all };
     from += part.share;
     return part;
+  });
+}
+
+/** Sends per minute between the samples. Messages that were released after a 429 make none negative. */
+export function ratesOf(samples: readonly ProgressSample[]) {
+  return samples.slice(1).flatMap((sample, at) => {
+    const before = samples[at] ?? sample;
+    const [from, to] = [Date.parse(before.at), Date.parse(sample.at)];
+    const sent = Math.max(0, sentOf(sample.counts) - sentOf(before.counts));
+    return to <= from ? [] : [{ from, to, value: (sent / (to - from)) * 60_000 }];
   });
 }

@@ -1,8 +1,8 @@
+import type { CampaignCost } from 'built/campaign/views/measures.js';
+import { counted } from '../../../base/counted.js';
 import { PLAIN_STATES } from '../../../campaign/states/state-labels.js';
-import { countText } from './times.js';
+import { countText, moneyText } from './times.js';
 
-export const counted = (count: number, one: string, many = `${one}s`): string =>
-  `${countText(count)} ${count === 1 ? one : many}`;
 /** After `per` and `the last`. */
 const unitText = (span: string): string => span.replace(/^1 h$/, 'hour').replace(/^1 min$/, 'minute');
 export const recipientsText = (count: number): string => counted(count, 'recipient');
@@ -36,6 +36,8 @@ export const texts = {
   range: (first: number, last: number, of: number) =>
     `${countText(first)}–${countText(last)} of ${countText(of)}`,
   pagesOf: (caption: string) => `Pages of ${caption}`,
+  suppressed: 'This number is suppressed: nothing is sent to it.',
+  typeToConfirm: (count: number) => `Type ${countText(count)} to confirm`,
   wrongCount: (count: number) => `Type ${count}, the number above.`,
   disabled: {
     server: 'The server does not respond: wait until the page is live again.',
@@ -118,16 +120,41 @@ export const texts = {
     states: 'Where they are',
     statesMean: 'What these words mean',
     facts: 'About this campaign',
-    costText: (accepted: string | null, total: string, unpriced: number) =>
-      `${accepted === null ? '' : `${accepted} so far, `}${total} for all${unpriced > 0 ? `, without ${counted(unpriced, 'number')} that have no price` : ''}`,
+    costText: ({ accepted, total, currency }: CampaignCost, unpriced: number) =>
+      `${accepted === null ? '' : `${moneyText(accepted, currency)} so far, `}${moneyText(total, currency)} for all${unpriced > 0 ? `, except ${counted(unpriced, 'number')} without a price` : ''}`,
     requestsText: (send: number, poll: number, throttled: number) =>
       `${counted(send, 'request')} with messages, ${countText(poll)} for delivery reports, ${countText(throttled)} refused as too many`,
     leftOutText: (duplicates: number, invalid: number) =>
       `${counted(duplicates, 'duplicate')}, ${counted(invalid, 'invalid row')}`,
+    result: (hasEnded: boolean) => (hasEnded ? 'Result' : 'Result so far'),
+    replies: (count: number) => (count === 1 ? 'reply' : 'replies'),
+    moreReplies: 'or more',
+    why: 'Why not delivered',
+    ofFirst: (read: number, count: number) => `of the first ${countText(read)} of ${countText(count)}`,
+    again: (count: number) => `Send again to ${countText(count)} who did not get it`,
+    againAbout: (message: string) => `This creates another campaign with the same text: “${message}”`,
+    includes: 'It goes to',
+    leavesOut: 'It does not go to',
+    againName: (name: string) => `${name}, again`,
     report: 'Report for Excel',
     line: (line: number) => `line ${countText(line)}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',
+  },
+
+  unknown: {
+    about:
+      'The service gave no clear answer when these messages were sent, so they may have arrived or not. Volley sends them again by itself only if the settings of the account say so.',
+    codes: {
+      reported: 'The service gave no clear answer.',
+      silent: 'The process that sent it may have crashed.',
+      restored: 'It may have been sent before Redis lost data.',
+    },
+    polled: 'A report may belong to it: Volley asks the service.',
+    more: (count: number, shown: number) =>
+      shown === 0 ? recipientsText(count) : `and ${countText(count)} more`,
+    all: 'All of them',
+    allOf: (name: string) => `all of ${name}`,
   },
 
   lane: {
@@ -146,6 +173,27 @@ export const texts = {
     missing: 'There is no such account, or your key may not use it.',
     window: (span: string) => `Requests of the last ${unitText(span)}, and when their quota returns`,
     facts: 'About this account',
+  },
+
+  /** The window of a lane, drawn. */
+  strip: {
+    summary: (sends: number, polls: number, limit: number | null) =>
+      `${limit === null ? counted(sends + polls, 'request') : `${countText(sends + polls)} of ${counted(limit, 'request')}`} count now: ${countText(sends)} with messages and ${countText(polls)} for delivery reports.`,
+    now: 'now',
+    frees: (count: number, at: string) => `The marked bar frees ${countText(count)} at ${at}.`,
+    table: 'The window in twelve parts',
+    from: 'From',
+    returnFrom: 'Return from',
+    legend: {
+      sends: 'sends',
+      polls: 'for reports',
+      permits: 'quota that returns',
+      counted: 'counts against the quota',
+      limit: 'limit',
+      reserve: 'kept for reports',
+      guard: 'guard: requests without an answer count this much longer',
+      throttled: 'refused as too many',
+    },
   },
 
   chart: {

@@ -134,6 +134,10 @@ export function FormField({ name, field, shown = {}, value, error, onChange }: F
 }
 
 export type Options = readonly { readonly value: string; readonly label: string }[];
+export const optionsOf = <Name extends string>(
+  values: readonly Name[],
+  labelOf = (name: Name): string => name,
+) => values.map((value) => ({ value, label: labelOf(value) }));
 
 /** One of several values. */
 export function Choice({ options, ...select }: { options: Options } & ComponentProps<'select'>) {
@@ -149,7 +153,7 @@ export function Choice({ options, ...select }: { options: Options } & ComponentP
 }
 
 function Control({ field, shown = {}, value, onChange, common }: FieldProps & { readonly common: object }) {
-  const { options = field.names?.map((name) => ({ value: name, label: name })), type } = shown;
+  const { options = field.names && optionsOf(field.names), type } = shown;
   const isNumber = field.type === 'integer' || field.type === 'number';
   const text = Array.isArray(value) ? value.join(', ') : String(value ?? field.usual ?? '');
   const take = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) => {

@@ -1,5 +1,6 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
+import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 
 /** The heading of a screen, which names the tab as well; beside it, a state and commands. */
@@ -14,6 +15,14 @@ export function Title({ text, children }: { readonly text: string; readonly chil
     </header>
   );
 }
+
+/** The way to a new campaign, for a key that may send. */
+export const SendLink = () =>
+  mayRun('uploadCampaign') && (
+    <a class="button primary end" href="/console/new">
+      {texts.overview.send}
+    </a>
+  );
 
 interface SectionProps extends Omit<ComponentProps<'section'>, 'title'> {
   readonly title: ComponentChildren;

@@ -1,12 +1,13 @@
 import type { Ledger } from 'built/campaign/views/live-views.js';
 import { useMemo } from 'preact/hooks';
 import { durationMs, freedAt, stripOf } from '../base/strip.js';
-import { stripTexts } from '../base/strip-texts.js';
+import { texts } from '../base/texts.js';
 import { timeText } from '../base/times.js';
 import { fillOf } from './Bar.js';
 import { Figure, HEIGHT, placeOf, SHORT_MS, WIDTH } from './Chart.js';
 import { Table } from './Table.js';
 
+const words = texts.strip;
 /** What counts against the quota is above this line, the requests of each column below it. */
 const MIDDLE = 48;
 /** As many columns on each side of now as the ledger has buckets, and those of the table. */
@@ -57,15 +58,13 @@ export function Strip({ ledger, zone, until }: StripProps) {
   const marked = [freed?.from, freed?.permits].flatMap((column) => column?.at ?? []);
   return (
     <Figure
-      caption={stripTexts.summary(used.send, used.poll, limit)}
+      caption={words.summary(used.send, used.poll, limit)}
       {...{ from, to, time }}
       marks={throttledAt.map((at) => ({ at: Date.parse(at), kind: 'throttled' }))}
-      middle={stripTexts.now}
+      middle={words.now}
       legend={
         <>
-          {freed && (
-            <p>{stripTexts.frees(freed.permits.count, timeText(freed.permits.first, now, zone, true))}</p>
-          )}
+          {freed && <p>{words.frees(freed.permits.count, timeText(freed.permits.first, now, zone, true))}</p>}
           <StripLegend />
         </>
       }
@@ -109,7 +108,7 @@ function StripLegend() {
               {...ink}
             />
           </svg>{' '}
-          {stripTexts.legend[name as keyof typeof INK]}
+          {words.legend[name as keyof typeof INK]}
         </li>
       ))}
     </ul>
@@ -122,13 +121,13 @@ function AsTable({ ledger, zone }: Pick<StripProps, 'ledger' | 'zone'>) {
   const time = (at: number): string => timeText(at, strip.now, zone);
   return (
     <Table
-      caption={stripTexts.table}
+      caption={words.table}
       rows={strip.past}
       columns={[
-        [stripTexts.from, ({ at }) => time(at)],
-        [stripTexts.legend.sends, ({ sends }) => sends],
-        [stripTexts.legend.polls, ({ polls }) => polls],
-        [stripTexts.returnFrom, ({ at }) => time(at + strip.window)],
+        [words.from, ({ at }) => time(at)],
+        [words.legend.sends, ({ sends }) => sends],
+        [words.legend.polls, ({ polls }) => polls],
+        [words.returnFrom, ({ at }) => time(at + strip.window)],
       ]}
     />
   );

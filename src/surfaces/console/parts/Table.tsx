@@ -7,7 +7,7 @@ import { isRevealed } from '../base/masked.js';
 import { type LoadedPage, PAGE, type RowOf, readPage } from '../base/pages.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
-import { Choice } from './Form.js';
+import { Choice, optionsOf } from './Form.js';
 import { Alert } from './Section.js';
 
 /** A column. A number is written as a count and aligned at its end. The first column names the row. */
@@ -87,12 +87,12 @@ function Filters({ operation, names }: { readonly operation: Name; readonly name
     <form class="row" onChange={(event) => apply(event.currentTarget)} onSubmit={stay}>
       {names.map((name) => {
         const common = { id: `filter-${name}`, name };
-        const options = fields[name]?.names?.map((value) => ({ value, label: stateText(value) }));
+        const options = optionsOf(fields[name]?.names ?? [], stateText);
         const all = { value: '', label: texts.all };
         return (
           <span key={name} class="field">
             <label for={common.id}>{labelOf(name)}</label>
-            {options === undefined ? (
+            {options.length === 0 ? (
               <input {...common} type="search" defaultValue={values[name] ?? ''} autoComplete="off" />
             ) : (
               <Choice {...common} options={[all, ...options]} value={values[name] ?? ''} />

@@ -1,12 +1,12 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
-import { useRoute } from 'preact-iso/router';
+import { zoneName } from '../../../base/zone-names.js';
 import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
 import { cancelWarning } from '../../../operations/words.js';
 import { SEPARATOR } from '../base/csv-file.js';
 import { hasOneLane, liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
-import { moneyText, OWN_ZONE, zoneName } from '../base/times.js';
+import { OWN_ZONE } from '../base/times.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts, Section, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
@@ -24,20 +24,10 @@ const words = texts.campaign;
 const SPEED_SHOWN = 20;
 
 /** The report as the Excel of this reader opens it. */
-const FOR_EXCEL = new URLSearchParams({
-  format: 'excel',
-  separator: SEPARATOR,
-  zone: OWN_ZONE,
-});
+const FOR_EXCEL = new URLSearchParams({ format: 'excel', separator: SEPARATOR, zone: OWN_ZONE });
 
 /** One campaign: what it does and why, where its recipients are, and what can be done about it. */
-export function Campaign() {
-  const { id = '' } = useRoute().params;
-  // Another campaign begins with nothing of this one.
-  return <CampaignWith key={id} id={id} />;
-}
-
-function CampaignWith({ id }: { readonly id: string }) {
+export function Campaign({ of: id }: { readonly of: string }) {
   useLive('campaigns', id);
   const campaign = liveCampaigns.value.get(id);
   if (campaign === null) return <p>{words.missing}</p>;
@@ -112,16 +102,9 @@ function About({ status }: { readonly status: CampaignStatus }) {
           [labelOf('window'), window && `${window.hours} ${zoneName(zone ?? '')}`],
           [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],
           [labelOf('rowsLeftOut'), duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],
-          [labelOf('cost'), cost && costOf(cost)],
+          [labelOf('cost'), cost && words.costText(cost, cost.unpriced)],
         ]}
       />
     </Section>
   );
-}
-
-type Cost = NonNullable<CampaignStatus['cost']>;
-
-function costOf({ accepted, total, currency, unpriced }: Cost): string {
-  const soFar = accepted === null ? null : moneyText(accepted, currency);
-  return words.costText(soFar, moneyText(total, currency), unpriced);
 }

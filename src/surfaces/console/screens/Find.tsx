@@ -5,7 +5,7 @@ import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { reasonOf } from '../base/recipients.js';
 import { session } from '../base/session.js';
-import { labelOf } from '../base/texts.js';
+import { labelOf, texts as pageTexts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { RowStateText } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -111,7 +111,7 @@ function Suppressed({ suppressions, asked }: Output<'findNumber'> & { readonly a
   return (
     <Section title={<PhoneNumber number={number} />}>
       <p class={isSuppressed ? 'warning' : undefined} role="status">
-        {isSuppressed ? texts.suppressed : texts.notSuppressed}
+        {isSuppressed ? pageTexts.suppressed : texts.notSuppressed}
       </p>
       {suppressions.map(({ lane, operations }) => (
         <p key={lane} class="row">

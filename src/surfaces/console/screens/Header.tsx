@@ -6,7 +6,7 @@ import { mayRun, type Session, session, signOut } from '../base/session.js';
 import { texts, wordsOf } from '../base/texts.js';
 import { THEMES, type Theme, theme } from '../base/theme.js';
 import { spanText } from '../base/times.js';
-import { FormField, TEXT } from '../parts/Form.js';
+import { FormField, optionsOf, TEXT } from '../parts/Form.js';
 import { useNow } from '../parts/Time.js';
 import { SCREENS } from './screens.js';
 
@@ -28,7 +28,7 @@ export function Header() {
       <button type="button" class="plain narrow" popovertarget="pages" aria-label={texts.nav.menu}>
         ☰ {texts.nav.menu}
       </button>
-      <nav id="pages" popover="auto" aria-label={texts.nav.main}>
+      <nav id="pages" class="panel" popover="auto" aria-label={texts.nav.main}>
         <ul class="row">
           {SCREENS.filter(({ needs, label }) => label && mayRun(needs)).map(({ path: href, label }) => (
             <li key={href}>
@@ -70,7 +70,7 @@ function Menu() {
         <FormField
           name="theme"
           field={TEXT}
-          shown={{ options: THEMES.map((value) => ({ value, label: header.themes[value] })) }}
+          shown={{ options: optionsOf(THEMES, (name) => header.themes[name]) }}
           value={theme.value}
           onChange={(chosen) => (theme.value = chosen as Theme)}
         />

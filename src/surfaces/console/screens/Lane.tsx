@@ -1,4 +1,3 @@
-import { useRoute } from 'preact-iso/router';
 import { ledgers, liveLanes, overview, useLive } from '../base/live.js';
 import { durationMs } from '../base/strip.js';
 import { labelOf, texts } from '../base/texts.js';
@@ -26,13 +25,7 @@ export function Lanes() {
 }
 
 /** One lane: its window, why it waits, and what can be done. */
-export function Lane() {
-  const { name = '' } = useRoute().params;
-  // Another lane begins with nothing of this one.
-  return <LaneWith key={name} name={name} />;
-}
-
-function LaneWith({ name }: { readonly name: string }) {
+export function Lane({ of: name }: { readonly of: string }) {
   useLive('lanes', name);
   const lane = liveLanes.value.get(name);
   const ledger = ledgers.value.get(name);

@@ -16,7 +16,7 @@ import { mayRun } from '../base/session.js';
 import { eventText, labelOf, texts } from '../base/texts.js';
 import { isSameDay } from '../base/times.js';
 import { Bar, Progress } from '../parts/Bar.js';
-import { Section, Title } from '../parts/Section.js';
+import { Section, SendLink, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { Table } from '../parts/Table.js';
 import { Time, TimeRange } from '../parts/Time.js';
@@ -39,11 +39,7 @@ export function Overview() {
     ids.flatMap((id) => liveCampaigns.value.get(id) ?? []);
   const title = (
     <Title text={words.title}>
-      {mayRun('uploadCampaign') && (
-        <a class="button primary end" href="/console/new">
-          {words.send}
-        </a>
-      )}
+      <SendLink />
     </Title>
   );
   // The page appears at once, so that nothing on it moves while the rest arrives.

@@ -13,8 +13,6 @@ import { Reason, Section } from '../parts/Section.js';
 import { type Column, PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time } from '../parts/Time.js';
 
-type Row = ReportRow;
-
 /** The recipients of a campaign in the order of its list, or those in one state. */
 export function Recipients({ status }: { readonly status: CampaignStatus }) {
   const { id, counts, zone, duplicates, invalid } = status;
@@ -40,7 +38,7 @@ export function Recipients({ status }: { readonly status: CampaignStatus }) {
   );
 }
 
-const columnsIn = (zone: string | null): readonly Column<Row>[] => [
+const columnsIn = (zone: string | null): readonly Column<ReportRow>[] => [
   [labelOf('number'), ({ to }) => to && <PhoneNumber number={to} />],
   [
     labelOf('state'),
@@ -55,7 +53,7 @@ const columnsIn = (zone: string | null): readonly Column<Row>[] => [
 ];
 
 /** What was sent to one number. */
-async function rowsOf(id: string, number: string, signal: AbortSignal): Promise<LoadedPage<Row>> {
+async function rowsOf(id: string, number: string, signal: AbortSignal): Promise<LoadedPage<ReportRow>> {
   const { found } = await call('findNumber', { number }, { signal });
   const rows = found.filter(({ campaign }) => campaign === id);
   return { rows: rows.map((row) => ({ ...row, revision: null, values: null })), nextCursor: null };

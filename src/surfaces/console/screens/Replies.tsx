@@ -73,15 +73,15 @@ function Said(reply: Reply) {
   const { text, effect } = reply;
   const change = changeOf(reply);
   return (
-    <div class="stack tight">
-      <span class="text">{text}</span>
+    <div>
+      <p class="text">{text}</p>
       {change !== null && (
-        <span>
+        <p>
           <span class={`badge ${effect?.wish === 'stop' ? 'bad' : 'good'}`}>{change}</span>{' '}
           {effect?.wish === 'stop' && effect.inFlightCount > 0 && (
             <span class="quiet">{words.onTheWay(effect.inFlightCount)}</span>
           )}
-        </span>
+        </p>
       )}
     </div>
   );

@@ -2,7 +2,6 @@ import type { ReportRow } from 'built/campaign/views/recipient-views.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
 import { call } from '../base/api.js';
-import { campaignTexts } from '../base/campaign-texts.js';
 import { recentEvents } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
@@ -14,7 +13,7 @@ import { Bar, Progress } from '../parts/Bar.js';
 import { Reason, Section } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 
-const words = campaignTexts.result;
+const words = texts.campaign;
 
 interface ResultProps {
   readonly status: CampaignStatus;
@@ -27,7 +26,7 @@ export function Result({ status, perMinute }: ResultProps) {
   const isShown = (name: keyof typeof RESULTS): boolean =>
     resultOf(counts, name) > 0 || name === 'delivered' || name === 'notDelivered';
   return (
-    <Section title={words.title(endedAt !== null)}>
+    <Section title={words.result(endedAt !== null)}>
       <dl class="figures">
         {RESULT_NAMES.filter(isShown).map((name) => {
           const count = resultOf(counts, name);
@@ -76,12 +75,11 @@ function Replies({ status: { id, lane } }: Pick<ResultProps, 'status'>) {
 
 /** How many failures are read to count their reasons. */
 const READ = 1_000;
-const { failed: FAILED } = STATUS_GROUPS;
 
 /** Why recipients did not get the message, by what the service says. */
 export function Failures({ status }: { readonly status: CampaignStatus }) {
   const { id, lane, counts } = status;
-  const count = FAILED.reduce((sum, state) => sum + counts[state], 0);
+  const count = STATUS_GROUPS.failed.reduce((sum, state) => sum + counts[state], 0);
   const isShown = count > 0 && mayRun('listRecipients', lane);
   const { data } = useLoaded(`${id} ${useSlowly(count)}`, async (signal) => {
     if (!isShown) return null;

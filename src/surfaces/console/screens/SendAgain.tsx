@@ -2,13 +2,12 @@ import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useLocation } from 'preact-iso/router';
 import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
 import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
-import { campaignTexts } from '../base/campaign-texts.js';
-import { stateText } from '../base/texts.js';
+import { stateText, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts } from '../parts/Section.js';
 
-const words = campaignTexts.result;
+const words = texts.campaign;
 /** For sure, no message arrived, and no person has asked for that. */
 const GET_IT: readonly RecipientState[] = [...STATUS_GROUPS.failed, 'cancelled'];
 
@@ -38,7 +37,7 @@ export function SendAgain({ status }: { readonly status: CampaignStatus }) {
           />
         </>
       }
-      expect={{ count, label: words.againExpect(count) }}
+      expect={{ count, label: texts.typeToConfirm(count) }}
       input={{
         name: words.againName(name),
         ...{ lane, sender, message },

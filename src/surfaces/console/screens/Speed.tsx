@@ -2,9 +2,8 @@ import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { call } from '../base/api.js';
 import { serverNow } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';
-import { ratesOf } from '../base/progress.js';
+import { ratesOf } from '../base/recipients.js';
 import { mayRun } from '../base/session.js';
-import { stripTexts } from '../base/strip-texts.js';
 import { labelOf, texts } from '../base/texts.js';
 import { countText, timeText } from '../base/times.js';
 import { Figure, HEIGHT, type Mark, placeOf, SHORT_MS } from '../parts/Chart.js';
@@ -51,7 +50,7 @@ export function Speed({ status }: { readonly status: CampaignStatus }) {
             caption={labelOf('sendsPerMinute')}
             rows={rates}
             columns={[
-              [stripTexts.from, (rate) => time(rate.from, true)],
+              [texts.strip.from, (rate) => time(rate.from, true)],
               [texts.chart.until, (rate) => time(rate.to, true)],
               [labelOf('sendsPerMinute'), ({ value }) => value],
             ]}

@@ -1,18 +1,17 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useEffect } from 'preact/hooks';
 import { RESEND_POSSIBLE } from '../../../campaign/states/resolutions.js';
-import { campaignTexts } from '../base/campaign-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
 import { mayRun } from '../base/session.js';
-import { capital, labelOf, recipientsText } from '../base/texts.js';
+import { capital, labelOf, recipientsText, texts } from '../base/texts.js';
 import { ShowNumbers } from '../parts/NumberFilter.js';
 import { Reason, Section } from '../parts/Section.js';
 import { Settle } from '../parts/Settle.js';
 import { PagedTable } from '../parts/Table.js';
 import { PhoneNumber, Time, useNow } from '../parts/Time.js';
 
-const words = campaignTexts.unknown;
+const words = texts.unknown;
 /** Numbers of a request. */
 const SHOWN = 3;
 

@@ -61,9 +61,8 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }) {
       <Facts
         facts={[
           [labelOf('receives'), receivedBy(webhook)],
-          ...(['outboxes', 'tags'] as const).map(
-            (name) => [words.only[name], webhook[name]?.join(', ')] as const,
-          ),
+          [words.only.outboxes, webhook.outboxes?.join(', ')],
+          [words.only.tags, webhook.tags?.join(', ')],
           [labelOf('lanes'), !hasOneLane() && (webhook.lanes?.join(', ') ?? texts.all)],
           [
             labelOf('accepted'),
@@ -97,7 +96,7 @@ const eventText = (type: string): string => words.events[type as keyof typeof wo
 const receivedBy = ({ events }: Webhook): string =>
   events === null
     ? words.everything
-    : events.map((type, at) => (at === 0 ? eventText(type) : eventText(type).toLowerCase())).join(', ');
+    : capital(events.map((type) => eventText(type).toLowerCase()).join(', '));
 
 const FAILED: readonly Column<Failed>[] = [
   [labelOf('givenUp'), ({ failedAt }) => <Time at={failedAt} withSeconds />],

@@ -1,18 +1,19 @@
 import type { SuppressionOperation } from 'built/campaign/states/suppression.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import type { ComponentChildren } from 'preact';
+import { zoneName } from '../../../base/zone-names.js';
 import type { Name } from '../base/api.js';
 import { COUNTRY_OPTIONS } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { hasOneLane } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
-import { mayRun, session } from '../base/session.js';
+import { session } from '../base/session.js';
 import { campaignText, labelOf, stateText, texts } from '../base/texts.js';
-import { countText, spanText, zoneName } from '../base/times.js';
+import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
-import { Title } from '../parts/Section.js';
+import { SendLink, Title } from '../parts/Section.js';
 import { Settle } from '../parts/Settle.js';
 import { type Column, PagedTable } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
@@ -89,12 +90,7 @@ export const LISTS = {
   campaigns: screenOf('listCampaigns', {
     texts: listTexts.campaigns,
     filters: ['state', 'name', 'lane', 'tag'],
-    actions: () =>
-      mayRun('uploadCampaign') && (
-        <a class="button primary end" href="/console/new">
-          {listTexts.campaigns.new}
-        </a>
-      ),
+    actions: () => <SendLink />,
     columns: [
       [labelOf('name'), ({ id, name }) => <CampaignLink id={id} name={name} />],
       [labelOf('state'), campaignText],

@@ -1,5 +1,6 @@
-import type { ComponentType } from 'preact';
+import { type ComponentType, h } from 'preact';
 import { lazy } from 'preact-iso';
+import { useRoute } from 'preact-iso/router';
 import type { Name } from '../base/api.js';
 import { labelOf, texts } from '../base/texts.js';
 
@@ -20,6 +21,16 @@ const screen = (name: string, needs: Name, load: () => Promise<ComponentType>): 
   ...(!name.includes('/') && { label: name === 'new' ? texts.nav.new : labelOf(name) }),
 });
 
+/** A screen of one thing, which its address names. Another one begins with nothing of this one. */
+const screenOfOne = (name: string, load: () => Promise<ComponentType<{ readonly of: string }>>): Screen =>
+  screen(`${name}/:of`, 'followLive', async () => {
+    const One = await load();
+    return () => {
+      const { of = '' } = useRoute().params;
+      return h(One, { key: of, of });
+    };
+  });
+
 type List = keyof typeof import('./lists.js').LISTS;
 const list = (name: List, needs: Name): Screen =>
   screen(name, needs, () => import('./lists.js').then(({ LISTS }) => LISTS[name]));
@@ -34,10 +45,10 @@ export const SCREENS: readonly Screen[] = [
   },
   screen('new', 'uploadCampaign', () => import('./new/NewCampaign.js').then((file) => file.NewCampaign)),
   list('campaigns', 'listCampaigns'),
-  screen('campaigns/:id', 'followLive', () => import('./Campaign.js').then(({ Campaign }) => Campaign)),
+  screenOfOne('campaigns', () => import('./Campaign.js').then(({ Campaign }) => Campaign)),
   screen('replies', 'listInbound', () => import('./Replies.js').then(({ Replies }) => Replies)),
   screen('lanes', 'followLive', () => import('./Lane.js').then(({ Lanes }) => Lanes)),
-  screen('lanes/:name', 'followLive', () => import('./Lane.js').then(({ Lane }) => Lane)),
+  screenOfOne('lanes', () => import('./Lane.js').then(({ Lane }) => Lane)),
   screen('find', 'findNumber', () => import('./Find.js').then(({ Find }) => Find)),
   list('outboxes', 'listOutboxes'),
   list('schedules', 'listSchedules'),

@@ -35,7 +35,7 @@ export const consoleCommands = (): Readonly<Record<string, object>> =>
   );
 
 function commandOf(operation: Operation, method: string, path: string): object {
-  const { summary, description, scope, access, button, outcomes = [] } = operation;
+  const { summary, description, scope, access, button } = operation;
   const { params, querystring, headers, body } = schemasOf(operation, method, path);
   return {
     title: summary,
@@ -51,7 +51,6 @@ function commandOf(operation: Operation, method: string, path: string): object {
       ...fieldsIn('header', headers),
       ...fieldsIn('body', body),
     },
-    errors: outcomes,
   };
 }
 

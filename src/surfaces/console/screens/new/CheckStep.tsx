@@ -125,7 +125,7 @@ const masked = ({ column, message }: Pick<Problem, 'column' | 'message'>): strin
 /** The reasons for which rows are invalid, the commonest first, each with its first rows. */
 function Groups({ groups }: { readonly groups: Preview['invalidGroups'] }) {
   return (
-    <ul class="groups">
+    <ul class="groups stack">
       {groups
         .toSorted((one, other) => other.count - one.count)
         .map((group) => (

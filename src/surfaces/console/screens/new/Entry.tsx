@@ -24,5 +24,3 @@ export function Entry({ draft, change, name, value = '', error, ...shown }: Entr
     />
   );
 }
-
-export const optionsOf = (values: readonly string[]) => values.map((value) => ({ value, label: value }));

@@ -5,13 +5,12 @@ import { COUNTRY_OPTIONS } from '../../base/countries.js';
 import { problemOf } from '../../base/loaded.js';
 import { labelOf } from '../../base/texts.js';
 import { sizeText } from '../../base/times.js';
+import { optionsOf } from '../../parts/Form.js';
 import { Alert } from '../../parts/Section.js';
-import { NO_COLUMN, nameOfFile } from './draft.js';
-import { Entry, optionsOf } from './Entry.js';
+import { NO_COLUMN, nameOfFile, OF_LIST } from './draft.js';
+import { Entry } from './Entry.js';
 import { choose, columnsOf } from './list.js';
 import type { Page } from './page.js';
-
-const OF_FILE = { sheet: '', headerLine: '', toColumn: '', countryColumn: '' };
 
 /** Chooses a list, and says which of its columns has the numbers. */
 export function ListStep(page: Page) {
@@ -25,7 +24,7 @@ export function ListStep(page: Page) {
   const take = async (file: File | undefined): Promise<void> => {
     if (file === undefined) return;
     const isOwn = draft.name !== '' && draft.name !== (list && nameOfFile(list.file.name));
-    change({ ...OF_FILE, skipInvalid: false, ...(!isOwn && { name: nameOfFile(file.name) }) });
+    change({ ...OF_LIST, ...(!isOwn && { name: nameOfFile(file.name) }) });
     const chosen = await choose(file).catch(problemOf);
     setList(typeof chosen === 'string' ? null : chosen);
     setProblem(typeof chosen === 'string' ? chosen : null);

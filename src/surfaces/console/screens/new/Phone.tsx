@@ -1,15 +1,13 @@
 import { useState } from 'preact/hooks';
-import { segmentsOf } from '../../../../campaign/text/segments.js';
+import { ROOM, segmentsOf } from '../../../../campaign/text/segments.js';
 import { compileTemplate } from '../../../../campaign/text/template.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';
 import { Section } from '../../parts/Section.js';
+import { Table } from '../../parts/Table.js';
 import { PhoneNumber } from '../../parts/Time.js';
 import type { Page } from './page.js';
-
-/** Units in a text of one segment, and in each segment of a longer one, as in 3GPP TS 23.040. */
-const ROOM = { 'GSM-7': [160, 153], 'UCS-2': [70, 67] } as const;
 
 /** The rows whose messages a person looks at. */
 const ROWS = ['first', 'longest', 'dearest'] as const;
@@ -47,43 +45,35 @@ export function Phone({ draft: { message, sender }, preview, isWhole }: Page) {
         </p>
       )}
       {isWritten && rows.length > 1 && (
-        <table class="messages">
-          <caption class="unseen">{texts.messages}</caption>
-          <thead>
-            <tr>
-              {[labelOf('row'), texts.characters, texts.segmentsTitle, texts.price].map((title) => (
-                <th key={title} scope="col">
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ name, units, segments, encoding, money }) => (
-              <tr key={name}>
-                <th scope="row">
-                  <button
-                    type="button"
-                    class="plain"
-                    aria-pressed={name === chosen}
-                    onClick={() => setChosen(name)}
-                  >
-                    {texts[isWhole || name === 'first' ? name : (`${name}Head` as const)]}
-                  </button>
-                </th>
-                <td>{texts.of(units, roomFor(encoding, segments))}</td>
-                <td>{segments}</td>
-                <td>{money ?? '–'}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Table
+          caption={texts.messages}
+          rows={rows}
+          rowKey={({ name }) => name}
+          columns={[
+            [
+              labelOf('row'),
+              ({ name }) => (
+                <button
+                  type="button"
+                  class="plain"
+                  aria-pressed={name === chosen}
+                  onClick={() => setChosen(name)}
+                >
+                  {texts[isWhole || name === 'first' ? name : (`${name}Head` as const)]}
+                </button>
+              ),
+            ],
+            [texts.characters, ({ units, ...row }) => texts.of(units, roomFor(row))],
+            [texts.segmentsTitle, ({ segments }) => segments],
+            [texts.price, ({ money }) => money ?? '–'],
+          ]}
+        />
       )}
     </Section>
   );
 }
 
-function roomFor(encoding: keyof typeof ROOM, segments: number): number {
+function roomFor({ encoding, segments }: Pick<ReturnType<typeof segmentsOf>, 'encoding' | 'segments'>) {
   const [one, each] = ROOM[encoding];
   return segments <= 1 ? one : segments * each;
 }

@@ -4,7 +4,7 @@ import { newTexts as texts } from '../../base/compose-texts.js';
 import { dropDraft } from '../../base/kept-draft.js';
 import { hasOneLane, liveCampaigns, staleBecause, useLive } from '../../base/live.js';
 import { labelOf, texts as pageTexts, recipientsText, stateText } from '../../base/texts.js';
-import { countText, moneyText } from '../../base/times.js';
+import { moneyText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
 import { Form, type Values } from '../../parts/Form.js';
 import { Alert, Facts } from '../../parts/Section.js';
@@ -51,7 +51,7 @@ export function SendStep(page: Page) {
       {refusal && <Refusal {...page} {...refusal} preview={preview} />}
       <TestSend {...page} preview={preview} />
       <Form
-        expect={{ count: recipientCount, label: texts.type(countText(recipientCount)) }}
+        expect={{ count: recipientCount, label: pageTexts.typeToConfirm(recipientCount) }}
         submit={texts.submit(draft.isLater, recipientCount)}
         isDisabled={!isReady || uploading.progress !== null}
         onSubmit={async () => {
@@ -85,7 +85,7 @@ function Summary({ preview, draft }: CheckedPage) {
   const { lane, sender, sendAt, zone, eta, completion, repeats } = preview;
   const left = [
     ...(duplicates > 0 ? [texts.duplicatesText(duplicates, repeats.slice(0, 3))] : []),
-    ...(invalid > 0 && draft.skipInvalid ? [texts.invalidText(invalid)] : []),
+    ...(invalid > 0 && draft.skipInvalid ? [texts.problems(invalid)] : []),
   ];
   const { recipientCount: again = 0, unchecked = null, campaigns = [] } = sentBefore ?? {};
   const names = campaigns.map(({ name }) => name).join(', ');
@@ -166,7 +166,7 @@ function TestSend({ campaign, preview, draft, whole: { isCurrent } }: CheckedPag
       recipients: [{ to: String(number ?? '').trim() }],
     });
     setId(created.id);
-    if (created.suppressed > 0) notify(texts.testSuppressed, 'bad');
+    if (created.suppressed > 0) notify(pageTexts.suppressed, 'bad');
   };
   return (
     <Form

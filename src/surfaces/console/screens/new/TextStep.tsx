@@ -8,9 +8,9 @@ import { labelOf } from '../../base/texts.js';
 import { moneyText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
 import { CommandButton } from '../../parts/CommandDialog.js';
-import { FormField, TEXT } from '../../parts/Form.js';
+import { FormField, optionsOf, TEXT } from '../../parts/Form.js';
 import { useFirstCheck } from './check.js';
-import { Entry, optionsOf } from './Entry.js';
+import { Entry } from './Entry.js';
 import { segmentHint } from './hints.js';
 import type { Page } from './page.js';
 
@@ -105,11 +105,11 @@ function SaveText({ draft: { message, sender, lane }, lanes }: Page) {
 function Columns({ columns, insert }: { columns: readonly string[]; insert(column: string): void }) {
   if (columns.length === 0) return null;
   return (
-    <p class="row columns">
+    <p class="row">
       <span class="quiet">{texts.insert}</span>
       {columns.map((column) => (
         <button key={column} type="button" onClick={() => insert(column)}>
-          {`{{${column}}}`}
+          <code>{`{{${column}}}`}</code>
         </button>
       ))}
     </p>

@@ -1,6 +1,7 @@
+import { zoneName } from '../../../../base/zone-names.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
-import { OWN_ZONE, timeText, zoneName } from '../../base/times.js';
+import { OWN_ZONE, timeText } from '../../base/times.js';
 import { useNow } from '../../parts/Time.js';
 import { startOf } from './draft.js';
 import { Entry } from './Entry.js';
@@ -27,7 +28,7 @@ export function WhenStep(page: Page) {
       <fieldset class="row">
         <legend class="unseen">{labelOf('when')}</legend>
         {[false, true].map((isLater) => (
-          <label key={texts.starts(isLater)}>
+          <label key={texts.starts(isLater)} class="row">
             <input
               type="radio"
               name="isLater"

@@ -4,41 +4,35 @@ import { OWN_ZONE } from '../../base/times.js';
 /** No name of a column. */
 export const NO_COLUMN = ' ';
 
-export const EMPTY = {
-  name: '',
-  lane: '',
-  sender: '',
-  message: '',
+/** What a draft says about its list, which the browser does not keep. */
+export const OF_LIST = {
   /** Of a workbook; empty: its first. */
   sheet: '',
   /** Empty: the first line. */
   headerLine: '',
   toColumn: '',
-  country: '',
   /** Empty: the one that the server finds; {@link NO_COLUMN}: none. */
   countryColumn: '',
-  duplicates: 'first',
   skipInvalid: false,
+  again: false,
+};
+
+export const EMPTY = {
+  ...OF_LIST,
+  name: '',
+  lane: '',
+  sender: '',
+  message: '',
+  country: '',
+  duplicates: 'first',
   isLater: false,
   /** `2030-05-01T09:00`, in `zone`. */
   local: '',
   zone: OWN_ZONE,
-  again: false,
 };
 export type Draft = Readonly<typeof EMPTY>;
 
-/** What the browser keeps of a draft. The rest is about its list, which it does not keep. */
-const KEPT = [
-  'name',
-  'lane',
-  'sender',
-  'message',
-  'country',
-  'duplicates',
-  'isLater',
-  'local',
-  'zone',
-] as const;
+const KEPT = (Object.keys(EMPTY) as (keyof Draft)[]).filter((name) => !Object.hasOwn(OF_LIST, name));
 
 /** The members of a draft that the browser keeps; null if none of them says anything. */
 export function keptOf(draft: Draft): Partial<Draft> | null {

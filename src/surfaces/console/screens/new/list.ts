@@ -73,36 +73,24 @@ async function* chunksOf(file: Blob): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** The text as far as its last complete record: what a preview can be asked about before the rest has been read. */
-export function wholeRecords(text: string): string {
+/** The records of the beginning of a list, and what follows the last complete one. */
+function recordsIn(text: string, isLast: boolean) {
   const dialect = dialectOf(text);
   const reader = new CsvReader(dialect);
-  reader.read(text.slice(dialect.skipped.length), false);
-  return text.slice(0, text.length - reader.rest.length);
+  const records = reader.read(text.slice(dialect.skipped.length), isLast);
+  return { records, rest: reader.rest };
 }
 
-const HEADER = /^(?:sep=(.)[\r\n]+)?((?:"[^"]*"|[^"\r\n])*)/;
-const SEPARATORS = [',', ';', '\t'] as const;
+/** The text as far as its last complete record: what a preview can be asked about before the rest has been read. */
+export const wholeRecords = (text: string): string =>
+  text.slice(0, text.length - recordsIn(text, false).rest.length);
 
-/** The columns of a list, as far as its header says it plainly: to choose from when the server cannot tell which has the numbers. */
+/** No header that a person chooses from is longer. */
+const HEADER_CHARACTERS = 20_000;
+
+/** The columns of a list: to choose from when the server cannot tell which has the numbers. */
 export function columnsOf(text: string | File): string[] {
   if (typeof text !== 'string') return [];
-  const [, named, header = ''] = HEADER.exec(text) ?? [];
-  const inQuotes = /("[^"]*")/;
-  const partsBy = (separator: string): string[] =>
-    header
-      .split(inQuotes)
-      .map((part, at) => (at % 2 === 1 ? part : part.replaceAll(separator, '\0')))
-      .join('')
-      .split('\0');
-  const separators = named === undefined ? SEPARATORS : [named];
-  const [most = []] = separators.map(partsBy).sort((one, other) => other.length - one.length);
-  return most
-    .map((name) =>
-      name
-        .replace(/^\s*"|"\s*$/g, '')
-        .replaceAll('""', '"')
-        .trim(),
-    )
-    .filter((name) => name !== '');
+  const [header] = recordsIn(text.slice(0, HEADER_CHARACTERS), true).records;
+  return header?.fields.map((name) => name.trim()).filter((name) => name !== '') ?? [];
 }

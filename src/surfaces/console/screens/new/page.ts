@@ -43,7 +43,7 @@ export function usePage() {
   /** What the server knows best about the list as it is, and whether it has read all of it. */
   const preview = isChecked ? whole.preview : head;
   const isWhole = isChecked || list?.isWhole === true;
-  const page = {
+  return {
     draft,
     change,
     list,
@@ -55,6 +55,6 @@ export function usePage() {
     whole,
     preview,
     isWhole,
+    startOver: kept === null && list === null ? null : startOver,
   };
-  return { ...page, startOver: kept === null && list === null ? null : startOver };
 }

@@ -7,6 +7,7 @@ import {
   serviceConnection,
 } from '../base/config/index.js';
 import type { Events } from '../base/events/events.js';
+import { lazyMethods } from '../base/lazily.js';
 import type { Redis } from '../base/redis/connection.js';
 import type { Keys } from '../base/redis/keys.js';
 import { InputError } from '../campaign/errors/errors.js';
@@ -84,14 +85,8 @@ export function openRecords(options: RecordsOptions): OpenRecords {
 
   return {
     contract,
-    check: async (...args) => (await service()).check(...args),
-    request: async (...args) => (await service()).request(...args),
-    status: async (...args) => (await service()).status(...args),
-    download: async (...args) => (await service()).download(...args),
-    fetch: async (...args) => (await service()).fetch(...args),
-    resolve: async (...args) => (await service()).resolve(...args),
-    show: async (id) => (await reader()).show(id),
-    list: async (filter) => (await reader()).list(filter),
+    ...lazyMethods(service, ['check', 'request', 'status', 'download', 'fetch', 'resolve']),
+    ...lazyMethods(reader, ['show', 'list']),
     async close() {
       (await opening?.catch(() => undefined))?.close();
     },

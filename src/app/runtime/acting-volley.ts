@@ -1,6 +1,6 @@
 import { pause, systemClock } from '../../base/clock.js';
 import type { EventOf } from '../../base/events/events.js';
-import { lazily } from '../../base/lazily.js';
+import { lazily, lazyMethods } from '../../base/lazily.js';
 import type { LaneId } from '../../base/redis/keys.js';
 import { closedError, withUnavailableErrors } from '../../base/redis/unavailable.js';
 import { auditedRecords } from '../../call-records/audited-records.js';
@@ -15,7 +15,6 @@ import { resolveUnknown } from '../../engine/sending/unknown.js';
 import { readMeta } from '../../engine/store/campaign-meta.js';
 import { readState } from '../../engine/store/campaigns.js';
 import { openSuppressionList } from '../../intake/import/suppression-list.js';
-import { lazyOutboxes } from '../../intake/outbox/lazy-outboxes.js';
 import type { Outbox } from '../../intake/outbox/outbox-methods.js';
 import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import { openSchedules, pauseSchedulesOf } from '../../intake/schedules/schedules.js';
@@ -26,12 +25,16 @@ import { webhookStore } from '../../reporting/webhooks/store.js';
 import type { CancelledOfKey } from '../access/api-keys.js';
 import { cancelCampaignsOf, cancelCampaignsOn } from '../access/campaigns-of-key.js';
 import { laneAdmin } from '../access/lane-admin.js';
+import { OUTBOX_METHODS, OUTBOXES_METHODS } from '../input/outboxes.js';
 import { checkedVolley } from '../input/volley.js';
 import type { Volley, VolleyReader } from '../volley.js';
 import { openForgettingOf, removeCampaignOf } from './forgetting.js';
 import { importDeps, importModules } from './import-deps.js';
 import { inboundFor } from './inbound.js';
 import { fullConfig, type Instance } from './instance.js';
+
+const OUTBOXES_NAMES = Object.keys(OUTBOXES_METHODS) as (keyof Outboxes)[];
+const OUTBOX_NAMES = Object.keys(OUTBOX_METHODS) as (keyof Outbox)[];
 
 /** The operations that are the same for every actor. */
 type Shared = VolleyReader & Pick<Volley, 'work' | 'close'>;
@@ -63,7 +66,7 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
       import('../../intake/outbox/open-outbox.js'),
     ]);
     const options = { redis, keys, config, finder, wakers, events, clock: systemClock, random };
-    return { openOutboxes, options, open: outboxOpener(options) };
+    return { openOutboxes, options, opener: outboxOpener(options) };
   });
 
   /** A lane that was stored a moment ago is known to the checks of an input. Without Redis, these say what else is wrong. */
@@ -79,10 +82,25 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
   const volleyFor = (actor: ActingFor, authorise?: () => Promise<void>): Volley => {
     const by = trail.operator(actor, authorise);
     const commands = operatorCommands(finder, wakers, events, by);
-    const { open: openOutbox, ...outboxes } = lazyOutboxes(async () => {
-      const { openOutboxes, options, open } = await outboxesOpened();
-      return openOutboxes(options, open, by);
+    const outboxesFor = lazily(async () => {
+      const { openOutboxes, options, opener } = await outboxesOpened();
+      const { open, ...all } = openOutboxes(options, opener, by);
+      return {
+        open: (...which: Parameters<typeof open>) => guarded(open(...which)),
+        all: guarded<Outboxes>({
+          ...all,
+          create: async (input) => all.create(await knowing(input)),
+          put: async (input, more) => all.put(await knowing(input), more),
+          previewPut: async (input, more) => all.previewPut(await knowing(input), more),
+        }),
+      };
     });
+    const outboxes: Outboxes = lazyMethods(async () => (await outboxesFor()).all, OUTBOXES_NAMES);
+    const openOutbox: Volley['outbox'] = (...which) =>
+      lazyMethods(
+        lazily(async () => (await outboxesFor()).open(...which)),
+        OUTBOX_NAMES,
+      );
     const cancelling = {
       redis,
       keys,
@@ -280,13 +298,8 @@ export function actingVolleys(instance: Instance, inbound: InboundService, share
         return setCampaign(deps, id, changes, options);
       },
       resolve: (id, resolution) => resolveUnknown(finder, id, resolution, { wakers, events, by }),
-      outboxes: guarded<Outboxes>({
-        ...outboxes,
-        create: async (input) => outboxes.create(await knowing(input)),
-        put: async (input, more) => outboxes.put(await knowing(input), more),
-        previewPut: async (input, more) => outboxes.previewPut(await knowing(input), more),
-      }),
-      outbox: (name, choice) => guarded<Outbox>(openOutbox(name, choice)),
+      outboxes,
+      outbox: openOutbox,
       suppression: guarded(
         openSuppressionList({ config, finder, events, suppression, clock: systemClock, by }),
       ),

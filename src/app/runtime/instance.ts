@@ -17,7 +17,7 @@ import {
 } from '../../base/config/index.js';
 import { exactDuration } from '../../base/duration.js';
 import type { Events } from '../../base/events/events.js';
-import { lazily } from '../../base/lazily.js';
+import { lazily, lazyMethods } from '../../base/lazily.js';
 import { PROFILES } from '../../base/profiles/index.js';
 import { connect, type Redis, serverTime } from '../../base/redis/connection.js';
 import { keyNames, type LaneId } from '../../base/redis/keys.js';
@@ -144,10 +144,7 @@ export function openInstance({ config: loaded, redisUrl, events, random, time }:
     closers.push(async () => (await opening).close());
     return opening;
   });
-  const wakers: Pick<Queues, 'wake' | 'depth'> = {
-    wake: async (stage, lane, inMs) => (await queues()).wake(stage, lane, inMs),
-    depth: async () => (await queues()).depth(),
-  };
+  const wakers = lazyMethods<Queues, 'wake' | 'depth'>(queues, ['wake', 'depth']);
   const tokenSources = openTokenSources({ redis, keys, events, config: () => fullConfig(config) });
   closers.push(() => tokenSources.close());
   const subscriptions = new Map<string, SubscriptionClient>();

@@ -1,4 +1,5 @@
 import { VolleyError } from '../../campaign/errors/errors.js';
+import { isIterable, later } from '../lazily.js';
 
 /** Replies of a server that is starting, full, or changing its role. It has not run the command. */
 const TRANSIENT =
@@ -107,32 +108,10 @@ export function withUnavailableErrors<Service extends object>(
       return (...args: unknown[]): unknown => {
         const call = (): unknown => translated(Reflect.apply(member, target, args));
         const waiting = AT_ONCE.has(name) ? undefined : usable(name);
-        return waiting === undefined ? call() : whenUsable(waiting.catch(rethrow).then(call));
+        return waiting === undefined ? call() : later(waiting.catch(rethrow).then(call));
       };
     },
   });
-}
-
-/** What a method returns later, as a promise and as rows: it is not known yet which of them it is. */
-function whenUsable(result: Promise<unknown>): unknown {
-  // Who reads rows does not await it.
-  result.catch(() => {});
-  const steps = async (): Promise<AsyncIterator<unknown>> => {
-    const rows = await result;
-    if (!isIterable(rows)) throw new TypeError('the method returns no rows');
-    return rows[Symbol.asyncIterator]();
-  };
-  const rows = {
-    [Symbol.asyncIterator]() {
-      const opened = steps();
-      opened.catch(() => {});
-      return {
-        next: async () => (await opened).next(),
-        return: async () => (await (await opened).return?.()) ?? { done: true, value: undefined },
-      };
-    },
-  };
-  return Object.assign(result, rows);
 }
 
 export const closedError = (): ClosedError =>
@@ -154,10 +133,6 @@ function translatedRows(rows: AsyncIterable<unknown>): AsyncIterable<unknown> {
       };
     },
   };
-}
-
-function isIterable(result: unknown): result is AsyncIterable<unknown> {
-  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
 }
 
 /** What people read when a command failed because Redis is full. */

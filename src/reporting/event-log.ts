@@ -28,7 +28,7 @@ const parse = (reply: unknown): LoggedEvent[] => entries.parse(reply).map(([id, 
 export function eventLog(redis: Redis, keys: Keys) {
   const key = keys.events;
   const append = joinCalls((events: readonly string[]) =>
-    appendScript.run(redis, [key], [MIN_KEPT, ...events]),
+    appendScript.run(redis, { events: key }, { kept: MIN_KEPT }, [], events),
   );
   return {
     append: (json: string): Promise<void> => append(json).answer,

@@ -22,6 +22,7 @@ import {
 } from '../engine/recipients/request-records.js';
 import { SLICE, unpackNumbers, unpackReferences, unpackSlice } from '../engine/recipients/slice-blob.js';
 import { countSlices, readSlices } from '../engine/recipients/stored-slices.js';
+import { laneKeys } from '../engine/scripts/lane-script.js';
 import { parseState } from '../engine/store/campaigns.js';
 
 /** A recipient with its state and its last request. */
@@ -93,12 +94,10 @@ const recipientRange = loadScript(import.meta.url, './recipient-range.lua', (rep
 
 /** Reads the recipients of one campaign. */
 export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign: string) {
-  const rangeKeys = [
-    keys.lane(lane, 'states'),
-    keys.lane(lane, 'claims'),
-    keys.lane(lane, 'unknown'),
-    statusesKey(keys, lane, campaign),
-  ];
+  const rangeKeys = {
+    ...laneKeys(keys, lane, ['states', 'claims', 'unknown']),
+    statuses: statusesKey(keys, lane, campaign),
+  };
 
   /** The wanted recipients of a range at one moment; null if there are none from `first` on. */
   const readStates = async (
@@ -106,7 +105,7 @@ export function recipientReader(redis: Redis, keys: Keys, lane: LaneId, campaign
     count: number,
     isWanted: (state: RecipientState, ordinal: number) => boolean,
   ) => {
-    const range = await recipientRange.run(redis, rangeKeys, [campaign, first, count]);
+    const range = await recipientRange.run(redis, rangeKeys, { campaign, first, count });
     if (range === null) return null;
     const [stateJson, allClaims, allUnknown, letters] = range;
     const campaignState = parseState(stateJson);

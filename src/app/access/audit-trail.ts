@@ -101,13 +101,7 @@ type Appended = readonly [json: string, payer: string, limit: number | ''];
 export function auditTrail({ redis, keys, finder, clock, retentionMs, keyBytes }: AuditTrailDeps) {
   const key = keys.audit;
   const append = (entries: readonly Appended[]): Promise<string> =>
-    appendScript.run(
-      redis,
-      { audit: key, keyBytes: keys.auditBytes },
-      { retentionMs, time: '' },
-      [],
-      entries.flat(),
-    );
+    appendScript.run(redis, { audit: key, keyBytes: keys.auditBytes }, { retentionMs }, [], entries.flat());
   const appendJoined = joinCalls(append);
   /** Rejects with a KeyFullError if the entries of the API key take too much, except of one that is recorded in any case. */
   const record = async (

@@ -6,8 +6,8 @@ import type { Redis } from './connection.js';
 /** A value that a script takes as an argument; numbers are sent in decimal. */
 export type ScriptArgument = string | number | Buffer;
 
-/** Keys or arguments by the names in the script's header, or in the header's order. */
-type Named<Value> = Readonly<Record<string, Value>> | readonly Value[];
+/** Keys or arguments by the names in the script's header. */
+type Named<Value> = Readonly<Record<string, Value>>;
 
 /**
  * A Lua script that runs on the server, loaded once by its hash.
@@ -147,12 +147,10 @@ function inOrder<Value>(
   values: Named<Value>,
   absent: (name: string) => Value | undefined = () => undefined,
 ): readonly Value[] {
-  if (Array.isArray(values)) return values;
-  const named = values as Readonly<Record<string, Value>>;
-  const unknown = Object.keys(named).find((name) => !names.includes(name));
+  const unknown = Object.keys(values).find((name) => !names.includes(name));
   if (unknown !== undefined) throw new TypeError(`${script}: its header does not declare ${unknown}`);
   return names.map((name) => {
-    const value = named[name] ?? absent(name);
+    const value = values[name] ?? absent(name);
     if (value === undefined) throw new TypeError(`${script}: ${name} is missing`);
     return value;
   });

@@ -91,7 +91,7 @@ export async function reserveDay(day: DayOf, campaign: string | null, counted: C
     const [refusal, endsAt] = await reserveScript.run(
       redis,
       { states: keys.lane(lane.id, 'states'), keyBytes: keys.lane(lane.id, 'keyBytes') },
-      { id: campaign ?? '', limits: scriptLimits(limits, given), ...counted, time: '' },
+      { id: campaign ?? '', limits: scriptLimits(limits, given), ...counted },
     );
     if (refusal === 'gone') return false;
     if (refusal === '') return true;
@@ -164,7 +164,7 @@ export async function largerShare(
     shareScript.run(
       redis,
       { shares: keys.apiKeysShares(day) },
-      { ...wish, returned: JSON.stringify(returned), time: '' },
+      { ...wish, returned: JSON.stringify(returned) },
     );
   let { isLarger, rest, shares } = await enlarge({});
   if (!isLarger) {
@@ -172,7 +172,7 @@ export async function largerShare(
       [...shares].map(async ([id, { age, ...given }]) => {
         // What was given a moment ago is about to be used. Later, the process that asked for it has died.
         const lost = age > IN_USE_S ? { day, ...given } : {};
-        const known = { key, day, given: JSON.stringify(lost), time: '' };
+        const known = { key, day, given: JSON.stringify(lost) };
         return [id, await returnScript.run(redis, { keyBytes: keys.lane(id, 'keyBytes') }, known)];
       }),
     );

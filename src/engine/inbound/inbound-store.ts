@@ -156,7 +156,7 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
       const reply = await receiveScript.run(
         redis,
         { inboundPending, inboundIds, keyBytes },
-        { ...stored, payer: payer.key, limit: payer.limit, leaseMs: LEASE_MS, time: '' },
+        { ...stored, payer: payer.key, limit: payer.limit, leaseMs: LEASE_MS },
       );
       if (typeof reply === 'object' && 'used' in reply) throw keyFull(payer, lane, reply.used);
       return reply;
@@ -167,7 +167,7 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
      * retention.
      */
     async takeOverdue(retentionMs: number): Promise<PendingMessage[]> {
-      const args = { leaseMs: LEASE_MS, partsMs: PARTS_MS, retentionMs, most: AT_ONCE, time: '' };
+      const args = { leaseMs: LEASE_MS, partsMs: PARTS_MS, retentionMs, most: AT_ONCE };
       const messages: PendingMessage[] = [];
       for (let cursor = '0'; ; ) {
         const [next, ...some] = await takeScript.run(redis, { ...logKeys, keyBytes }, { ...args, cursor });

@@ -31,8 +31,8 @@ export function contentKey(keys: Keys, digest: string, lane: string): string {
   return keys.idempotency(`content:${short}:${lane}`);
 }
 
-/** The earlier holders of a reservation. The key is in the same slot of a cluster. */
-const formerHoldersKey = (key: string): string => `{${key}}:former`;
+/** The keys of a reservation: its earlier holders are in the same slot of a cluster. */
+const keysOf = (reservation: string) => ({ reservation, former: `{${reservation}}:former` });
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url');
 
@@ -59,7 +59,7 @@ export async function readHolder(redis: Redis, key: string): Promise<Holder | nu
 /** The campaigns that held the content before, and will again if those after them send nothing; the latest first. */
 export async function readFormerHolders(redis: Redis, key: string): Promise<Holder[]> {
   const now = await serverTime(redis);
-  const entries = (await redis.lrange(formerHoldersKey(key), 0, -1)).map((entry) => {
+  const entries = (await redis.lrange(keysOf(key).former, 0, -1)).map((entry) => {
     const space = entry.lastIndexOf(' ');
     return { holder: parseHolder(entry.slice(0, space)), until: Number(entry.slice(space + 1)) };
   });
@@ -84,13 +84,13 @@ export async function reserveContent(
   again: boolean,
 ): Promise<boolean> {
   const value = storedValue(holder);
-  if (again) return passScript.run(redis, [key, formerHoldersKey(key)], [value, CONTENT_HELD_MS]);
+  if (again) return passScript.run(redis, keysOf(key), { holder: value, held: CONTENT_HELD_MS });
   return (await redis.set(key, value, 'PX', CONTENT_HELD_MS, 'NX')) === 'OK';
 }
 
 /** Releases a reservation, in so many ms, if this campaign still holds it. */
 export async function releaseReservation(redis: Redis, key: string, holder: Holder, inMs = 0): Promise<void> {
   const value = storedValue(holder);
-  if (inMs === 0) await passScript.run(redis, [key, formerHoldersKey(key)], [value, 0]);
+  if (inMs === 0) await passScript.run(redis, keysOf(key), { holder: value, held: 0 });
   else if ((await redis.get(key)) === value) await redis.pexpire(key, Math.ceil(inMs));
 }

@@ -23,15 +23,17 @@ const correctScript = loadScript(import.meta.url, './correct-clock.lua', (reply)
   return { now: Number(now), byMs: Number(byMs) };
 });
 
+/** Keys of a lane, for a script, by their names. */
+export const laneKeys = (keys: Keys, lane: LaneId, names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, keys.lane(lane, name)]));
+
 /** Compares the clock of Redis with that of this process, and corrects the lane if it was changed. `now` is for tests. */
 export async function correctClock(store: LaneStore, now?: number): Promise<void> {
   const { redis, keys, id, rules, serverClock } = store;
   const ask = async (): Promise<number> => {
-    const reply = await correctScript.run(
-      redis,
-      correctScript.header.keys.map((key) => keys.lane(id, key)),
-      { rules: JSON.stringify(rules), time: now ?? serverClock?.expectation ?? '' },
-    );
+    const time = now ?? serverClock?.expectation ?? '';
+    const its = laneKeys(keys, id, correctScript.header.keys);
+    const reply = await correctScript.run(redis, its, { rules: JSON.stringify(rules), time });
     if (reply.byMs !== 0) store.clockChanged?.(reply.byMs);
     return reply.now;
   };
@@ -83,7 +85,7 @@ export function laneScript<Answer>(
     const run = (): Promise<Answer> =>
       script.run(
         redis,
-        script.header.keys.map((key) => ownKeys[key] ?? keys.lane(id, key)),
+        { ...laneKeys(keys, id, script.header.keys), ...ownKeys },
         {
           ...(takesRules ? { rules: JSON.stringify(rules) } : {}),
           ...(takesTime ? { time: fixed ?? serverClock?.expectation ?? '' } : {}),

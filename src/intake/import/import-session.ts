@@ -23,6 +23,7 @@ import { textDigest } from '../../engine/recipients/reservation.js';
 import { SliceWriter } from '../../engine/recipients/slices.js';
 import type { Parts } from '../../engine/recipients/zoned-slices.js';
 import { registerWindows } from '../../engine/recovery/windows.js';
+import { laneKeys } from '../../engine/scripts/lane-script.js';
 import { type ScriptEvent, scriptEvents } from '../../engine/scripts/script-events.js';
 import { type CampaignMeta, readMeta, storedMeta } from '../../engine/store/campaign-meta.js';
 import { readState, STATE_DEFAULTS, type StoredState } from '../../engine/store/campaigns.js';
@@ -154,8 +155,6 @@ export function beginImport(
   const { id, lane } = meta;
   const { limit } = payer;
   const store = { redis, keys, id: lane };
-  const laneKeys = (...names: string[]): Readonly<Record<string, string>> =>
-    Object.fromEntries(names.map((name) => [name, keys.lane(lane, name)]));
   const ownMetaKey = metaKey(keys, lane, id);
   const listKey = (series: Series): string => slicesKey(keys, lane, id, series);
   // The process that discards the import has to know its idempotency key, and the API key that began it. Without them, an import that
@@ -164,12 +163,15 @@ export function beginImport(
   // Awaited before the commit: a campaign that is not in the index could not be found.
   const begun = Promise.all([
     indexing(redis)({ keys, lane, id }).answer,
-    beginScript.run(redis, { ...laneKeys('states', 'importing', 'keyBytes'), meta: ownMetaKey }, [
-      id,
-      JSON.stringify(importing(meta, 0, 0)),
-      isMetaStored ? storedMeta(meta) : '',
-      ...[leaseMs, payer.key, limit, ''],
-    ]),
+    beginScript.run(
+      redis,
+      { ...laneKeys(keys, lane, ['states', 'importing', 'keyBytes']), meta: ownMetaKey },
+      {
+        ...{ id, leaseMs, ...payer },
+        state: JSON.stringify(importing(meta, 0, 0)),
+        meta: isMetaStored ? storedMeta(meta) : '',
+      },
+    ),
   ]).then(([, { result, used }]) => {
     if (result === 'keyFull') throw keyFull(payer, lane, used);
   });
@@ -181,11 +183,12 @@ export function beginImport(
     await begun;
     // A renewal of the lease stores nothing.
     if (slices.length > 0) await mustHaveRoom(redis);
-    const storing = isMetaStored ? '' : storedMeta(meta);
     const { result, used } = await writeScript.run(
       redis,
-      { ...laneKeys('states', 'importing', 'keyBytes'), slices: key, meta: ownMetaKey },
-      [id, leaseMs, storing, limit, '', ...slices],
+      { ...laneKeys(keys, lane, ['states', 'importing', 'keyBytes']), slices: key, meta: ownMetaKey },
+      { id, leaseMs, meta: isMetaStored ? '' : storedMeta(meta), limit },
+      [],
+      slices,
     );
     if (result === 'keyFull') throw keyFull(payer, lane, used);
     if (result === 'gone') throw new ImportLostError(id);
@@ -218,7 +221,7 @@ export function beginImport(
       const parts = await writers.slices.arranged(async (names) => {
         for (let first = 0; first < names.length; first += ARRANGED_AT_ONCE) {
           const some = names.slice(first, first + ARRANGED_AT_ONCE);
-          await arrangeScript.run(redis, [listKey('slices')], [first], [], some);
+          await arrangeScript.run(redis, { slices: listKey('slices') }, { first }, [], some);
         }
       });
       await registerWindows(store, rulesOf(whole, parts), whole.created);
@@ -231,29 +234,24 @@ export function beginImport(
         commitScript.run(
           redis,
           {
-            ...laneKeys('lane', 'states', 'importing', 'running', 'scheduled', 'lapsing', 'ended'),
-            ...laneKeys('results', 'latestResults', 'windows', 'keyBytes'),
+            ...laneKeys(keys, lane, ['lane', 'states', 'importing', 'running', 'scheduled', 'lapsing']),
+            ...laneKeys(keys, lane, ['ended', 'results', 'latestResults', 'windows', 'keyBytes']),
             ...Object.fromEntries(SERIES.map((series) => [series, listKey(series)])),
             meta: ownMetaKey,
             zones: zonesKey(keys, lane, id),
             comparing: comparingKey(keys, lane, whole),
           },
-          [
-            id,
-            JSON.stringify(importing(whole, writers.slices.count, writers.suppressed.count)),
-            storedMeta(whole),
-            ...[
-              whole.at ?? 0,
-              whole.validForMs ?? 0,
-              writers.leftOut.count,
-              limit,
-              isCounted ? 1 : 0,
-              compare === undefined ? 0 : 1,
-              parts === null ? '' : JSON.stringify(parts),
-              '',
-              ...rest,
-            ],
-          ],
+          {
+            ...{ id, at: whole.at ?? 0, validForMs: whole.validForMs ?? 0, limit },
+            state: JSON.stringify(importing(whole, writers.slices.count, writers.suppressed.count)),
+            meta: storedMeta(whole),
+            leftOutRows: writers.leftOut.count,
+            isCounted: isCounted ? 1 : 0,
+            isCompared: compare === undefined ? 0 : 1,
+            parts: parts === null ? '' : JSON.stringify(parts),
+          },
+          [],
+          rest,
         );
       await compare?.();
       let { result, number, events } = await commitOnce();
@@ -290,8 +288,9 @@ export async function discardImport(
   reason: DiscardReason = 'expired',
   idempotency?: string,
 ): Promise<boolean> {
-  const scriptKeys = { states: keys.lane(lane, 'states'), importing: keys.lane(lane, 'importing') };
-  const outcome = await dropScript.run(redis, scriptKeys, [campaign, reason === 'givenUp' ? 1 : 0, '']);
+  const isGivenUp = reason === 'givenUp' ? 1 : 0;
+  const its = laneKeys(keys, lane, dropScript.header.keys);
+  const outcome = await dropScript.run(redis, its, { id: campaign, isGivenUp });
   if (outcome !== 'dropped') return false;
   const meta = await readMeta(redis, keys, lane, campaign);
   await deleteCampaign(redis, keys, {

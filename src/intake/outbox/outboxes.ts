@@ -17,6 +17,7 @@ import { orNull } from '../../engine/recipients/damaged.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
 import { registerWindows } from '../../engine/recovery/windows.js';
+import { laneKeys } from '../../engine/scripts/lane-script.js';
 import { messageChecker } from './definition/check-message.js';
 import { defineOutbox, type OutboxInput } from './definition/define-outbox.js';
 import { OutboxExistsError } from './definition/errors.js';
@@ -194,11 +195,7 @@ export function openOutboxes(
           const text = luaJson(JSON.stringify(settings));
           const { created, used } = await createScript.run(
             redis,
-            {
-              states: keys.lane(lane.id, 'states'),
-              outbox: key,
-              keyBytes: keys.lane(lane.id, 'keyBytes'),
-            },
+            { ...laneKeys(keys, lane.id, ['states', 'keyBytes']), outbox: key },
             {
               id: outboxId(input.name),
               state: JSON.stringify({

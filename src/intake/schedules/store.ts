@@ -126,7 +126,8 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 
     /** Begins to look at a schedule that was taken: what earlier looks decide from now on counts no more. Returns null if it is gone. */
     async begin(ref: string): Promise<StoredSchedule | null> {
-      return readSchedule(ref, await beginScript.run(redis, { schedule: names.one(ref) }, STORED_FIELDS));
+      const values = await beginScript.run(redis, { schedule: names.one(ref) }, {}, [], STORED_FIELDS);
+      return readSchedule(ref, values);
     },
 
     /** The revision of a schedule: it is the same until another look begins, or an operator changes the schedule. */

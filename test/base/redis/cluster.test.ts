@@ -141,8 +141,8 @@ describe.runIf(isServerHere)('on a cluster of three nodes', async () => {
       '../../../src/engine/recipients/pass-reservation.lua',
       () => undefined,
     );
-    const twoLanes = [keys.lane('one', 'lane'), keys.lane('two', 'lane')];
-    await expect(script.run(redis, twoLanes, [''])).rejects.toThrow(
+    const twoLanes = { reservation: keys.lane('one', 'lane'), former: keys.lane('two', 'lane') };
+    await expect(script.run(redis, twoLanes, { holder: '', held: 0 })).rejects.toThrow(
       'pass-reservation.lua: its keys lie in different hash slots: {cluster:one}:lane, {cluster:two}:lane',
     );
   });

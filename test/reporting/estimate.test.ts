@@ -157,7 +157,7 @@ describe('With a learned quota, the last message is sent at about the estimated 
   test.each<[number, number, QuotaModelName]>([
     [12, 40, 'clock'],
     [30, 100, 'sliding'],
-    [100, 300, 'bucket'],
+    [50, 150, 'bucket'],
   ])('%i an hour, for %i recipients, counted by %s', async (limit, recipients, model) => {
     const service = { ...HOURLY, quota: { model, limit } };
     const samples = await samplesOf({ quota: 0 }, one(recipients), service);

@@ -7,6 +7,7 @@ import type {
   OutlookCampaign,
 } from '../../../src/campaign/estimate/lane-outlook.js';
 import { requestsLeft, requestsNeeded } from '../../../src/campaign/limits/request-count.js';
+import { NIGHTLY } from '../../base/parts.js';
 import { idleLane, type SimulatedLane, simulate } from '../simulated-lane.js';
 
 const HOUR = 3_600_000;
@@ -320,7 +321,7 @@ describe('From a tenth of a campaign on, its last message is sent within the est
         };
         expect(outside(lane)).toEqual([]);
       }),
-      { numRuns: 30, seed: 7, endOnFailure: true },
+      { numRuns: NIGHTLY ? 60 : 10, seed: 7, endOnFailure: true },
     );
   });
 });

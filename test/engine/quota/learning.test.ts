@@ -62,7 +62,7 @@ describe.each(MODELS)('Against a service that counts by %s', (model) => {
 
 test.each(
   chosen<readonly [QuotaModelName, number]>(
-    [['sliding', 150]],
+    [['sliding', 90]],
     [
       ['clock', 300],
       ['sliding', 300],

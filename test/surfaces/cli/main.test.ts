@@ -41,7 +41,7 @@ test('volley outbox cancel-some cancels everything although its reader leaves af
   await volley.outboxes.create({ name: 'visits', message: 'Hi {{name}}' });
   const outbox = volley.outbox('visits');
   const sendAt = new Date(Date.now() + 86_400_000).toISOString();
-  const messages = Array.from({ length: 6_000 }, (_, at) => ({
+  const messages = Array.from({ length: 2_000 }, (_, at) => ({
     ...{ id: `message-${at}-${'x'.repeat(40)}`, to: '+447700900123', name: 'Ada', sendAt, tag: 'shop-1' },
   }));
   for await (const { outcome } of outbox.putAll(messages)) expect(outcome).toBe('created');
@@ -49,5 +49,5 @@ test('volley outbox cancel-some cancels everything although its reader leaves af
   child.stderr.resume();
   for await (const _line of child.stdout) break;
   expect(await once(child, 'exit')).toEqual([0, null]);
-  expect((await outbox.status()).counts).toMatchObject({ cancelled: 6_000, waiting: 0 });
+  expect((await outbox.status()).counts).toMatchObject({ cancelled: 2_000, waiting: 0 });
 });

@@ -1,16 +1,14 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { HttpApp } from '../../../src/surfaces/http/index.js';
 import { client } from '../../scene/api.js';
 import { scene } from '../../scene/scene.js';
 
 const { api } = scene('http-app');
-const { origin, app } = await api();
+const { origin } = await api();
 
 let onEnd = (): void => {};
 const ended = new Promise<void>((resolve) => {
@@ -179,17 +177,6 @@ test('The server does not wait for a client that has disconnected', async () => 
   await refused;
   await ending.app.close();
   expect(timers.mock.calls.filter(([, ms]) => ms === lingerMs)).toEqual([]);
-});
-
-test('The HTTP API loads Fastify, the library does not', async () => {
-  const script = (module: string): string =>
-    `import { createRequire } from 'node:module';
-     await import('${module}');
-     process.stdout.write(String(Object.keys(createRequire(import.meta.url).cache).some((path) => /node_modules.fastify/.test(path))));`;
-  const run = async (module: string) =>
-    (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script(module)])).stdout;
-  expect([await run('volley'), await run('volley/http')]).toEqual(['false', 'true']);
-  expect(app.server.listening).toBe(true);
 });
 
 test('Closing does not wait for a connection that never carried a request', async () => {

@@ -8,13 +8,21 @@ async function run(program: string): Promise<string> {
   return (await promisify(execFile)(process.execPath, args)).stdout;
 }
 
-test('Importing the library does not load prom-client; importing volley/metrics does', async () => {
-  const loads = (module: string) =>
-    run(`import { createRequire } from 'node:module';
-      await import('${module}');
-      const { cache } = createRequire(import.meta.url);
-      process.stdout.write(String(Object.keys(cache).some((path) => path.includes('prom-client'))));`);
-  expect([await loads('volley'), await loads('volley/metrics')]).toEqual(['false', 'true']);
+test('Only volley/metrics loads prom-client, and only volley/http loads Fastify', async () => {
+  const loaded = await run(`import { createRequire } from 'node:module';
+    const { cache } = createRequire(import.meta.url);
+    const loaded = {};
+    for (const name of ['volley', 'volley/metrics', 'volley/http']) {
+      await import(name);
+      const paths = Object.keys(cache).join();
+      loaded[name] = ['prom-client', 'fastify'].filter((library) => paths.includes('node_modules/' + library + '/'));
+    }
+    process.stdout.write(JSON.stringify(loaded));`);
+  expect(JSON.parse(loaded)).toEqual({
+    volley: [],
+    'volley/metrics': ['prom-client'],
+    'volley/http': ['prom-client', 'fastify'],
+  });
 });
 
 test('A program that embeds Volley can expose its metrics', async () => {

@@ -10,9 +10,9 @@ const { call, key, log, origin } = await scene('http-fuzz').api({
   PRICE_PER_SEGMENT: '0.042 EUR',
 });
 
-const SEED = 1;
+const SEED = 4;
 /** The nightly checks send more. */
-const COUNT = NIGHTLY ? 10_000 : 2_500;
+const COUNT = NIGHTLY ? 10_000 : 1_000;
 
 test(`${COUNT} malformed requests cause no crash, no server error, and no secret in the log`, async () => {
   const { json } = await call('POST', '/v1/campaigns', {

@@ -104,6 +104,10 @@ test('The texts and the --json output of each command are those in session.txt',
   await once('send', 'reminders.csv', ...campaign, '--yes', '--at', FAR, '--json');
   await once('send', 'reminders.csv', ...campaign, '--yes', '--at', FAR, '--again');
   await run('status', 'last');
+  const changed = ['set', 'last', '--message', 'Hello {{name}}'];
+  for (const more of [['--preview'], [], [], ['--revision', '0', '--sender', 'SHOP']])
+    await once(...changed, ...more);
+  for (const text of ['{{nme}}', '{{color}}', 'Hi {{phone}}']) await once('set', 'last', '--message', text);
   for (const command of ['pause', 'resume']) await once(command, 'last');
   await once('cancel', 'last', '--yes');
   await run('list', '--state', 'cancelled');

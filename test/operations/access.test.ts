@@ -150,6 +150,15 @@ test('A lane is known to the keys that may use it, and to the operator under nam
   ]);
 });
 
+test('An error lists at most ten lanes', async () => {
+  const many = { ...keyFor(null), configured: Array.from({ length: 200 }, (_, at) => `lane-${at}`) };
+  for (const refused of [
+    admit(byLane, many, volley, { lane: 'no' }),
+    admit(byNamedLane, many, volley, { name: 'no' }),
+  ])
+    await expect(refused).rejects.toThrow(/ lane-8, lane-9, and 190 more$/);
+});
+
 test('What covers all lanes is refused for a key that is limited to some', async () => {
   const access = allLanes('Metrics');
   expect((await admit(access, keyFor(null), volley, {})).lanes).toBeUndefined();

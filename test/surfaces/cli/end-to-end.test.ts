@@ -90,17 +90,6 @@ describe('without workers', () => {
     expect(exit).toBe(130);
     expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({ cancelled: 3 });
   });
-
-  test('status --watch on a paused campaign exits with 3 and shows what to do', async () => {
-    const { output } = await cli.json(...send('--again'));
-    const { id } = output as Sent;
-    expect((await cli.volley('pause', id)).stdout).toContain(`volley resume ${id}`);
-    const watched = await cli.volley('status', id, '--watch');
-    expect(watched.exit).toBe(3);
-    expect(watched.stderr).toContain(`volley resume ${id}`);
-    expect((await cli.json('resume', id)).output).toMatchObject({ id, state: 'running' });
-    expect((await cli.json('cancel', id, '--yes')).output).toMatchObject({ cancelled: 3, inFlight: 0 });
-  });
 });
 
 describe('with a worker', () => {
@@ -157,21 +146,6 @@ describe('with a worker', () => {
     const origin = simulator.stdout.match(/^ACCOUNT_BASE_URL=(.*)$/m)?.[1];
     const ledger = await (await fetch(`${origin}/_simulator/ledger`)).text();
     expect(ledger).toMatch(/"\+447700900999".*Hi O'Brien & Søn in Wells, Somerset/);
-  });
-
-  test('send --wait exits with 3 on an unknown outcome, and resolve lets the campaign complete', async () => {
-    const unknown = write('unknown.csv', `phone\n${magicNumber('resetAfter')}\n`);
-    const { exit, output } = await cli.json('send', unknown, '-s', 'ACME', '-m', 'Hello', '--wait', '--yes');
-    expect(exit).toBe(3);
-    const { id } = output as Sent;
-    expect(output).toMatchObject({ status: { waitingFor: 'resolve', counts: { unknown: 1 } } });
-    expect((await cli.volley('status', id)).stdout).toContain(`volley resolve ${id}`);
-    const resolved = await cli.json('resolve', id, '--abandon');
-    expect(resolved.output).toMatchObject({ id, as: 'abandon', recipientCount: 1, tooEarly: null });
-    expect((await cli.json('status', id, '--watch')).output).toMatchObject({
-      state: 'completed',
-      counts: { abandoned: 1 },
-    });
   });
 
   test('On a terminal, resolve shows each unknown outcome with its evidence, and asks what to do', async () => {

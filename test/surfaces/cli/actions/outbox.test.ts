@@ -54,33 +54,13 @@ test('Ids and references are printed without characters that control a terminal'
 });
 
 test('An outbox whose name several lanes use needs --lane, and the error lists the lanes', async () => {
-  const twoLanes = shell({
-    REDIS_PREFIX: `${prefix}-lanes`,
-    LANES_FILE: lanesFile(['east', 'west']),
-    SENDER_ADDRESS: 'ACME',
-  });
+  const twoLanes = shell({ REDIS_PREFIX: `${prefix}-lanes`, LANES_FILE: lanesFile(['east', 'west']) });
   for (const lane of ['east', 'west'])
-    await twoLanes.volley('outbox', 'create', 'codes', '--message', `From ${lane}`, '--lane', lane);
-  const refused = await twoLanes.json('outbox', 'pause', 'codes');
-  expect(refused).toMatchObject({
-    exit: 2,
-    output: { error: { code: 'ambiguous', lanes: ['east', 'west'] } },
-  });
-  const { stderr } = await twoLanes.volley('outbox', 'show', 'codes');
-  expect(stderr).toContain('choose east or west. Add --lane <name>.');
+    await twoLanes.volley('outbox', 'create', 'codes', '-m', `From ${lane}`, '-s', 'ACME', '--lane', lane);
+  const { exit, stderr } = await twoLanes.volley('outbox', 'pause', 'codes');
+  expect([exit, stderr]).toEqual([2, expect.stringContaining('choose east or west. Add --lane <name>.')]);
   const paused = await twoLanes.volley('outbox', 'pause', 'codes', '--lane', 'west');
   expect(paused.stdout).toContain('volley outbox resume codes --lane west');
-  const states = await twoLanes.json('outbox', 'list');
-  expect(states.output).toMatchObject({
-    outboxes: [
-      { lane: 'east', state: 'open' },
-      { lane: 'west', state: 'paused' },
-    ],
-  });
-  expect((await twoLanes.json('outbox', 'list', '--lane', 'east')).output).toMatchObject({
-    outboxes: [{ lane: 'east' }],
-  });
-  expect((await twoLanes.json('outbox', 'show', 'codes', '--lane', 'north')).exit).toBe(2);
 });
 
 test('The bookings of the guide to reminders can be imported into its outbox', async () => {
@@ -92,23 +72,13 @@ test('The bookings of the guide to reminders can be imported into its outbox', a
   expect(imported.stdout).toContain('3 messages via sms.example: 3 created');
 });
 
-test('A list can be NDJSON, and a message has a version', async () => {
+test('A list can be NDJSON, with the versions of its messages', async () => {
   await volley('outbox', 'create', 'orders', '--message', 'Order {{order}} is ready');
-  const line = (id: string, version: number) =>
-    JSON.stringify({ id, to: '+447700900123', order: id, sendAt: '2030-05-01T12:00Z', version });
-  const imported = await piped(`${line('a', 3)}\n${line('b', 1)}\n`, 'outbox', 'import', 'orders', '-');
-  expect(imported.stdout).toContain('2 messages via sms.example: 2 created');
-  const put = ['outbox', 'put', 'orders', 'a', '+447700900123', '--set', 'order=a'];
-  expect(await json(...put, '--version', '2')).toMatchObject({
-    exit: 1,
-    output: { error: { code: 'stale' } },
-  });
-  expect(await json(...put, '--version', '4')).toMatchObject({ exit: 0, output: { outcome: 'updated' } });
-  const cancel = ['outbox', 'cancel', 'orders', 'b'];
-  expect(await json(...cancel, '--version', '0')).toMatchObject({
-    exit: 1,
-    output: { error: { code: 'stale' } },
-  });
+  const message = { id: 'a', to: '+447700900123', order: 'a', sendAt: '2030-05-01T12:00Z', version: 3 };
+  const imported = await piped(`${JSON.stringify(message)}\n`, 'outbox', 'import', 'orders', '-');
+  expect(imported.stdout).toContain('1 message via sms.example: 1 created');
+  const stale = await json('outbox', 'cancel', 'orders', 'a', '--version', '2');
+  expect(stale).toMatchObject({ exit: 1, output: { error: { code: 'stale' } } });
 });
 
 test('The text of an outbox and the number of a message can come from standard input', async () => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { scene } from '../../../scene/scene.js';
 import { onTerminal } from '../on-terminal.js';
@@ -51,16 +50,6 @@ test('A corrected list that is sent again names who gets the text twice, and how
   expect(report.stdout).toContain(
     `${numbers[0]},duplicate,line 2 gets the same text from an earlier campaign`,
   );
-});
-
-test('Without a terminal, --yes prints the warning and sends', async () => {
-  const text = ['--message', 'Without a terminal'];
-  await volley('send', list('some.csv', numbers.slice(0, 2)), ...text, '--yes');
-  const again = await volley('send', list('all.csv', numbers), ...text, '--yes');
-  expect(again.stderr).toContain('2 of 3 recipients already get this text from campaign');
-  expect([again.exit, again.stdout]).toEqual([0, expect.stringContaining(': 3 recipients via sms.example.')]);
-  const both = await json('preview', join(cwd, 'all.csv'), ...text);
-  expect(both.output).toMatchObject({ sentBefore: { recipientCount: 3, campaigns: [{ name: 'all' }] } });
 });
 
 test('A sample to one number is compared with nothing', async () => {

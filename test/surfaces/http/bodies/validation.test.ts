@@ -36,15 +36,6 @@ test('No message names an option of the command line', async () => {
   });
 });
 
-test('The JSON part of a form is validated in the same way', async () => {
-  const form = new FormData();
-  form.append('campaign', JSON.stringify({ message: '' }));
-  form.append('recipients', new Blob(['phone\n+447700900123\n']), 'list.csv');
-  const { status, json } = await call('POST', '/v1/campaigns', { form });
-  const message = 'It is empty.';
-  expect([status, json]).toMatchObject([400, { errors: [{ pointer: '/message', message }] }]);
-});
-
 test('One response lists everything that is wrong with a campaign: its members, their values, and the header', async () => {
   const wrong = {
     message: ' ',
@@ -73,53 +64,3 @@ test('One response lists everything that is wrong with a campaign: its members, 
     withoutTime,
   );
 });
-
-test.each([
-  ['POST', '/v1/campaigns', { mesage: 'Hi', recipients }, '`mesage` is unknown: did you mean `message`?'],
-  [
-    'POST',
-    '/v1/preview?partail=true',
-    { message: 'Hi', recipients },
-    'The parameter `partail` is unknown: did you mean `partial`?',
-  ],
-  [
-    'POST',
-    '/v1/campaigns',
-    { message: 'Hi', recipients, window: { hour: 'Mon' } },
-    '`hour` in `window` is unknown: did you mean `hours`?',
-  ],
-  ['POST', '/v1/keys', { name: 'shop', scopes: ['read'] }, '`scopes` is unknown: did you mean `scope`?'],
-  ['GET', '/v1/campaigns?sate=running', undefined, 'The parameter `sate` is unknown: did you mean `state`?'],
-  ['GET', '/v1/me?x=1', undefined, 'The parameter `x` is unknown.'],
-  [
-    'POST',
-    '/v1/campaigns',
-    { message: 'Hi', recipients, idempotencyKey: 'a' },
-    '`idempotencyKey` is invalid. Send it as the header `Idempotency-Key`.',
-  ],
-  [
-    'PATCH',
-    '/v1/campaigns/x',
-    { metadata: { shop: '17' } },
-    '`metadata` cannot be set here: use message, sender, ',
-  ],
-  ['PATCH', '/v1/campaigns/x', { lane: 'main' }, '`lane` cannot be set here: use message, sender, '],
-  [
-    'PUT',
-    '/v1/keys/x',
-    { scope: ['read'] },
-    '`scope` cannot be set here: use lift, maxSuppressions, senders, ',
-  ],
-] as const)(
-  'An unknown part of a request is named with what was meant, or can be set: %s %s %o',
-  async (method, path, body, detail) => {
-    const { status, json } = await call(method, path, { body });
-    expect([status, json]).toMatchObject([
-      400,
-      {
-        detail: expect.stringContaining(detail),
-        errors: expect.arrayContaining([expect.objectContaining({ code: 'unknown' })]),
-      },
-    ]);
-  },
-);

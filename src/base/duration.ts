@@ -1,19 +1,22 @@
 import { InputError } from '../campaign/errors/errors.js';
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** A million days: in that time from now, there are still dates. */
+const LONGEST_MS = 1_000_000 * UNITS.d;
 const DURATION = /^(?<amount>\d{1,12})(?<unit>ms|[smhd])$/;
 
 /** The format that {@link parseDuration} accepts, for messages and help texts. */
 export const DURATION_FORM = 'a whole number and a unit (ms, s, m, h, d), such as 90s, 15m, 72h or 30d';
 
 /**
- * Milliseconds of a text such as `500ms`, `90s`, `15m`, `72h` or `30d`; undefined for anything else. The unit is
+ * Milliseconds of a text such as `500ms`, `90s`, `15m`, `72h` or `30d`, at most a million days; undefined for anything else. The unit is
  * required, because a bare `72` could mean hours or milliseconds.
  */
 export function parseDuration(text: string): number | undefined {
   const groups = DURATION.exec(text)?.groups;
   const unit = Object.entries(UNITS).find(([name]) => name === groups?.['unit'])?.[1];
-  return unit === undefined ? undefined : Number(groups?.['amount']) * unit;
+  const ms = Number(groups?.['amount']) * (unit ?? Number.NaN);
+  return ms <= LONGEST_MS ? ms : undefined;
 }
 
 /** Milliseconds of a duration above zero that a program passes; null for anything else. */

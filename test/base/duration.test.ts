@@ -10,11 +10,12 @@ describe('parseDuration and formatDuration', () => {
     ['72h', 259_200_000],
     ['30d', 2_592_000_000],
     ['0s', 0],
+    ['1000000d', 86_400_000_000_000],
   ])('parse %s as %i ms', (text, ms) => {
     expect(parseDuration(text)).toBe(ms);
   });
 
-  it.each(['', '72', '1.5h', '-3h', '72 h', '72H', '1w', 'h', '1h30m', '1e3s', '9999999999999s'])(
+  it.each(['', '72', '1.5h', '-3h', '72 h', '72H', '1w', 'h', '1h30m', '1e3s', '9999999999999s', '1000001d'])(
     'reject %j',
     (text) => {
       expect(parseDuration(text)).toBeUndefined();

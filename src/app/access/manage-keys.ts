@@ -129,7 +129,7 @@ export const managingKeys =
         }
         if (scopes.length === 0) {
           throw new InputError(`a key needs at least one scope: ${API_SCOPES.join(', ')}`, {
-            field: 'scope',
+            field: 'scopes',
           });
         }
         const own = await ownKey();

@@ -12,7 +12,7 @@ import { time } from '../../campaign/views/measures.js';
 import { webhook } from '../../campaign/views/webhook-views.js';
 import { allLanes, byApiKey, byKey, byLanesOfKey } from '../access.js';
 import { call } from '../operation.js';
-import { count, laneName, ofLibrary } from '../schemas/schemas.js';
+import { count, duration, laneName, ofLibrary } from '../schemas/schemas.js';
 
 /** The keys of the HTTP API. */
 const KEYS = { tag: 'API keys', scope: 'admin' } as const;
@@ -170,8 +170,7 @@ export const createKey = call({
     name: z.string().max(100).describe('Who uses it, for people'),
     scope: z.array(z.enum(API_SCOPES)).min(1).describe('What it may do'),
     lane: z.array(laneName).min(1).optional().describe('The only lanes it may use'),
-    expires: z
-      .string()
+    expires: duration
       .nullable()
       .optional()
       .describe(

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Outbox } from '../../app/volley.js';
-import { DURATION_FORM, durationOf } from '../../base/duration.js';
 import { NAME } from '../../campaign/fields/fields.js';
 import {
   createdOutbox,
@@ -12,7 +11,7 @@ import {
 import { byLane, byLanesOfKey } from '../access.js';
 import { call, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
-import { count, dateOf, LANE_FLAG, moment, onlyOfLane } from '../schemas/schemas.js';
+import { count, dateOf, duration, LANE_FLAG, moment, onlyOfLane } from '../schemas/schemas.js';
 import { resolveCampaign } from './campaigns.js';
 import { ARGUMENTS, COMMAND, commandOf, FLAGS, OUTBOX, ofOutbox, outboxOf } from './on-outbox.js';
 
@@ -91,9 +90,7 @@ export const createOutbox = call({
           'When a message without a time is sent: `now` (the default), `appointment - 24h` (elapsed time), or `appointment - 1d` (the same time of day)',
         ),
       zone: text.optional().describe('The IANA zone of local times. Required unless `sendRule` is `now`'),
-      late: z
-        .string()
-        .refine((time) => durationOf(time) !== null, `Use a duration greater than zero: ${DURATION_FORM}`)
+      late: duration
         .optional()
         .describe('How long after its time a message may still be sent; then it lapses. Default: `1h`'),
     })

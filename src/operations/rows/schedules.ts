@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { DURATION_FORM, parseDuration } from '../../base/duration.js';
 import { InputError } from '../../campaign/errors/errors.js';
 import {
   addedSchedule,
@@ -14,7 +13,7 @@ import { byLaneAndList, byLanesOfKey, bySchedule } from '../access.js';
 import { call, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
 import { listOfRows, recipient } from '../schemas/recipient-rows.js';
-import { LANE_FLAG, laneName, onlyOfLane, wholeNumber } from '../schemas/schemas.js';
+import { duration, LANE_FLAG, laneName, onlyOfLane, wholeNumber } from '../schemas/schemas.js';
 
 const id = z.string().min(1).max(64);
 const lane = laneName
@@ -85,9 +84,7 @@ const newSchedule = z.strictObject({
     .describe(
       'If the last campaign still has messages to send: skip this time, wait, or send anyway. Default: `skip`.',
     ),
-  catchUp: z
-    .string()
-    .refine((text) => parseDuration(text) !== undefined, `Use ${DURATION_FORM}`)
+  catchUp: duration
     .optional()
     .describe('After downtime, the newest missed occurrence runs if it is at most this late. Default: `1h`.'),
   ...membersOf('schedule'),
@@ -95,21 +92,17 @@ const newSchedule = z.strictObject({
 
 /** What the library takes for the settings of a request. */
 const settingsOf = async ({
-  id,
-  cron,
-  zone,
-  overlap,
   recipients,
   provided,
-  catchUp,
-  ...fields
+  ...settings
 }: z.output<typeof newSchedule>): Promise<ScheduleInput> => {
+  const { id, cron, zone, overlap, catchUp } = settings;
   if (recipients !== undefined && provided !== undefined)
     throw new InputError('A schedule has one list: leave out `recipients` or `provided`', {
       field: 'recipients',
     });
   return {
-    ...fieldsIn('schedule', fields),
+    ...fieldsIn('schedule', settings),
     ...{ id, cron, zone, overlap, catchUp },
     ...(recipients !== undefined && { recipients: await listOfRows(recipients, MAX_INLINE_RECIPIENTS) }),
     ...(provided !== undefined && { recipients: { provided } }),

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { DURATION_FORM, parseDuration } from '../../base/duration.js';
 import { asSentence } from '../../campaign/errors/errors.js';
 import { LABEL, LABEL_FORM, WINDOW_ADVICE } from '../../campaign/fields/field-kinds.js';
 import {
@@ -18,6 +17,7 @@ import {
 } from '../../campaign/fields/fields.js';
 import { FOLLOWED_STATUSES, parseFollowedStatus } from '../../campaign/fields/results-of.js';
 import { readMoment } from '../../campaign/time/moment.js';
+import { duration } from './schemas.js';
 
 /*
  * The fields of a campaign as members of JSON: their schemas, and how their values are read.
@@ -43,12 +43,7 @@ function schemaOf(field: Field): z.ZodType {
         error: 'Use ISO 8601, such as YYYY-MM-DDThh:mm+01:00',
       });
     case 'duration':
-      return z
-        .string()
-        .refine(
-          (time) => (parseDuration(time) ?? 0) > 0,
-          `Use a duration greater than zero: ${DURATION_FORM}`,
-        );
+      return duration;
     case 'amount':
       return z.union(
         [
@@ -96,9 +91,7 @@ function schemaOf(field: Field): z.ZodType {
           .describe(
             'Final states, `deliveredToNetwork`, or `unknown`, in any spelling that the report accepts; `failed` is a group',
           ),
-        after: z
-          .string()
-          .refine((time) => parseDuration(time) !== undefined, `Use ${DURATION_FORM}`)
+        after: duration
           .optional()
           .describe('Only of a schedule: how long after the start of that campaign, such as `6h`'),
       });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DURATION_FORM, durationOf } from '../../base/duration.js';
 import { readMoment } from '../../campaign/time/moment.js';
 
 /*
@@ -7,6 +8,11 @@ import { readMoment } from '../../campaign/time/moment.js';
 
 /** A number of things. */
 export const count = z.int().min(0);
+
+/** A duration above zero. */
+export const duration = z
+  .string()
+  .refine((text) => durationOf(text) !== null, `Use a duration greater than zero: ${DURATION_FORM}`);
 
 export const laneName = z.string().min(1).max(100);
 

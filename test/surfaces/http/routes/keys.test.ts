@@ -43,6 +43,18 @@ test('A key is created, changed, rotated, and revoked over HTTP', async () => {
   expect(entries.map(({ action }) => action)).toEqual(['key.revoke', 'key.rotate', 'key.set', 'key.create']);
 });
 
+test('A key is not created with a lifetime that is none, is over at once, or has no end that is a date', async () => {
+  const { key, id } = await volley.keys.create({ name: 'endless', scopes: ['admin'], lifetime: null });
+  for (const expires of ['soon', '0s', '999999999999d'])
+    expect((await create(key, { scope: ['admin'], expires })).json).toMatchObject({
+      status: 400,
+      errors: [{ pointer: '/expires', message: expect.stringMatching(/^Use a duration greater than zero/) }],
+    });
+  const rotated = await call('POST', `/v1/keys/${id}/rotate`, { key, body: { overlap: '999999999999d' } });
+  expect(rotated.json).toMatchObject({ status: 400, errors: [{ pointer: '/overlap' }] });
+  expect((await call('GET', '/v1/keys', { key })).status).toBe(200);
+});
+
 test('The secret of a key is only in the response: not in Redis, in the audit trail, or in the log', async () => {
   const headers = { 'idempotency-key': 'once' };
   const body = { name: 'secretive', scope: ['send'] };

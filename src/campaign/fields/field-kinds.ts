@@ -13,8 +13,8 @@ export type Kind =
   | { readonly kind: 'time' }
   /** A text, such as `90m`. Campaigns store ms. */
   | { readonly kind: 'duration' }
-  | { readonly kind: 'message' | 'country' | 'amount' | 'lineNumber' }
-  | { readonly kind: 'text'; readonly longest: number }
+  | { readonly kind: 'country' | 'amount' | 'lineNumber' }
+  | { readonly kind: 'message' | 'text'; readonly longest: number }
   | { readonly kind: 'choice'; readonly choices: readonly string[] }
   /** Hours, closed dates, and whose hours they are; each has a flag of its own. Campaigns and outboxes store the rule that follows from both and `zone`. */
   | ({ readonly kind: 'window' } & WindowFlags)
@@ -103,7 +103,7 @@ export const WINDOW_ADVICE =
 
 /** Why a text is too long for its field; null if it is not, or is no text. */
 export function tooLong(kind: Kind, name: string, value: unknown): string | null {
-  if (kind.kind !== 'text' || typeof value !== 'string' || value.length <= kind.longest) return null;
+  if (!('longest' in kind) || typeof value !== 'string' || value.length <= kind.longest) return null;
   return `${name} has ${value.length} characters; the maximum is ${kind.longest}`;
 }
 

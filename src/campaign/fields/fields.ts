@@ -1,4 +1,4 @@
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../text/lone-surrogate.js';
+import { notText } from '../text/lone-surrogate.js';
 import { checkSender } from '../text/sender.js';
 import { isZone, noSuchZone } from '../time/zone.js';
 import type { CampaignFields } from './campaign-fields.js';
@@ -73,14 +73,14 @@ const TEXT = [...EVER, 'template'] as const;
 
 /** The name of a template, and of an outbox. */
 export const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-
-const surrogate = (name: string, value: string): string | null =>
-  LONE_SURROGATE.test(value) ? `${name} ${LONE_SURROGATE_REASON}` : null;
+/** The longest text of a message, in characters. */
+export const MAX_TEXT_LENGTH = 20_000;
 
 /** The fields. Documentation and help list them in this order. */
 export const FIELDS = {
   message: {
     kind: 'message',
+    longest: MAX_TEXT_LENGTH,
     description: 'The text. Placeholders such as `{{name}}` are replaced by the values of each recipient.',
     flag: '-m, --message <text|@file|->',
     help: 'the text, with {{column}} placeholders; @file reads it from a file, without one final line break; - from standard input; write @@ to start a text with @',
@@ -90,7 +90,8 @@ export const FIELDS = {
     compared: 'text',
     withoutRead: 'nothing',
     missing: 'the message is missing: write the text to send',
-    problem: (text) => (text.trim() === '' ? 'the message is empty: write the text to send' : null),
+    problem: (text) =>
+      text.trim() === '' ? 'the message is empty: write the text to send' : notText(text, 'the message '),
   },
   template: {
     kind: 'text',
@@ -137,7 +138,7 @@ export const FIELDS = {
     stored: 'ifGiven',
     compared: 'sender name',
     withoutRead: 'whole',
-    problem: (name) => surrogate('senderName', name),
+    problem: (name) => notText(name, 'senderName '),
   },
   lane: {
     kind: 'text',
@@ -161,7 +162,7 @@ export const FIELDS = {
     // It is for people.
     compared: null,
     withoutRead: 'masked',
-    problem: (name) => surrogate('name', name),
+    problem: (name) => notText(name, 'name '),
   },
   tags: {
     kind: 'labels',

@@ -1,4 +1,4 @@
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../text/lone-surrogate.js';
+import { notText } from '../text/lone-surrogate.js';
 
 const MAX_ENTRIES = 20;
 const MAX_NAME_LENGTH = 40;
@@ -19,8 +19,8 @@ export function metadataProblem(values: Metadata): string | null {
     if (typeof value !== 'string') return `metadata ${JSON.stringify(name)} is not a text`;
     if (value.length > MAX_VALUE_LENGTH)
       return `metadata ${JSON.stringify(name)} has ${value.length} characters; the maximum is ${MAX_VALUE_LENGTH}`;
-    if (LONE_SURROGATE.test(name) || LONE_SURROGATE.test(value))
-      return `metadata ${JSON.stringify(name)} ${LONE_SURROGATE_REASON}`;
+    const reason = notText(`${name} ${value}`, `metadata ${JSON.stringify(name)} `);
+    if (reason !== null) return reason;
   }
   return null;
 }

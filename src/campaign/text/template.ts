@@ -1,6 +1,5 @@
 import Mustache from 'mustache';
 import { namesMeant, nearest, quotedList } from '../errors/nearest.js';
-import { LONE_SURROGATE } from './lone-surrogate.js';
 
 /** A campaign's message, compiled for the columns of one list. */
 export interface Template {
@@ -53,8 +52,6 @@ export function compileTemplate(text: string, columns: readonly string[]): Templ
       `${tag}; use only {{name}} placeholders, whose values are never escaped`,
     );
   }
-  const lone = text.search(LONE_SURROGATE);
-  if (lone !== -1) return refuse(text, lone, 'half of a surrogate pair, which is not a character');
   const tokens = parse(text);
   if (tokens === null)
     return refuse(text, text.lastIndexOf('{{'), 'a placeholder that is not closed with }}');

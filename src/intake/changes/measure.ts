@@ -1,6 +1,7 @@
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import { InputError } from '../../campaign/errors/errors.js';
+import { MAX_TEXT_LENGTH } from '../../campaign/fields/fields.js';
 import { LimitError, type Limits } from '../../campaign/limits/check-limits.js';
 import { costMeter, formatAmount, type PriceList, priceFinder } from '../../campaign/limits/price.js';
 import { segmentsOf } from '../../campaign/text/segments.js';
@@ -17,8 +18,6 @@ import type { CampaignMeta } from '../../engine/store/campaign-meta.js';
  */
 
 const SLICES_AT_ONCE = 32;
-/** As of an import. */
-const MAX_TEXT_LENGTH = 20_000;
 /** What a number that was forgotten is stored as. */
 const FORGOTTEN = '+0';
 

@@ -30,7 +30,7 @@ const HOURS = 'Days and hours such as `Mon-Sat 09:00-20:00`, several separated b
 function schemaOf(field: Field): z.ZodType {
   switch (field.kind) {
     case 'message':
-      return z.string().min(1).max(20_000);
+      return z.string().min(1).max(field.longest);
     case 'text':
       return z.string().trim().min(1).max(field.longest);
     case 'country':

@@ -3,7 +3,7 @@ import { FIELD_NAMES, fieldNamed, problemsOf } from '../../../src/campaign/field
 
 const texts = FIELD_NAMES.flatMap((name) => {
   const field = fieldNamed(name);
-  return field.kind === 'text' ? [{ name, longest: field.longest }] : [];
+  return 'longest' in field ? [{ name, longest: field.longest }] : [];
 });
 
 test.each(texts)('$name has at most $longest characters, in code as over HTTP', ({ name, longest }) => {

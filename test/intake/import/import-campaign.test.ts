@@ -278,6 +278,10 @@ test('An aborted import leaves nothing behind', async () => {
 test.each([
   ['a sender that the interface refuses', { sender: 'MUCH TOO LONG A NAME' }, /at most 11/],
   ['no message', { message: ' ' }, /message is empty/],
+  ['a message with a zero byte', { message: 'Hi\0' }, /the message contains a zero byte \(NUL\)/],
+  ['half a surrogate pair in its message', { message: 'Hi \ud83d' }, /the message contains half/],
+  ['a zero byte in its name', { name: 'Sale\0' }, /name contains a zero byte/],
+  ['half a pair in its metadata', { metadata: { shop: '\ud83d' } }, /metadata "shop" contains half/],
   ['a message that is left out', { message: undefined }, /message is missing/],
   ['a list that is left out', { recipients: undefined }, /list is missing/],
   ['a placeholder without a column', { message: 'Hi {{name}}' }, /no such column/],

@@ -1,8 +1,9 @@
 import { type ListKind, rowError } from '../../../campaign/errors/error-item.js';
+import { MAX_TEXT_LENGTH } from '../../../campaign/fields/fields.js';
 import { type Limits, NO_LIMITS, refusedText } from '../../../campaign/limits/check-limits.js';
 import { type NumberKinds, type NumberReader, numberReader } from '../../../campaign/numbers/number.js';
 import { subscriberOf } from '../../../campaign/numbers/number-forms.js';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../../campaign/text/lone-surrogate.js';
+import { notText } from '../../../campaign/text/lone-surrogate.js';
 import type { Template } from '../../../campaign/text/template.js';
 import type { InvalidCode, InvalidRow } from '../../../campaign/views/list-views.js';
 import { countryColumn, withCountryAdvice } from './country-column.js';
@@ -16,9 +17,6 @@ import { type ZoneOptions, zoneReader } from './zone-column.js';
 /** What to do with a row that has the number of an earlier row and a different text. */
 export type Duplicates = 'first' | 'keep' | 'refuse';
 
-/** A message with placeholders may repeat long values: without a limit, a few rows could fill the memory. */
-const MAX_TEXT_LENGTH = 20_000;
-
 /** The column, or member, with the recipients' references. */
 const REFERENCE = 'reference';
 const MAX_REFERENCE_BYTES = 128;
@@ -26,19 +24,13 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /** Characters of an invalid number that are kept: enough to recognize it, and no more of a row whose fields are shifted. */
 const MAX_INVALID_NUMBER = 64;
 
-/** Why a text is no reference; continues its line and column. Undefined if it is one. */
-function referenceProblem(reference: string): string | undefined {
-  if (reference === '') return undefined;
+/** Why a text is no reference; continues its line and column. Null if it is one. */
+function referenceProblem(reference: string): string | null {
+  if (reference === '') return null;
   const bytes = Buffer.byteLength(reference);
   if (bytes > MAX_REFERENCE_BYTES) return `has ${bytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`;
-  if (LONE_SURROGATE.test(reference)) return LONE_SURROGATE_REASON;
-  return CONTROL_CHARACTER.test(reference) ? 'contains a control character, such as a line break' : undefined;
-}
-
-/** Why a value would not arrive as it is; continues its line and column. Undefined if it would. */
-function valueProblem(value: string): string | undefined {
-  if (LONE_SURROGATE.test(value)) return LONE_SURROGATE_REASON;
-  return value.includes('\0') ? 'contains a zero byte (NUL), which no text does' : undefined;
+  const isControlled = CONTROL_CHARACTER.test(reference);
+  return isControlled ? 'contains a control character, such as a line break' : notText(reference);
 }
 
 /** The result of checking one row. */
@@ -192,8 +184,8 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const counts = { recipient: 0, duplicate: 0, invalid: 0, differentTexts: 0 };
     const referenceOf = ({ fields, reference: own = '' }: Row): string =>
       (referencePosition === -1 ? own : (fields[referencePosition] ?? '')).trim();
-    const problemOfReference = (row: Row): string | undefined =>
-      referenceProblem(referenceOf(row)) ?? row.unusable?.get(referencePosition);
+    const problemOfReference = (row: Row): string | null =>
+      referenceProblem(referenceOf(row)) ?? row.unusable?.get(referencePosition) ?? null;
     const toColumn = list.columns[position] ?? null;
 
     const problemOfNumber = (row: Row, { code: cause, reason }: UnreadNumber): Problem => {
@@ -219,11 +211,11 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
           reason: `is empty, but the message uses {{${missing}}}`,
         };
       for (const at of used) {
-        const reason = unusable?.get(at) ?? valueProblem(fields[at] ?? '');
-        if (reason !== undefined) return { code: 'invalidValue', column: list.columns[at] ?? null, reason };
+        const reason = unusable?.get(at) ?? notText(fields[at] ?? '');
+        if (reason !== null) return { code: 'invalidValue', column: list.columns[at] ?? null, reason };
       }
       const reference = problemOfReference(row);
-      if (reference !== undefined)
+      if (reference !== null)
         return {
           code: 'invalidValue',
           column: list.columns[referencePosition] ?? REFERENCE,
@@ -252,7 +244,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
         row: fields,
         rowNumber: row.row,
         number: number ?? (fields[position] ?? '').trim().slice(0, MAX_INVALID_NUMBER),
-        reference: isShifted || problemOfReference(row) !== undefined ? '' : referenceOf(row),
+        reference: isShifted || problemOfReference(row) !== null ? '' : referenceOf(row),
       };
     };
     const spanned = spannedRows(readMobile, position);

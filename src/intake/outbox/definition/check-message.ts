@@ -5,7 +5,7 @@ import { labelsProblem } from '../../../campaign/fields/field-kinds.js';
 import { LimitError, type Limits, NO_LIMITS } from '../../../campaign/limits/check-limits.js';
 import { priceFinder } from '../../../campaign/limits/price.js';
 import { numberReader } from '../../../campaign/numbers/number.js';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../../campaign/text/lone-surrogate.js';
+import { notText } from '../../../campaign/text/lone-surrogate.js';
 import { numberProblem, type Time } from '../../../campaign/time/moment.js';
 import { contentReader, type MessageProblem } from './message-content.js';
 import type { OutboxSettings } from './settings.js';
@@ -69,7 +69,7 @@ export function idProblem(id: string): string | null {
   if (id === '') return 'is empty';
   const bytes = Buffer.byteLength(id);
   if (bytes > MAX_ID_BYTES) return `has ${bytes} bytes; the maximum is ${MAX_ID_BYTES}`;
-  return LONE_SURROGATE.test(id) ? LONE_SURROGATE_REASON : null;
+  return notText(id);
 }
 
 /** Reads a version; null if there is none, undefined if it is not valid. */
@@ -140,7 +140,7 @@ export function messageChecker(
     const referenceBytes = Buffer.byteLength(reference);
     if (referenceBytes > MAX_REFERENCE_BYTES)
       refuse('reference', `has ${referenceBytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`);
-    if (LONE_SURROGATE.test(reference)) refuse('reference', LONE_SURROGATE_REASON);
+    refuse('reference', notText(reference));
     const tag = textOf(message, 'tag');
     if (tag !== '' && labelsProblem('tag', [tag]) !== null)
       refuse('tag', 'is not a text of 1 to 64 letters (A-Z, a-z), digits, and . _ : -');

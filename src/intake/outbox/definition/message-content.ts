@@ -1,8 +1,9 @@
 import { formatDuration } from '../../../base/duration.js';
 import type { ErrorCode } from '../../../campaign/errors/error-codes.js';
 import { describeWindow, nextCommonOpening } from '../../../campaign/estimate/window.js';
+import { MAX_TEXT_LENGTH } from '../../../campaign/fields/fields.js';
 import { type LimitRefusal, type Limits, NO_LIMITS } from '../../../campaign/limits/check-limits.js';
-import { LONE_SURROGATE, LONE_SURROGATE_REASON } from '../../../campaign/text/lone-surrogate.js';
+import { notText } from '../../../campaign/text/lone-surrogate.js';
 import { segmentsOf } from '../../../campaign/text/segments.js';
 import { compileTemplate } from '../../../campaign/text/template.js';
 import { readTime } from '../../../campaign/time/moment.js';
@@ -27,7 +28,6 @@ export interface MessageProblem {
   readonly refused?: LimitRefusal;
 }
 
-const MAX_TEXT_LENGTH = 20_000;
 const MAX_AHEAD_YEARS = 5;
 
 /** What the settings of an outbox make of the values of a message, and what is wrong with it. */
@@ -109,8 +109,10 @@ export function contentReader(
     const values = columns.map(valueIn);
     const missing = used.filter(([, at]) => values[at]?.trim() === '');
     for (const [name] of missing) refuse(name, 'noValue', `is missing, but the message uses {{${name}}}`);
-    for (const [at, name] of columns.entries())
-      if (LONE_SURROGATE.test(values[at] ?? '')) refuse(name, 'invalidValue', LONE_SURROGATE_REASON);
+    for (const [at, name] of columns.entries()) {
+      const reason = notText(values[at] ?? '');
+      if (reason !== null) refuse(name, 'invalidValue', reason);
+    }
     const length = missing.length > 0 ? 0 : template.length(values);
     if (length > MAX_TEXT_LENGTH)
       refuse('to', 'row', `gets a text of ${length} characters; the maximum is ${MAX_TEXT_LENGTH}`);

@@ -14,7 +14,8 @@ const settings = {
   id: 'outbox0000001',
   created: 0,
 };
-const check = messageChecker(settings, { numberKinds: 'any' }, []);
+const checkerOf = (own: object) => messageChecker({ ...settings, ...own }, { numberKinds: 'any' }, []);
+const check = checkerOf({});
 
 test('A reference with half of a surrogate pair is refused: the script that stores the message could not read it', () => {
   const message = { id: 'a', to: '+447700900123', reference: '😀' };
@@ -22,4 +23,14 @@ test('A reference with half of a surrogate pair is refused: the script that stor
   expect(check({ ...message, reference: 'order \ud83d' }, 0)).toMatchObject({
     problems: [{ member: 'reference', reason: expect.stringMatching(/^contains half of a surrogate pair/) }],
   });
+});
+
+test('A zero byte is refused in a value, in the reference, and in the id', () => {
+  const valued = checkerOf({ message: 'Hi {{name}}', columns: ['name'] });
+  const message = { id: 'a', to: '+447700900123', name: 'Ada', reference: 'order' };
+  expect(valued(message, 0)).toMatchObject({ ok: true });
+  for (const member of ['name', 'reference', 'id'])
+    expect(valued({ ...message, [member]: 'A\0' }, 0)).toMatchObject({
+      problems: [{ member, reason: 'contains a zero byte (NUL), which no text does' }],
+    });
 });

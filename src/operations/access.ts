@@ -317,6 +317,12 @@ async function requireSource(key: ApiKey, volley: Volley, campaign: string): Pro
   if (lane !== null && !allowsLane(key, lane)) throw noSuchSource(campaign);
 }
 
+/** Throws unless a key could name the list that a schedule has. */
+export async function requireList(key: ApiKey, volley: Volley, list: ScheduleDetails['recipients']) {
+  if (list.kind === 'results') await requireSource(key, volley, list.campaign);
+  else if (list.kind !== 'inline') requireAllLanes(key, 'Lists that code or a file provides');
+}
+
 /** Throws if the key is limited to lanes: what `subject` names belongs to all of them. */
 export function requireAllLanes({ lanes }: ApiKey, subject: string): void {
   if (lanes === null) return;

@@ -9,7 +9,7 @@ import {
   scheduleDetails,
 } from '../../intake/schedules/schedule.js';
 import type { ScheduleInput } from '../../intake/schedules/schedules.js';
-import { byLaneAndList, byLanesOfKey, bySchedule } from '../access.js';
+import { byLaneAndList, byLanesOfKey, bySchedule, requireList } from '../access.js';
 import { call, page } from '../operation.js';
 import { fieldsIn, membersOf } from '../schemas/campaign-members.js';
 import { listOfRows, recipient } from '../schemas/recipient-rows.js';
@@ -176,7 +176,7 @@ export const putSchedule = call({
   name: 'putSchedule',
   summary: 'Add or change a schedule',
   description:
-    'The new settings apply from its next run: after a 200, Volley creates no campaign with the earlier settings, and existing campaigns do not change. A setting that you leave out gets its default; without `recipients` and `provided`, the schedule keeps its list. It also keeps its history, and stays paused if it is paused. It then belongs to the key or user that changed it. If `cron` or `zone` changes, Volley skips the occurrences that are already due. Repeating it changes nothing.',
+    'The new settings apply from its next run: after a 200, Volley creates no campaign with the earlier settings, and existing campaigns do not change. A setting that you leave out gets its default; without `recipients` and `provided`, the schedule keeps its list, if the key could name that. It also keeps its history, and stays paused if it is paused. It then belongs to the key or user that changed it. If `cron` or `zone` changes, Volley skips the occurrences that are already due. Repeating it changes nothing.',
   httpNote: 'The status is 201 for a new schedule, and 200 for one that exists.',
   audit: 'schedule.set',
   http: 'PUT /schedules/{id}',
@@ -184,7 +184,12 @@ export const putSchedule = call({
   output: putOutput,
   creates: { at, existing: 'The schedule with its new settings' },
   outcomes: ['ambiguous', 'notFound', 'keyFull', 'overLimit'],
-  run: async (volley, input) => volley.schedules.put(await settingsOf(input)),
+  async run(volley, input, { key, lanes }) {
+    const settings = await settingsOf(input);
+    if (key !== undefined && (settings.recipients ?? settings.toResultsOf) === undefined)
+      await requireList(key, volley, (await volley.schedules.get(input.id, { lanes })).recipients);
+    return volley.schedules.put(settings);
+  },
 });
 
 export const listSchedules = page({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { keysOf } from '../../../base/redis/test-redis.js';
 import { scene } from '../../../scene/scene.js';
 
-const { api, prefix, redis } = scene('http-schedules', { lanes: ['main', 'other'] });
+const { api, prefix, redis, write } = scene('http-schedules', { lanes: ['main', 'other'] });
 const { call, key, volley } = await api();
 
 let count = 0;
@@ -78,6 +78,39 @@ test('A key that is limited to a lane uses no list that code provides', async ()
   const { recipients: _, ...provided } = request({ provided: 'customers' });
   expect((await post('/v1/schedules', own, provided)).status).toBe(403);
   expect((await post('/v1/schedules', undefined, provided)).status).toBe(201);
+});
+
+test('A key changes a schedule only if it could name the list that the schedule keeps', async () => {
+  const [own, sending] = [await key(['read', 'send'], ['main']), await key(['send'], ['main'])];
+  const source = { ...request({ id: undefined, cron: undefined, zone: undefined, lane: 'other' }) };
+  const { json } = await post('/v1/campaigns', undefined, { ...source, sendAt: '2999-01-01T00:00:00Z' });
+  const after = { campaign: Object(json).id, status: ['failed'], after: '6h' };
+  const { recipients: list, ...settings } = request({ message: 'Hi' });
+  const times = { cron: settings.cron, zone: settings.zone };
+  const add = (id: string, more: object) =>
+    volley.schedules.add({ id, lane: 'main', message: 'Hi', ...more });
+  await add('kept-code', { ...times, recipients: { provided: 'customers' } });
+  await add('kept-file', {
+    ...times,
+    recipients: write('list.csv', 'to,name,secret\n+447700900123,Ada,x\n'),
+  });
+  await add('kept-results', { toResultsOf: after });
+  await add('kept-list', { ...times, recipients: list });
+  const put = async (by: string | undefined, id: string) => {
+    const body = { message: 'Hello {{name}}', ...(id === 'kept-results' ? {} : times) };
+    const { status, json } = await call('PUT', `/v1/schedules/${id}`, {
+      key: by,
+      body: { lane: 'main', ...body },
+    });
+    return [status, Object(json).errors?.[0]?.pointer];
+  };
+  expect(await put(own, 'kept-code')).toEqual([403, undefined]);
+  expect(await put(own, 'kept-file')).toEqual([403, undefined]);
+  expect(await put(own, 'kept-results')).toEqual([400, '/toResultsOf']);
+  expect(await put(sending, 'kept-results')).toEqual([403, undefined]);
+  expect(await put(sending, 'kept-list')).toEqual([200, undefined]);
+  for (const id of ['kept-code', 'kept-file', 'kept-results'])
+    expect(await put(undefined, id)).toEqual([200, undefined]);
 });
 
 test('A key without the scope read sees no text of a message when it pauses or resumes a schedule', async () => {

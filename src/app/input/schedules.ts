@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { inputFields } from '../../campaign/fields/field-schemas.js';
 import { callback, optional, strict } from '../../campaign/fields/input.js';
+import type { RecipientInput } from '../../intake/import/read-objects.js';
 import type { ScheduleInput } from '../../intake/schedules/input.js';
 import { OVERLAPS } from '../../intake/schedules/schedule.js';
 import type { ScheduleChoice, Schedules } from '../../intake/schedules/schedules.js';
@@ -19,12 +20,11 @@ import {
   text,
 } from './checked.js';
 
+/** Rows are stored as JSON, which has no big integers. */
+const isRow = (row: unknown): boolean =>
+  typeof row === 'object' && row !== null && !Object.values(row).some((value) => typeof value === 'bigint');
 const recipients = z.union(
-  [
-    z.string(),
-    z.custom<Extract<ScheduleInput['recipients'], readonly unknown[]>>(Array.isArray),
-    strict({ provided: text }),
-  ],
+  [z.string(), z.array(z.custom<RecipientInput>(isRow)).readonly(), strict({ provided: text })],
   'must be the path of a CSV file, a list of objects with `to`, or { provided } with the name of a list',
 );
 const settings = members<ScheduleInput>({
@@ -38,7 +38,6 @@ const settings = members<ScheduleInput>({
   recipients: optional(recipients),
 });
 const choice: Argument<ScheduleChoice> = options({ lanes: maybeTexts });
-
 const onLane: Argument<TemplateChoice> = options({ lane: maybeText });
 
 /** The methods of all templates. */

@@ -87,7 +87,6 @@ const notifications: Inputs<NotificationService> = {
   subscriptionStatus: [LANE, ['of', optional(z.enum(['callback', 'inbound']))]],
 };
 
-const address = strict({ url: text });
 const request: z.ZodType<NonNullable<ConformanceOptions['request']>> = members({ sender: text, id: text });
 const send: z.ZodType<NonNullable<ConformanceOptions['send']>> = members({
   to: z.union([text, texts], 'must be a number, or a list of numbers'),
@@ -108,7 +107,7 @@ const conformance: Argument<ConformanceOptions> = options({
   request: optional(request),
   login: maybeFlag,
   send: optional(send),
-  subscribe: optional(address),
+  subscribe: optional(strict({ url: text })),
   listen: optional(listen),
   signal: maybeSignal,
 });

@@ -63,10 +63,9 @@ export interface ProvidedFor {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+type ProvidedRows = Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
 /** A list that code provides for the occurrences of schedules. */
-export type ProvidedList = (
-  occurrence: ProvidedFor,
-) => Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
+export type ProvidedList = (occurrence: ProvidedFor) => ProvidedRows | Promise<ProvidedRows>;
 
 /** What {@link lookAt} needs. */
 export interface OccurDeps {
@@ -311,7 +310,11 @@ async function listOf(
       if (list === undefined) throw new Error(`no code of this process provides the list ${source.name}`);
       const { tags = [], metadata = {} } = definition.campaign;
       const lane = laneOf(definition.lane)?.name ?? definition.lane;
-      return { recipients: list({ at: new Date(at), schedule: id, lane, tags, metadata }) };
+      const rows = await list({ at: new Date(at), schedule: id, lane, tags, metadata });
+      // Programs without types may return anything.
+      const { [Symbol.iterator]: sync, [Symbol.asyncIterator]: later = sync } = Object(rows);
+      if (typeof later === 'function') return { recipients: rows };
+      throw new InputError(`the list ${source.name} is no array, and nothing else that yields recipients`);
     }
     case 'results': {
       const { campaign, status } = source;

@@ -125,6 +125,17 @@ const CASES: readonly Case[] = [
     '`catchup` is unknown: did you mean `catchUp`?',
   ],
   [
+    'a schedule with a big integer in its list',
+    ({ schedules }) =>
+      schedules.add({ ...schedule, recipients: [{ ...campaign.recipients[0], visits: 5n }] }),
+    '`recipients` must be the path of a CSV file, a list of objects with `to`, or { provided } with the name of a list',
+  ],
+  [
+    'a schedule with nothing in its list',
+    ({ schedules }) => schedules.add({ ...schedule, skipInvalid: true, recipients: [undefined] }),
+    '`recipients` must be the path of a CSV file, a list of objects with `to`, or { provided } with the name of a list',
+  ],
+  [
     'a schedule without its id',
     ({ schedules }) => schedules.add({ ...schedule, id: undefined }),
     '`id` is missing',

@@ -280,6 +280,28 @@ describe('A schedule that is due', () => {
     expect(asked).toEqual([new Date(MONDAY)]);
   });
 
+  test('waits for a list, and fails with a sentence if code provides none', async () => {
+    const { add, setNow, sweep, campaigns, provided, store } = fixture;
+    provided.set('later', async () => [{ to: mobile(1) }]);
+    const none: readonly (readonly [string, unknown])[] = [
+      ['nothing', undefined],
+      ['null', null],
+      ['object', { to: mobile(1) }],
+    ];
+    for (const [name, returned] of none) provided.set(name, (() => returned) as () => []);
+    for (const name of provided.keys()) await add(name, { source: { kind: 'provided', name } });
+    setNow(MONDAY);
+    await sweep();
+    expect(await campaigns()).toHaveLength(1);
+    for (const [name] of none)
+      expect(await store.occurrences(name, 1)).toMatchObject([
+        {
+          outcome: 'failed',
+          reason: `the list ${name} is no array, and nothing else that yields recipients`,
+        },
+      ]);
+  });
+
   test('stays due if the process stops while the list is read', async () => {
     const { add, setNow, sweep, campaigns, provided, outcomes, dueAt } = fixture;
     await add('provided', { source: { kind: 'provided', name: 'customers' } });

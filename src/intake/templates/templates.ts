@@ -119,13 +119,14 @@ export function openTemplates({ redis, keys, config, finder, by, laneNamed }: Te
       const refused = input.sender === undefined ? null : refusedSender(limits, input.sender);
       if (refused !== null) throw refused;
       const { id } = await laneNamed(rules.name);
-      const { [name]: before, ...others } = await redis.hgetall(hashOf(id));
+      const texts = new Map(Object.entries(await redis.hgetall(hashOf(id))));
+      const before = texts.get(name);
       const json = JSON.stringify(stored.parse(input));
       const saved = await viewOf(rules.name, name, json);
       if (saved === undefined) throw new Error(`template ${name} was not stored`);
       if (before === json) return { ...saved, outcome: 'unchanged' };
-      const bytes = Buffer.byteLength(JSON.stringify({ ...others, [name]: json }));
-      if (Object.keys(others).length >= MAX_TEMPLATES || bytes > MAX_BYTES)
+      const bytes = Buffer.byteLength(JSON.stringify([...texts.set(name, json)]));
+      if (texts.size > MAX_TEMPLATES || bytes > MAX_BYTES)
         throw new InputError(
           `lane ${rules.name} would have more than ${MAX_TEMPLATES.toLocaleString('en')} templates, or more than ${MAX_BYTES / 1_000_000} MB of them: delete some`,
           { field: 'name' },

@@ -59,6 +59,8 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       ...{ name: 'Called off', lane: 'main', message: 'Hi {{name}}, was it called off' },
       sendAt: new Date(Date.now() + 86_400_000).toISOString(),
       recipients: recipients(2, 300),
+      window: { hours: 'Mon-Sun 08:00-21:00', zone: 'recipient' },
+      zoneFrom: 'number',
     });
     await on.up.api('POST', `/v1/campaigns/${id}/cancel`, {});
     const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${id}` });
@@ -69,6 +71,8 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     await page.getByLabel('Type 2 to confirm').fill('2');
     await dialog.getByRole('button', { name: /^Send again/ }).click();
     await page.getByRole('heading', { level: 1, name: 'Called off, again' }).waitFor();
+    const again = await on.up.api('GET', `/v1/campaigns/${page.url().split('/').at(-1)}`);
+    expect(again).toMatchObject({ window: { hours: 'Mon-Sun 08:00-21:00', zone: 'recipient' } });
   });
 
   test('prints the result of a campaign without what is only for the screen', SLOW, async () => {

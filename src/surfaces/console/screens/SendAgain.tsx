@@ -40,9 +40,11 @@ export function SendAgain({ status }: { readonly status: CampaignStatus }) {
       expect={{ count, label: texts.typeToConfirm(count) }}
       input={{
         name: words.againName(name),
-        ...{ lane, sender, message },
-        ...(tags.length > 0 && { tags }),
-        ...(window && zone && { window: { hours: window.hours, except: window.except }, zone }),
+        ...{ lane, sender, message, tags },
+        ...(window && {
+          window: { hours: window.hours, except: window.except, zone: window.zone ?? undefined },
+          zone: zone ?? undefined,
+        }),
         toResultsOf: { campaign: id, status: GET_IT },
         'Idempotency-Key': `again-${id}`,
       }}

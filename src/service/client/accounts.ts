@@ -85,10 +85,13 @@ export function loginOutcome(exchange: Exchange, secrets: readonly string[]): Lo
   if (pair !== null) return { kind: 'pair', ...pair };
   const coded = codedOutcome(exchange);
   if (coded !== null) return coded;
-  if (success) {
-    return { kind: 'noAnswer', reason: `The service answered ${status} without a readable token pair.` };
-  }
+  if (success) return withoutToken(status, `The service answered ${status} without a readable token pair.`);
   const reason = reasonOf(`The service answered ${status}.`, body, secrets);
+  return withoutToken(status, reason);
+}
+
+/** The outcome of a response that has no token, and whose code says no more. */
+export function withoutToken(status: number, reason: string): LoginOutcome {
   const isRefusal = status >= 300 && status < 500 && !RETRY_LATER.has(status);
   return { kind: isRefusal ? 'refused' : 'noAnswer', reason };
 }

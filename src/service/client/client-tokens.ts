@@ -1,5 +1,5 @@
 import type { LoginOutcome } from '../login-outcome.js';
-import { type AccountObserver, loginFailure } from './accounts.js';
+import { type AccountObserver, loginFailure, withoutToken } from './accounts.js';
 import type { Exchange } from './exchange.js';
 import type { TransportSettings } from './got-transport.js';
 import { readClientToken, readTokenError } from './read-response.js';
@@ -50,9 +50,6 @@ export function createClientTokens({
   };
 }
 
-/** Responses that ask for a later retry rather than refuse: too slow, too early, too many. */
-const RETRY_LATER = new Set([408, 425, 429]);
-
 /** The outcome for every status and every failure. Only a token of type bearer can be used. No reason repeats any of the `secrets`. */
 function clientTokenOutcome(exchange: Exchange, secrets: readonly string[]): LoginOutcome {
   if (exchange.kind === 'failure') return loginFailure(exchange);
@@ -69,13 +66,11 @@ function clientTokenOutcome(exchange: Exchange, secrets: readonly string[]): Log
       ...(seconds === undefined ? {} : { lifetimeMs: seconds * 1_000 }),
     };
   }
-  if (isSuccess)
-    return { kind: 'noAnswer', reason: `The service answered ${status} without a readable token.` };
+  if (isSuccess) return withoutToken(status, `The service answered ${status} without a readable token.`);
   const error = readTokenError(body ?? '');
   const reason =
     error === null
       ? reasonOf(`The service answered ${status}.`, body, secrets)
       : `The service answered ${status}: ${quoteOf([error.error, error.error_description].filter(Boolean).join(': '), secrets)}`;
-  const isRefusal = status >= 300 && status < 500 && !RETRY_LATER.has(status);
-  return { kind: isRefusal ? 'refused' : 'noAnswer', reason };
+  return withoutToken(status, reason);
 }

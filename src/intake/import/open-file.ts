@@ -40,19 +40,17 @@ export async function openFile(
   try {
     const chunks = buffersOf(source, signal);
     const head = await headOf(chunks);
-    const takesHeaderLine = choice !== undefined;
     if (isWorkbook(head)) {
       const { readWorkbook } = await import('./excel/read-workbook.js');
       const workbook = await readWorkbook(joined(head, chunks), choice, signal);
       const { records, sheet, sheets } = workbook;
       close = workbook.close;
-      const isHeader = choice?.headerLine !== undefined;
-      const rows = await rowsUnderHeader(records, { isHeader, takesHeaderLine, arePadded: true, close });
+      const rows = await rowsUnderHeader(records, { choice, arePadded: true, close });
       const warnings = [...otherSheets(sheet, sheets, choice), ...workbook.warnings];
       return { ...rows, sheet, sheets, warnings };
     }
     refuseOtherFormats(head);
-    return await csvRows(head, chunks, choice, { takesHeaderLine, close });
+    return await csvRows(head, chunks, { choice, close });
   } catch (error) {
     close();
     throw asListError(error, input);
@@ -72,16 +70,16 @@ function otherSheets(sheet: string, sheets: readonly string[], choice: SheetChoi
 function csvRows(
   head: Buffer,
   chunks: AsyncIterable<Buffer>,
-  { sheet, headerLine }: SheetChoice = {},
-  options: { readonly takesHeaderLine: boolean; close(): void },
+  options: { readonly choice: SheetChoice | undefined; close(): void },
 ): Promise<Rows> {
+  const { sheet, headerLine } = options.choice ?? {};
   if (sheet !== undefined) throw new ListError('The file is CSV, which has no sheets. Leave `sheet` out.');
   const above = headerLine === undefined ? 0 : bytesAbove(head, headerLine);
   const { delimiter, skipped, firstLine } = dialectOf(head.toString('utf8', above));
   const bytes = joined(head.subarray(above + Buffer.byteLength(skipped)), chunks);
   const line = firstLine + (headerLine ?? 1) - 1;
   const records = recordsOf(textOnly(bytes, line), { delimiter, firstLine: line });
-  return rowsUnderHeader(records, { ...options, isHeader: headerLine !== undefined });
+  return rowsUnderHeader(records, options);
 }
 
 const [LINE_FEED, CARRIAGE_RETURN] = [0x0a, 0x0d];

@@ -1,5 +1,6 @@
 import type { CsvRecord } from '../../../campaign/lists/csv-records.js';
 import { fieldReader, numberColumnOf } from '../../../campaign/lists/own-files.js';
+import type { SheetChoice } from '../excel/limits.js';
 import { refuseTitle } from './number-column.js';
 import { inRowBatches, ListError, MAX_FIELD_LENGTH, mapRows, type Row, type Rows, tooLong } from './rows.js';
 
@@ -14,10 +15,8 @@ export interface FileRecord extends CsvRecord {
 
 /** How records are read as rows. */
 interface UnderHeader {
-  /** Whether the first record is the header for sure; default: it may be a title, which is refused. */
-  readonly isHeader?: boolean;
-  /** Whether a person can name the line of the header. */
-  readonly takesHeaderLine?: boolean;
+  /** Of the file. Without a line of the header, the first record may be a title, which is refused. */
+  readonly choice: SheetChoice | undefined;
   /** Whether records lack the fields at their end that are empty, as those of a sheet do. */
   readonly arePadded?: boolean;
   close(): void;
@@ -29,14 +28,15 @@ interface UnderHeader {
  */
 export async function rowsUnderHeader(
   portions: AsyncIterable<readonly FileRecord[]>,
-  { isHeader = false, takesHeaderLine = false, arePadded = false, close }: UnderHeader,
+  { choice, arePadded = false, close }: UnderHeader,
 ): Promise<Rows> {
   const batches = inRowBatches(portions);
   const first = await batches.next();
   const [header, ...records] = first.done === true ? [] : first.value;
   if (header === undefined)
     throw new ListError('The file is empty. It needs a header line and at least one row.');
-  const names = columnNames(header, isHeader ? [] : records, takesHeaderLine);
+  const isHeader = choice?.headerLine !== undefined;
+  const names = columnNames(header, isHeader ? [] : records, choice !== undefined);
   const readField = fieldReader(names);
   const columns = readField === undefined ? names : names.map(readField);
   const rowOf = (record: FileRecord): Row =>

@@ -79,17 +79,17 @@ const webhookSettings = {
 /** The methods of the webhooks. */
 export const WEBHOOK_METHODS: Inputs<Webhooks> = {
   add: [['', members({ ...webhookSettings, lanes: maybeTexts })]],
-  set: [ID, ['', members(webhookSettings)], options(choice)],
-  assign: [ID, options({ ...choice, key: maybeText })],
+  set: [ID, ['', members(webhookSettings)]],
+  assign: [ID, options({ key: maybeText })],
   list: [options(choice)],
   get: [ID, options(choice)],
-  remove: [ID, options(choice)],
-  test: [ID, options(choice)],
-  rotate: [ID, options({ ...choice, overlap: maybeDuration })],
-  enable: [ID, options(choice)],
-  disable: [ID, options(choice)],
-  failed: [ID, options({ ...choice, limit: optional(z.int()), cursor: maybeText })],
-  replay: [ID, options({ ...choice, delivery: maybeText })],
+  remove: [ID],
+  test: [ID],
+  rotate: [ID, options({ overlap: maybeDuration })],
+  enable: [ID],
+  disable: [ID],
+  failed: [ID, options({ limit: optional(z.int()), cursor: maybeText })],
+  replay: [ID, options({ delivery: maybeText })],
 };
 
 /** Their members are those of a lane in a lanes file, which the stored lanes check. */

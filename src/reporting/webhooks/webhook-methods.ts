@@ -13,7 +13,7 @@ import type {
 /** Outboxes or tags in a filter. */
 export const MAX_FILTER = 100;
 
-/** Which endpoints a caller may see. */
+/** Which endpoints to look for. */
 export interface WebhookChoice {
   /** Only endpoints whose lanes are all among these; default: all. */
   readonly lanes?: readonly string[] | undefined;
@@ -61,36 +61,33 @@ export interface Webhooks {
   list(choice?: WebhookChoice): Promise<Webhook[]>;
   get(id: string, choice?: WebhookChoice): Promise<Webhook>;
   /** Removes an endpoint, and what it has not accepted yet. */
-  remove(id: string, choice?: WebhookChoice): Promise<void>;
+  remove(id: string): Promise<void>;
   /** Posts an event of the type `webhook.test` at once, and returns what the endpoint answered. */
-  test(id: string, choice?: WebhookChoice): Promise<WebhookTest>;
+  test(id: string): Promise<WebhookTest>;
   /** Gives an endpoint another secret. Its events are signed with the former one, too, for `overlap` more, at most `30d`, default `1d`. */
-  rotate(
-    id: string,
-    options?: WebhookChoice & { readonly overlap?: string | undefined },
-  ): Promise<WebhookWithSecret>;
+  rotate(id: string, options?: { readonly overlap?: string | undefined }): Promise<WebhookWithSecret>;
   /**
    * Replaces the address of an endpoint, and which events it gets; it keeps its lanes and its secret. What it has not accepted yet goes to
    * the new address.
    */
-  set(id: string, settings: WebhookSettings, choice?: WebhookChoice): Promise<Webhook>;
+  set(id: string, settings: WebhookSettings): Promise<Webhook>;
   /**
    * Gives an endpoint to the API key that asks, or to `key`, with which it then ends; without either, it stays until it is removed. If it was
    * disabled because its former key had ended, it is enabled. Rejects with an `InputError` if the key does not work, may not read all that
    * the endpoint gets, or has too many.
    */
-  assign(id: string, options?: WebhookChoice & { readonly key?: string | undefined }): Promise<Webhook>;
+  assign(id: string, options?: { readonly key?: string | undefined }): Promise<Webhook>;
   /**
    * Enables an endpoint: it gets everything since it was disabled, as far as it is kept. Rejects with an `InputError` if its API key does
    * not work any more.
    */
-  enable(id: string, choice?: WebhookChoice): Promise<Webhook>;
-  disable(id: string, choice?: WebhookChoice): Promise<Webhook>;
+  enable(id: string): Promise<Webhook>;
+  disable(id: string): Promise<Webhook>;
   /** Lists the events that were given up on, by their ids, in pages. `limit`: 1 to 500, default 100. */
   failed(
     id: string,
-    options?: WebhookChoice & { readonly limit?: number | undefined; readonly cursor?: string | undefined },
+    options?: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
   ): Promise<FailedPage>;
   /** Sends them again, or only one of them. Returns how many. */
-  replay(id: string, options?: WebhookChoice & { readonly delivery?: string | undefined }): Promise<number>;
+  replay(id: string, options?: { readonly delivery?: string | undefined }): Promise<number>;
 }

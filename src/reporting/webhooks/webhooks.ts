@@ -104,10 +104,10 @@ export function webhookService(deps: WebhookDeps) {
       return Promise.all(all.filter((endpoint) => isWithin(endpoint, ids)).map(viewOf));
     },
     get: async (id, choice) => viewOf(await require(id, choice)),
-    async failed(id, { limit = DEFAULT_FAILED_PAGE, cursor, ...choice } = {}) {
+    async failed(id, { limit = DEFAULT_FAILED_PAGE, cursor } = {}) {
       if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_FAILED_PAGE))
         throw new InputError(`ask for 1 to ${MAX_FAILED_PAGE} events`, { field: 'limit' });
-      await require(id, choice);
+      await require(id);
       const { deliveries, next } = await store.failedAfter(id, cursor ?? '', limit);
       const names = new Map<LaneId, string>();
       for (const { lane } of deliveries) if (!names.has(lane)) names.set(lane, await finder.nameOf(lane));
@@ -150,10 +150,9 @@ export function webhookService(deps: WebhookDeps) {
     const setState = async (
       action: AuditAction,
       id: string,
-      choice: WebhookChoice | undefined,
       disabledBecause: DisabledBecause | null,
     ): Promise<Webhook> => {
-      const endpoint = await require(id, choice);
+      const endpoint = await require(id);
       const { because } = await keyEndOf(deps, endpoint);
       if (disabledBecause === null && because !== null)
         throw new InputError(
@@ -248,21 +247,21 @@ export function webhookService(deps: WebhookDeps) {
         return { ...(await viewOf(endpoint)), secret };
       },
 
-      async remove(id, choice) {
+      async remove(id) {
         // One that cannot be read does not name its lanes, so only an operator of all lanes removes it.
-        if (choice?.lanes === undefined && (await store.damaged()).includes(id)) {
+        if ((await store.damaged()).includes(id)) {
           await by.audited({ action: 'webhook.remove', details: { webhook: id } }, () =>
             store.removeDamaged(id),
           );
           return;
         }
-        const endpoint = await require(id, choice);
+        const endpoint = await require(id);
         await audited('webhook.remove', endpoint, () => change(endpoint, null));
         events.emit({ type: 'webhook.removed', webhook: id, host: hostOf(endpoint), actor });
       },
 
-      async test(id, choice) {
-        const endpoint = await require(id, choice);
+      async test(id) {
+        const endpoint = await require(id);
         const message = testId(randomBytes(9).toString('base64url'));
         return audited('webhook.test', endpoint, async () => {
           const now = clock();
@@ -281,13 +280,13 @@ export function webhookService(deps: WebhookDeps) {
         });
       },
 
-      async rotate(id, { overlap, ...choice } = {}) {
+      async rotate(id, { overlap } = {}) {
         const overlapMs = durationOption('overlap', overlap, DEFAULT_OVERLAP_MS);
         if (overlapMs > MAX_OVERLAP_MS)
           throw new InputError('`overlap` must be at most 30d: a secret that has leaked must end', {
             field: 'overlap',
           });
-        const endpoint = await require(id, choice);
+        const endpoint = await require(id);
         const [seal, now, secret] = [sealing(), clock(), newSecret()];
         const former = formerSecrets(`webhook ${id}`, openSecrets(seal, endpoint, now), now, overlapMs);
         const after = withSecrets(seal, endpoint, [{ secret, until: null }, ...former]);
@@ -297,8 +296,8 @@ export function webhookService(deps: WebhookDeps) {
         return { ...(await viewOf(await require(id))), secret };
       },
 
-      async set(id, { url: given, ...filter }, choice) {
-        const before = await require(id, choice);
+      async set(id, { url: given, ...filter }) {
+        const before = await require(id);
         const url = checkedUrl(given);
         // The address authenticates the secrets.
         const secrets = openSecrets(deps.seal(), before, clock());
@@ -315,8 +314,8 @@ export function webhookService(deps: WebhookDeps) {
         return viewOf(await require(id));
       },
 
-      async assign(id, { key: wanted, ...choice } = {}) {
-        const endpoint = await require(id, choice);
+      async assign(id, { key: wanted } = {}) {
+        const endpoint = await require(id);
         const key = wanted ?? (by.actor.kind === 'key' ? by.actor.id : null);
         if (key !== null) await requireKeyFor(endpoint, key);
         const isEnded = endpoint.disabledBecause !== null && endpoint.disabledBecause in KEY_ENDS;
@@ -334,11 +333,11 @@ export function webhookService(deps: WebhookDeps) {
         return viewOf(await require(id));
       },
 
-      enable: (id, choice) => setState('webhook.enable', id, choice, null),
-      disable: (id, choice) => setState('webhook.disable', id, choice, 'operator'),
+      enable: (id) => setState('webhook.enable', id, null),
+      disable: (id) => setState('webhook.disable', id, 'operator'),
 
-      async replay(id, { delivery, ...choice } = {}) {
-        const endpoint = await require(id, choice);
+      async replay(id, { delivery } = {}) {
+        const endpoint = await require(id);
         const wanted = delivery === undefined ? null : await store.failedWithId(id, delivery);
         if (delivery !== undefined && wanted === null)
           throw new NotFoundError(

@@ -269,9 +269,7 @@ export function apiKeyService(deps: ApiKeyDeps) {
       return viewOf(valid);
     },
 
-    refused: (address) => refused.count(address),
-    refusedRequest: (key, code) => refused.countRequest(key, code),
-    refusedAddress: (key, address) => refused.countAddress(key, address),
+    refused: refused.count,
 
     async isActive(text) {
       if (!isSession(text)) return (await validKey(text)) !== null;

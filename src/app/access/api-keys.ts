@@ -50,6 +50,14 @@ export interface CancelledOfKey {
   readonly shared: readonly { readonly name: string; readonly lane: string }[];
 }
 
+/**
+ * A request that was refused: without a valid key, and the address that it came from; of a `key` that may not be used from an address; or of a
+ * `key`, and the code of its problem document.
+ */
+export type RefusedRequest =
+  | { readonly key?: Pick<ApiKey, 'id' | 'name'> | undefined; readonly address: string }
+  | { readonly key: Pick<ApiKey, 'id' | 'name'>; readonly code: string };
+
 /** Manages and checks the keys of the HTTP API. Volley stores only a digest of each key. */
 export interface ApiKeys {
   /**
@@ -99,12 +107,8 @@ export interface ApiKeys {
   sessionEnd(session: string): Promise<string | null>;
   /** Ends the session with this text, if there is one. */
   signOut(session: string): Promise<void>;
-  /** Counts a request with an invalid key for the audit trail. `address`: where it came from. */
-  refused(address: string): void;
-  /** Counts a request of a valid key that was refused, for the audit trail. `code`: that of its problem document. */
-  refusedRequest(key: Pick<ApiKey, 'id' | 'name'>, code: string): void;
-  /** Counts a request of a valid key from an address from which it may not be used, for the audit trail. */
-  refusedAddress(key: Pick<ApiKey, 'id' | 'name'>, address: string): void;
+  /** Counts a request that was refused, for the audit trail. */
+  refused(request: RefusedRequest): void;
   /** Returns whether the key with this text is valid, as `check` does. Counts as a use of a session, but not of a key. */
   isActive(key: string): Promise<boolean>;
 }

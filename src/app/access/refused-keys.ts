@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.js';
 import type { Events } from '../../base/events/events.js';
-import type { ApiKey } from '../../campaign/states/api-key.js';
 import type { AuditedOperation } from '../../campaign/states/audit.js';
+import type { RefusedRequest } from './api-keys.js';
 import type { AuditTrail } from './audit-trail.js';
 
 /** Addresses that are named per minute; requests from further ones are counted together. */
@@ -13,12 +13,8 @@ const MINUTE_MS = 60_000;
 
 /** Counts refused requests. */
 export interface RefusedKeys {
-  /** Counts a request with an invalid key from an address. Never throws. */
-  count(address: string): void;
-  /** Counts a request of a valid key that was refused with this code. Never throws. */
-  countRequest(key: Pick<ApiKey, 'id' | 'name'>, code: string): void;
-  /** Counts a request of a valid key from an address that it may not be used from. Never throws. */
-  countAddress(key: Pick<ApiKey, 'id' | 'name'>, address: string): void;
+  /** Never throws. */
+  count(request: RefusedRequest): void;
   /** Records what is counted, and stops. */
   close(): Promise<void>;
 }
@@ -31,13 +27,12 @@ interface Counted extends Pick<Parameters<AuditTrail['record']>[0], 'actor'> {
 }
 
 /**
- * Counts requests with an invalid key per address and minute, and refused requests of a valid one per key, code, and minute. At the end
- * of a minute, the audit trail gets one entry for each, with at most {@link MAX_ADDRESSES} addresses and one entry for the rest:
- * guessing keys must not fill it. The number of keys and of codes is limited by itself.
+ * Counts requests with an invalid key per address and minute, and refused requests of a valid one per key, and per code or address and
+ * minute. At the end of a minute, the audit trail gets one entry for each, with at most {@link MAX_ADDRESSES} addresses, of no key or of
+ * each, and one entry for the rest: guessing keys must not fill it. The number of keys and of codes is limited by itself.
  */
 export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, clock: Clock): RefusedKeys {
-  let addresses = new Map<string, Counted>();
-  let requests = new Map<string, Counted>();
+  let counts = new Map<string, Counted>();
   let minute = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -47,9 +42,8 @@ export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, c
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    const counted = [...addresses.values(), ...requests.values()];
-    addresses = new Map();
-    requests = new Map();
+    const counted = [...counts.values()];
+    counts = new Map();
     recorded = recorded.then(() => record(counted));
     return recorded;
   };
@@ -60,36 +54,30 @@ export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, c
       await trail.record({ actor, action, details: { ...of, count } }).catch(() => {});
     }
   };
-  const add = (counts: Map<string, Counted>, id: string, first: Omit<Counted, 'count'>): void => {
-    const counted = counts.get(id) ?? { ...first, count: 0 };
-    counted.count = Math.min(MAX_COUNT, counted.count + 1);
-    counts.set(id, counted);
-    timer ??= setTimeout(() => void flush(), MINUTE_MS).unref();
-  };
-  const beginMinute = (): void => {
-    const now = Math.floor(clock() / MINUTE_MS);
-    if (now !== minute && addresses.size + requests.size > 0) void flush();
-    minute = now;
+  /** An address as it is named among those that begin like this. */
+  const named = (start: string, address: string): string => {
+    if (counts.has(start + address)) return address;
+    return [...counts.keys()].filter((id) => id.startsWith(start)).length < MAX_ADDRESSES ? address : OTHERS;
   };
 
   return {
-    count(address) {
-      beginMinute();
-      const named = addresses.has(address) || addresses.size < MAX_ADDRESSES ? address : OTHERS;
-      add(addresses, named, { actor: null, action: 'key.refused', of: { address: named } });
-    },
-    countRequest({ id, name }, code) {
-      beginMinute();
-      const actor = { kind: 'key', id, name } as const;
-      add(requests, `${id} ${code}`, { actor, action: 'request.refused', of: { code } });
-    },
-    countAddress({ id, name }, address) {
-      beginMinute();
-      const ofKey = [...requests.keys()].filter((known) => known.startsWith(`${id} from `));
-      const named =
-        ofKey.includes(`${id} from ${address}`) || ofKey.length < MAX_ADDRESSES ? address : OTHERS;
-      const actor = { kind: 'key', id, name } as const;
-      add(requests, `${id} from ${named}`, { actor, action: 'request.refused', of: { from: named } });
+    count(request) {
+      const now = Math.floor(clock() / MINUTE_MS);
+      if (now !== minute && counts.size > 0) void flush();
+      minute = now;
+      const { key } = request;
+      const member = 'code' in request ? 'code' : key === undefined ? 'address' : 'from';
+      const start = `${member} ${key?.id} `;
+      const name = 'code' in request ? request.code : named(start, request.address);
+      const counted = counts.get(start + name) ?? {
+        actor: key === undefined ? null : ({ kind: 'key', id: key.id, name: key.name } as const),
+        action: key === undefined ? 'key.refused' : 'request.refused',
+        of: { [member]: name },
+        count: 0,
+      };
+      counted.count = Math.min(MAX_COUNT, counted.count + 1);
+      counts.set(start + name, counted);
+      timer ??= setTimeout(() => void flush(), MINUTE_MS).unref();
     },
     close: flush,
   };

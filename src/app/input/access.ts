@@ -5,7 +5,7 @@ import { API_SCOPES } from '../../campaign/states/api-key.js';
 import type { LimitName, SomeLimits } from '../../campaign/states/limit-values.js';
 import { DELIVERED_EVENTS } from '../../campaign/views/webhook-events.js';
 import { MAX_FILTER, type Webhooks } from '../../reporting/webhooks/webhook-methods.js';
-import type { ApiKeys } from '../access/api-keys.js';
+import type { ApiKeys, RefusedRequest } from '../access/api-keys.js';
 import type { LaneAdmin } from '../access/lane-admin.js';
 import { POSITION_KINDS, type PositionKind, type Positions } from '../access/positions.js';
 import {
@@ -32,7 +32,11 @@ const lift = optional(z.array(z.enum(CHANGEABLE_LIMITS)).readonly());
 const choice = { lanes: maybeTexts };
 
 const scopes = z.array(z.enum(API_SCOPES)).readonly();
-const key: Argument<Parameters<ApiKeys['refusedRequest']>[0]> = ['key', z.object({ id: text, name: text })];
+const key = z.object({ id: text, name: text });
+const refused: z.ZodType<RefusedRequest> = z.union(
+  [strict({ key: optional(key), address: text }), strict({ key, code: text })],
+  'must have an `address`, or a `key` and a `code`',
+);
 
 /** The methods of the API keys. */
 export const KEY_METHODS: Inputs<ApiKeys> = {
@@ -62,9 +66,7 @@ export const KEY_METHODS: Inputs<ApiKeys> = {
   ],
   sessionEnd: [['session', text]],
   signOut: [['session', text]],
-  refused: { now: [['address', text]] },
-  refusedRequest: { now: [key, ['code', text]] },
-  refusedAddress: { now: [key, ['address', text]] },
+  refused: { now: [['', refused]] },
   isActive: [['key', text]],
 };
 

@@ -82,8 +82,6 @@ const AT_ONCE: ReadonlySet<PropertyKey> = new Set([
   'outbox',
   'provide',
   'refused',
-  'refusedAddress',
-  'refusedRequest',
   'subscription',
   'token',
   'watchLive',

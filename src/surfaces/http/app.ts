@@ -93,7 +93,8 @@ function createApp(options: HttpOptions): HttpApp {
       volley.events.emit({ type: 'http.failed', method, route, xRequestId: request.id, error });
     }
     // The requests of public routes have no key.
-    if (problem.status < 500 && request.apiKey) volley.keys.refusedRequest(request.apiKey, problem.code);
+    if (problem.status < 500 && request.apiKey)
+      volley.keys.refused({ key: request.apiKey, code: problem.code });
     // They describe the response that failed.
     for (const name of ['content-encoding', 'content-disposition', 'etag']) reply.removeHeader(name);
     discardBody(request.raw, lingerMs);

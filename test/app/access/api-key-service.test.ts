@@ -57,7 +57,7 @@ const serviceWith = (secretsKey: string | undefined, previousSecretsKey?: string
     requestsPerMinute: 600,
     clock: () => now,
     events,
-    refused: { count: () => {}, countRequest: () => {}, countAddress: () => {}, close: async () => {} },
+    refused: { count: () => {}, close: async () => {} },
     secretsKey,
     previousSecretsKey,
   });

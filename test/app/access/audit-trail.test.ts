@@ -96,11 +96,11 @@ test('Refused keys are counted per address and minute, and the number of entries
   const events = createEvents({ level: 'silent' });
   events.onAny((event) => emitted.push(event));
   const refused = refusedKeys(trail, events, () => now);
-  for (let at = 0; at < 500; at += 1) refused.count(`10.0.0.${at % 100}`);
-  for (let at = 0; at < 3; at += 1) refused.count('10.0.0.1');
+  for (let at = 0; at < 500; at += 1) refused.count({ address: `10.0.0.${at % 100}` });
+  for (let at = 0; at < 3; at += 1) refused.count({ address: '10.0.0.1' });
   // A new minute begins.
   now += 60_000;
-  refused.count('10.9.9.9');
+  refused.count({ address: '10.9.9.9' });
   await expect.poll(async () => (await trail.audit({ limit: 100 })).entries.length).toBe(21);
   await refused.close();
   const { entries } = await trail.audit({ limit: 100 });
@@ -124,10 +124,10 @@ test('Refused requests of a valid key are counted per key, code, and minute', as
     { id: 'a', name: 'shop' },
     { id: 'b', name: 'bank' },
   ];
-  for (const code of ['forbidden', 'tooManyRequests', 'forbidden']) refused.countRequest(shop, code);
-  refused.countRequest(bank, 'forbidden');
+  for (const code of ['forbidden', 'tooManyRequests', 'forbidden']) refused.count({ key: shop, code });
+  refused.count({ key: bank, code: 'forbidden' });
   now += 60_000;
-  refused.countRequest(shop, 'forbidden');
+  refused.count({ key: shop, code: 'forbidden' });
   // The minute before is still being recorded.
   await refused.close();
   const { entries } = await minutes.audit();

@@ -84,7 +84,7 @@ export function keyCheck(app: FastifyInstance, { volley, config, maxConnectionsP
     const result = await check();
     if (result !== null && secret !== undefined) invalidKeys.accepted(secret);
     else {
-      if (secret !== undefined) volley.keys.refused(address);
+      if (secret !== undefined) volley.keys.refused({ address });
       invalidKeys.refused(address, secret);
     }
     return result;
@@ -118,7 +118,7 @@ export function keyCheck(app: FastifyInstance, { volley, config, maxConnectionsP
       request.apiKey = key;
       request.keyCheck = { key: text, at: performance.now(), isWhole: request.raw.complete };
       if (key.addresses !== null && !isWithin(key.addresses, request.ip)) {
-        volley.keys.refusedAddress(key, request.ip);
+        volley.keys.refused({ key, address: request.ip });
         throw new Problem(
           'overLimit',
           `The key may not be used from ${request.ip}. \`volley keys list\` shows its addresses.`,

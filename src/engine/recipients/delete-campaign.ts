@@ -14,7 +14,7 @@ import {
   zonesKey,
 } from './campaign-keys.js';
 import { noteRemoval } from './removals.js';
-import { digestOf, indexKey } from './request-index.js';
+import { digestOf, indexKey, keepFilter } from './request-index.js';
 import { parseRecords } from './request-records.js';
 import { releaseReservation } from './reservation.js';
 
@@ -34,7 +34,7 @@ interface DeletedCampaign {
   readonly ordinals: number;
   /** Digest of the campaign's idempotency key, if it has one. */
   readonly idempotency: string | undefined;
-  /** How long before the end of its retention it is deleted, ms. Until then it stays in the lane's `ended` set, and a repeated request does not send it again. */
+  /** How long before the end of its retention it is deleted, ms. Until then it stays in the lane's `ended` set, a repeated request does not send it again, and the ids of its requests are known. */
   readonly earlyByMs?: number | undefined;
 }
 
@@ -59,11 +59,13 @@ export async function deleteCampaign(redis: Redis, keys: Keys, deleted: DeletedC
     statusesKey(keys, lane, campaign),
     ...SERIES.map((series) => slicesKey(keys, lane, campaign, series)),
     metaKey(keys, lane, campaign),
-    acceptedKey(keys, lane, campaign),
     costsKey(keys, lane, campaign),
     zonesKey(keys, lane, campaign),
     progressKey(keys, lane, campaign),
   ];
+  const filter = acceptedKey(keys, lane, campaign);
+  if (earlyByMs > 0) await keepFilter(redis, filter, ordinals, earlyByMs);
+  else left.push(filter);
   // Of an import that was refused at once, only its text was stored. Noted first: a process may die in between.
   if (ordinals > 0 || (await redis.exists(...left)) > 1) await noteRemoval(redis, keys);
   await redis.unlink(...left);

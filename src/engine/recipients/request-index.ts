@@ -78,6 +78,7 @@ export async function locateRequests(
 
 /** As in request-index.lua, which writes the filter. */
 const BLOOM_HASHES = 8;
+const bitsFor = (ids: number): number => 64 + 24 * ids;
 /** Hashes of records that are read at a time. */
 const READ_AT_ONCE = 100;
 
@@ -88,8 +89,8 @@ const campaignState = z.object({
 });
 
 /**
- * Which of these ids the service has ever given to a request of a stored campaign. The campaigns' Bloom filters say so, and
- * may name an id too many. Requests that were accepted while notifications were off are in no filter: of such a campaign, the
+ * Which of these ids the service has ever given to a request of a stored campaign, or of one that was deleted before its retention ended.
+ * The campaigns' Bloom filters say so, and may name an id too many. Requests that were accepted while notifications were off are in no filter: of such a campaign, the
  * records are read, one after the other.
  */
 export async function everAccepted(
@@ -102,10 +103,9 @@ export async function everAccepted(
   const matches = new Set<string>();
   /** Adds the ids that a filter, which is made for so many, knows. */
   const addMatches = async (filter: string, size: number): Promise<void> => {
-    const bits = 64 + 24 * size;
     const reads = requestIds.flatMap((id) => {
       const [start, step] = digestOf(id).hashes;
-      const places = Array.from({ length: BLOOM_HASHES }, (_, at) => (start + at * step) % bits);
+      const places = Array.from({ length: BLOOM_HASHES }, (_, at) => (start + at * step) % bitsFor(size));
       return places.flatMap((place) => ['GET', 'u1', place]);
     });
     const set = z.array(z.number()).parse(await redis.call('BITFIELD_RO', filter, ...reads));
@@ -133,7 +133,21 @@ export async function everAccepted(
       if (requestIds.includes(id)) matches.add(id);
     }
   }
+  for (const campaign of await redis.zrange(keys.lane(lane, 'ended'), '0', '-1')) {
+    if (campaign in states) continue;
+    const filter = acceptedKey(keys, lane, campaign);
+    const bits = 8 * (await redis.strlen(filter));
+    if (bits > 0) await addMatches(filter, (bits - 64) / 24);
+  }
   return matches;
+}
+
+/** Keeps the filter of a campaign that is deleted, made for so many ids, for so many ms: a late report must not be matched to another batch. */
+export async function keepFilter(redis: Redis, filter: string, size: number, forMs: number): Promise<void> {
+  if ((await redis.exists(filter)) === 0) return;
+  // As long as it is made for: its length says for how many ids.
+  await redis.bitfield(filter, 'INCRBY', 'u1', bitsFor(size) - 1, 0);
+  await redis.pexpire(filter, Math.ceil(forMs));
 }
 
 async function* recordedIds(

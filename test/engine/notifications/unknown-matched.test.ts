@@ -1,4 +1,6 @@
 import { expect, test, vi } from 'vitest';
+import { acceptedKey } from '../../../src/engine/recipients/campaign-keys.js';
+import { removeCampaign } from '../../../src/engine/recovery/retention.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
 import { listUnknown, resolveBatches } from '../../../src/engine/sending/unknown.js';
 import { testRedis } from '../../base/redis/test-redis.js';
@@ -101,6 +103,27 @@ test('A late report of a settled request is not matched to an unknown outcome', 
   await it.looked();
   expect(it.happened('request.matched')).toEqual([]);
   expect(await it.matches()).toEqual([null]);
+});
+
+test('A late report of a campaign that was deleted is not matched to an unknown outcome', async () => {
+  const it = receivingLane(server);
+  const first = await it.campaign([0], 'first');
+  await it.accept(await it.claimOne(), 'r0');
+  const before = it.open();
+  before.offer([report('r0', 0)]);
+  await expect.poll(() => it.states(first)).toMatchObject({ deliveredToTerminal: 1 });
+  expect(await removeCampaign(redis, it.keys, 'default', first, 60_000)).toBe(1);
+
+  await it.unknown([0], 'second');
+  const inbox = it.open();
+  inbox.offer([report('r0', 0, 'DeliveredToNetwork')]);
+  await expect.poll(() => it.happened('notifications.settled').at(-1)).toMatchObject({ waiting: 1 });
+  await it.looked();
+  expect(it.happened('request.matched')).toEqual([]);
+  // It is kept no longer than the campaign would have been.
+  expect(await redis.pttl(acceptedKey(it.keys, 'default', first))).toBeGreaterThan(50_000);
+  await removeCampaign(redis, it.keys, 'default', first);
+  expect(await redis.exists(acceptedKey(it.keys, 'default', first))).toBe(0);
 });
 
 test('A report of a request that was accepted while notifications were off is not matched to an unknown outcome', async () => {

@@ -12,11 +12,10 @@ export const lazyMethods = <Service extends object, Name extends keyof Service &
   load: () => Promise<Service>,
   names: readonly Name[],
 ): Pick<Service, Name> => {
-  const methodOf =
-    (name: Name) =>
-    (...args: unknown[]) =>
-      later(load().then((service) => Reflect.apply(Object(service)[name], service, args)));
-  return Object.fromEntries(names.map((name) => [name, methodOf(name)])) as unknown as Pick<Service, Name>;
+  const call = (name: Name, ...args: unknown[]) =>
+    later(load().then((service) => Object(service)[name](...args)));
+  const methods: unknown = Object.fromEntries(names.map((name) => [name, call.bind(null, name)]));
+  return methods as Pick<Service, Name>;
 };
 
 /** What a method returns later, as a promise and as rows: it is not known yet which of them it is. */

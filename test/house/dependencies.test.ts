@@ -32,7 +32,7 @@ const ROOMS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>
     lazily: [],
     repeating: ['clock'],
     'host-header': [],
-    redis: ['clock'],
+    redis: ['clock', 'lazily'],
     // What each version of the service documents, as data.
     profiles: [],
     config: ['account', 'clock', 'duration', 'json', 'version', 'redis', 'profiles'],

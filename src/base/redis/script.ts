@@ -16,7 +16,7 @@ type Named<Value> = Readonly<Record<string, Value>>;
 interface Script<Answer> {
   /** The names of its keys and arguments, in the order of its header. */
   readonly header: ScriptHeader;
-  /** `entryKeys` and `entryArgs` follow the named ones, where the header has a group `KEYS+` or `ARGV+`. */
+  /** `time` may be left out. `entryKeys` and `entryArgs` follow the named ones, where the header has a group `KEYS+` or `ARGV+`. */
   run(
     redis: Redis,
     keys: Named<string>,
@@ -140,17 +140,12 @@ export function readLua(url: URL, seen = new Set<string>()): string {
     });
 }
 
-/** Values in the order of the header. A missing or unknown name throws a TypeError; `time` may be left out. */
-function inOrder<Value>(
-  script: string,
-  names: readonly string[],
-  values: Named<Value>,
-  absent: (name: string) => Value | undefined = () => undefined,
-): readonly Value[] {
+/** Values in the order of the header. A missing or unknown name throws a TypeError. */
+function inOrder<Value>(script: string, names: readonly string[], values: Named<Value>): readonly Value[] {
   const unknown = Object.keys(values).find((name) => !names.includes(name));
   if (unknown !== undefined) throw new TypeError(`${script}: its header does not declare ${unknown}`);
   return names.map((name) => {
-    const value = values[name] ?? absent(name);
+    const value = values[name];
     if (value === undefined) throw new TypeError(`${script}: ${name} is missing`);
     return value;
   });
@@ -171,14 +166,15 @@ export function loadScript<Answer>(
   const source = sendsText ? withoutComments(readLua(url)) : readLua(url);
   const header = readHeader(readFileSync(url, 'utf8'));
   const argNames = header.args.map(({ name }) => name);
+  const usual = argNames.includes('time') ? { time: '' } : {};
   const sha = createHash('sha1').update(source).digest('hex');
   return {
     header,
     async run(redis, keys, args, entryKeys = [], entryArgs = []) {
       const allKeys = [...inOrder(path, header.keys, keys), ...entryKeys];
-      const named = inOrder<ScriptArgument>(path, argNames, args, (name) =>
-        name === 'time' ? '' : undefined,
-      ).map((value, at) => (header.args[at]?.type === 'json' ? luaJson(String(value)) : value));
+      const named = inOrder(path, argNames, { ...usual, ...args }).map((value, at) =>
+        header.args[at]?.type === 'json' ? luaJson(String(value)) : value,
+      );
       const values = [...named, ...entryArgs];
       mustShareSlot(path, allKeys);
       if (sendsText) return parse(await redis.eval(source, allKeys.length, ...allKeys, ...values));

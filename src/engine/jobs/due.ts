@@ -89,4 +89,4 @@ export const returnDue = (
   { redis, keys }: DueLanes,
   { until }: Pick<TakenLanes, 'until'>,
   dueAt: ReadonlyMap<LaneId, number>,
-): Promise<void> => returnScript.run(redis, dueKey(keys), { until }, [], [...dueAt].flat());
+): Promise<void> => returnScript.run(redis, dueKey(keys), { heldUntil: until }, [], [...dueAt].flat());

@@ -31,9 +31,8 @@ export const laneKeys = (keys: Keys, lane: LaneId, names: readonly string[]) =>
 export async function correctClock(store: LaneStore, now?: number): Promise<void> {
   const { redis, keys, id, rules, serverClock } = store;
   const ask = async (): Promise<number> => {
-    const time = now ?? serverClock?.expectation ?? '';
-    const its = laneKeys(keys, id, correctScript.header.keys);
-    const reply = await correctScript.run(redis, its, { rules: JSON.stringify(rules), time });
+    const args = { rules: JSON.stringify(rules), time: now ?? serverClock?.expectation ?? '' };
+    const reply = await correctScript.run(redis, laneKeys(keys, id, correctScript.header.keys), args);
     if (reply.byMs !== 0) store.clockChanged?.(reply.byMs);
     return reply.now;
   };

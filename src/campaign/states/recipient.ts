@@ -95,11 +95,6 @@ export interface StatusWord {
   readonly code: string;
 }
 
-/** True for a string that is one of the interface's delivery statuses. */
-export function isDeliveryStatus(text: unknown): text is DeliveryStatus {
-  return typeof text === 'string' && Object.hasOwn(DELIVERY_STATUS, text);
-}
-
 /** The letter of each status that the service reports. */
 export const STATUS_LETTER: Readonly<Record<DeliveryStatus, string>> = {
   DeliveredToNetwork: RECIPIENT_STATE.deliveredToNetwork.letter,

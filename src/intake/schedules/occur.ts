@@ -63,9 +63,10 @@ export interface ProvidedFor {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-type ProvidedRows = Iterable<RecipientInput> | AsyncIterable<RecipientInput>;
 /** A list that code provides for the occurrences of schedules. */
-export type ProvidedList = (occurrence: ProvidedFor) => ProvidedRows | Promise<ProvidedRows>;
+export type ProvidedList = (
+  occurrence: ProvidedFor,
+) => Iterable<RecipientInput> | AsyncIterable<RecipientInput> | Promise<Iterable<RecipientInput>>;
 
 /** What {@link lookAt} needs. */
 export interface OccurDeps {

@@ -1,11 +1,10 @@
 import { hostname, userInfo } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { privateRedis } from '../base/redis/servers/private-redis.js';
-import { commandLine } from '../scene/command-line.js';
 import { scene } from '../scene/scene.js';
 import { transcriptOf } from './transcript.js';
 
-const { shell, write, folder: cwd } = scene('golden');
+const { shell, startSimulator, write, folder: cwd } = scene('golden');
 // The doctor shows the settings of Redis, and those of the run may be any.
 const { url: REDIS_URL } = await privateRedis();
 const list = (name: string, ...rows: readonly string[]): string =>
@@ -27,20 +26,8 @@ const FAR = '2030-05-01T09:00:00Z';
 test('The texts and the --json output of each command are those in session.txt', {
   timeout: 240_000,
 }, async () => {
-  const bare = commandLine(cwd);
-  const simulator = await bare.start(
-    /^MESSAGING_BASE_URL=/m,
-    'simulator',
-    '--options',
-    JSON.stringify({ keys: [{ key: 'the-key', quota: 500 }], deliveryTime: 50 }),
-  );
-  onTestFinished(async () => void (await simulator.stop()));
-  const addresses = Object.fromEntries(
-    simulator.stdout
-      .trim()
-      .split('\n')
-      .map((line) => line.split('=')),
-  );
+  const keys = [{ key: 'the-key', quota: 500 }];
+  const { settings: addresses } = await startSimulator({ keys, deliveryTime: 50 });
   const cli = shell({
     ...addresses,
     REDIS_URL,

@@ -6,17 +6,19 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Webhook } from 'standardwebhooks';
 import { expect, onTestFinished, test } from 'vitest';
-import { testRedis } from '../base/redis/test-redis.js';
+import { scene } from '../scene/scene.js';
 import { startProgram } from './program.js';
-import { startSimulatorProcess } from './simulator-process.js';
 
-const { url, prefix } = testRedis('examples');
+const { url, prefix, shell, startSimulator } = scene('examples');
 const { PATH = '', HOME = '' } = process.env;
 
-async function startService(options: Parameters<typeof startSimulatorProcess>[0] = {}) {
-  const simulator = await startSimulatorProcess({ keys: [{ key: 'k' }], deliveryTime: 20, ...options });
-  onTestFinished(() => simulator.stop());
-  return simulator;
+const startService = (options: Parameters<typeof startSimulator>[0] = {}) =>
+  startSimulator({ keys: [{ key: 'k' }], deliveryTime: 20, ...options });
+
+/** Makes a key as a person does. */
+async function newKey(settings: Readonly<Record<string, string>>): Promise<string> {
+  const made = await shell(settings).json('keys', 'create', '--name', 'bookings', '--scope', 'send,read');
+  return (made.output as { key: string }).key;
 }
 
 const settingsFor = (name: string, messagingBaseUrl: string) => ({
@@ -74,7 +76,7 @@ test('examples/library sends, moves, and cancels reminders, once each, and lists
     'appt-4: delivered',
   ]);
   expect((await remind()).slice(7).sort()).toEqual(first.slice(7).sort());
-  expect(await simulator.summary()).toMatchObject({ recipients: 3, duplicates: 0 });
+  expect(simulator.summary()).toMatchObject({ recipients: 3, duplicates: 0 });
 });
 
 /** The time of day in London at this time, on the day after. */
@@ -94,16 +96,10 @@ test('examples/library/newsletter.js provides the list of each occurrence, and a
   ] as const) {
     const program = startExample(['examples/library/newsletter.js'], settings);
     await program.says(new RegExp(`^${outcome}, next on \\d{4}-`));
-    const command = startProgram('src/surfaces/cli/main.js', settings, [
-      'schedule',
-      'run',
-      'newsletter',
-      '--json',
-    ]);
-    expect(await command.ended).toBe(0);
+    expect((await shell(settings).volley('schedule', 'run', 'newsletter')).exit).toBe(0);
     await program.says(/^campaign \w+ created$/);
     // Barbara subscribes in the year 2999.
-    await expect.poll(async () => (await simulator.summary()).recipients, { timeout: 40_000 }).toBe(messages);
+    await expect.poll(() => simulator.summary().recipients, { timeout: 40_000 }).toBe(messages);
     program.kill('SIGTERM');
     expect(await program.ended).toBe(0);
   }
@@ -123,10 +119,7 @@ test('examples/platform moves and cancels reminders over HTTP, follows its resul
   onTestFinished(async () => {
     await Promise.all([worker.end('SIGKILL'), api.end('SIGKILL')]);
   });
-  const made = startProgram('src/surfaces/cli/main.js', settings, [
-    ...['keys', 'create', '--name', 'bookings', '--scope', 'send,read', '--json'],
-  ]);
-  const { key }: { key: string } = JSON.parse(await made.firstLine);
+  const key = await newKey(settings);
   const folder = await mkdtemp(join(tmpdir(), 'volley-bookings-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const environment = {
@@ -182,7 +175,7 @@ test('examples/platform moves and cancels reminders over HTTP, follows its resul
   ]);
   expect(JSON.parse(third.lines.at(-1) ?? '')).toEqual(statuses);
   // Two messages for one phone, each in a request of its own.
-  expect(await simulator.summary()).toMatchObject({ recipients: 3, requests: 3, duplicates: 0 });
+  expect(simulator.summary()).toMatchObject({ recipients: 3, requests: 3, duplicates: 0 });
 });
 
 test('examples/library/server.js sends, and serves the API beside a route of its own', {
@@ -193,17 +186,14 @@ test('examples/library/server.js sends, and serves the API beside a route of its
   const server = startExample(['examples/library/server.js'], settings);
   await server.says(/^Listening at /);
   const origin = server.lines.join('').replace('Listening at ', '');
-  const made = startProgram('src/surfaces/cli/main.js', settings, [
-    ...['keys', 'create', '--name', 'bookings', '--scope', 'send,read', '--json'],
-  ]);
-  const { key }: { key: string } = JSON.parse(await made.firstLine);
+  const key = await newKey(settings);
   const created = await fetch(`${origin}/v1/campaigns`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ sender: 'TABLES', message: 'Hi', recipients: [{ to: '+447700900123' }] }),
   });
   const { id } = (await created.json()) as { id: string };
-  await expect.poll(async () => (await simulator.summary()).recipients, { timeout: 40_000 }).toBe(1);
+  await expect.poll(() => simulator.summary().recipients, { timeout: 40_000 }).toBe(1);
   const own = await Promise.all([id, 'none'].map((each) => fetch(`${origin}/campaigns/${each}`)));
   expect(own.map(({ status }) => status)).toEqual([200, 404]);
   expect(await own[1]?.json()).toMatchObject({ statusCode: 404, code: 'notFound' });

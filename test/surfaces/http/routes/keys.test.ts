@@ -217,17 +217,10 @@ test('A changed limit of requests holds from the next request on, and what was s
   expect((await call('GET', '/v1/me', { key })).status).toBe(200);
 });
 
-test.each([
-  [{}, 'Name a limit to set or to lift.'],
-  [
-    { senders: null },
-    '`senders` cannot be null: to lift the limit, leave it out and send `"lift":["senders"]`.',
-  ],
-  [{ maxSegments: '1' }, '`maxSegments` must be a whole number from 1 to 255.'],
-  [{ maxSegments: 1, lift: ['maxSegments'] }, 'Set `maxSegments` or lift it, not both.'],
-])('A change of %o is refused', async (body, detail) => {
+test('A change of nothing is refused', async () => {
   const { id } = await operators();
-  expect((await call('PUT', `/v1/keys/${id}`, { body })).json).toMatchObject({ status: 400, detail });
+  const { json } = await call('PUT', `/v1/keys/${id}`, { body: {} });
+  expect(json).toMatchObject({ status: 400, detail: 'Name a limit to set or to lift.' });
 });
 
 test('The usage of a key is found by its id, even after it was revoked, and not by its name', async () => {

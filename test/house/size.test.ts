@@ -8,8 +8,8 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8640,
-  base: 6782,
+  campaign: 8650,
+  base: 6810,
   service: 4300,
   engine: 19_670,
   intake: 13_745,

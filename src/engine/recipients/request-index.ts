@@ -89,9 +89,8 @@ const campaignState = z.object({
 });
 
 /**
- * Which of these ids the service has ever given to a request of a stored campaign, or of one that was deleted before its retention ended.
- * The campaigns' Bloom filters say so, and may name an id too many. Requests that were accepted while notifications were off are in no filter: of such a campaign, the
- * records are read, one after the other.
+ * Which of these ids the service has ever given to a request of a stored campaign, or of one that was deleted early. The campaigns' Bloom
+ * filters say so, and may name an id too many. Where notifications were off, the records are read, one after the other.
  */
 export async function everAccepted(
   redis: Redis,

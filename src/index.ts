@@ -4,6 +4,7 @@ export type {
   ChangedLimits,
   KeyChoice,
   NewApiKey,
+  RefusedRequest,
   RotatedApiKey,
   ShownApiKey,
   SignInLink,

@@ -15,7 +15,8 @@ type OutputOf<Row> = Row extends { readonly output: infer Output extends z.ZodTy
   : unknown;
 
 interface Done<Row extends OperationRow> {
-  readonly text: (output: OutputOf<Row>, input: z.output<Row['input']>) => string;
+  /** `name`: what it is about, as people call it, where they need no id. */
+  readonly text: (output: OutputOf<Row>, input: z.output<Row['input']>, name?: string) => string;
   /** The operation that takes it back: the command line names its command. */
   readonly back?: OperationName;
 }
@@ -28,11 +29,13 @@ const NEXT: Readonly<Record<string, string>> = {
 
 /** The end of a sentence about requests that are still running. */
 export const stillRunning = (inFlight: number): string =>
-  inFlight === 0 ? '' : ` ${counted(inFlight, 'request')} in flight will still finish.`;
+  inFlight === 0
+    ? ''
+    : ` ${counted(inFlight, 'request is', 'requests are')} already on the way and will still finish.`;
 
 /** What is asked before a campaign is cancelled, without the question itself. */
 export const cancelWarning = ({ planned, sending }: { planned: number; sending: number }): string =>
-  `${counted(planned, 'recipient')} will get no message.${sending === 0 ? '' : ` ${counted(sending, 'more is', 'more are')} in flight and may still get it.`} This cannot be undone.`;
+  `${counted(planned, 'recipient')} will get no message.${sending === 0 ? '' : ` ${counted(sending, 'message is already on its way', 'messages are already on their way')} and may still arrive.`} This cannot be undone.`;
 
 /** A field of a campaign, or a setting of an outbox, as people call it. */
 export const fieldText = (name: string): string =>
@@ -59,19 +62,14 @@ export function addedText(added: number, known: number, source: string, operatio
 /** By the names of the operations. An operation that is not here needs an answer on the command line (surfaces/cli/answers). */
 export const DONE = {
   pauseCampaign: {
-    text: ({ id, inFlight }) =>
-      `Campaign ${id} is paused. ${inFlight === 0 ? 'No requests are in flight' : `${counted(inFlight, 'request')} in flight will be finished`}.`,
+    text: ({ id, inFlight }, _input, name = `Campaign ${id}`) =>
+      `${name} is paused.${stillRunning(inFlight)}`,
     back: 'resumeCampaign',
   },
+  resumeCampaign: { text: ({ id }, _input, name = `Campaign ${id}`) => `${name} is resumed.` },
   cancelCampaign: {
-    text({ id, cancelled, inFlight }) {
-      const rest =
-        cancelled === 0
-          ? 'Nothing was left to send'
-          : `${counted(cancelled, 'recipient')} will get no message`;
-      const running = cancelled + inFlight === 0 ? '' : `; ${counted(inFlight, 'request')} in flight`;
-      return `Campaign ${id} is cancelled. ${rest}${running}.`;
-    },
+    text: ({ id, cancelled, inFlight }, _input, name) =>
+      `${name === undefined ? `Campaign ${id} is cancelled` : `${name} is stopped`}. ${cancelled === 0 ? 'Nothing was left to send' : `${counted(cancelled, 'recipient')} will get no message`}.${stillRunning(inFlight)}`,
   },
   setCampaign: {
     text: ({ id, revision, changed, cost }, { preview }) =>
@@ -81,8 +79,8 @@ export const DONE = {
   },
   deleteCampaign: { text: ({ id }) => `Campaign ${id} is deleted.` },
   resolveCampaign: {
-    text: ({ requests, recipientCount, tooEarly }, { id, as }) =>
-      `Campaign ${id}: ${counted(requests, 'request')} with ${counted(recipientCount, 'recipient')} ${RESOLVED[as]}.${tooEarly === null ? '' : ` A worker may still be about to send ${counted(tooEarly.requests, 'request')}.`}`,
+    text: ({ requests, recipientCount, tooEarly }, { id, as }, name = `Campaign ${id}`) =>
+      `${name}: ${counted(requests, 'request')} with ${counted(recipientCount, 'recipient')} ${RESOLVED[as]}.${tooEarly === null ? '' : ` A worker may still be about to send ${counted(tooEarly.requests, 'request')}.`}`,
   },
   putTemplate: {
     text: ({ name, outcome }) =>
@@ -136,7 +134,10 @@ export const DONE = {
   removeWebhook: { text: ({ id }) => `Webhook ${id} is removed.` },
 } satisfies { readonly [Name in OperationName]?: Done<RowOf<Name>> };
 
-type AnyDone = { readonly text: (output: unknown, input: unknown) => string; readonly back?: OperationName };
+type AnyDone = {
+  readonly text: (output: unknown, input: unknown, name?: string) => string;
+  readonly back?: OperationName;
+};
 
 /** What people read about an operation that is done; undefined if nothing is said about it in general. */
 export const doneOf = (name: string): AnyDone | undefined =>

@@ -65,9 +65,12 @@ export function laneWaiting(status: LaneStatus, now: number): Waiting | null {
   return said && whole(status.name, said);
 }
 
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const sentence = (text: string): string => `${oneLine(text).replace(/\.$/, '')}.`;
 const inOneLine = (text: string | null): string | null => text && oneLine(text);
 const counted = (count: number): string => Math.floor(count).toLocaleString('en');
+const recipientsText = (count: number): string =>
+  count === 1 ? 'one recipient' : `${counted(count)} recipients`;
 
 function campaignSaid(status: CampaignStatus, now: number): Said {
   const { id, sendAt, endedAt, blockedBy, counts, quota } = status;
@@ -75,13 +78,9 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     case 'importing':
       return { code: 'importing', text: 'Importing its list.' };
     case 'completed':
-      return {
-        code: 'completed',
-        text: `Done${tookOf(status)}: everyone has a result.`,
-        tone: 'good',
-      };
+      return { code: 'completed', ...gotSaid(status) };
     case 'cancelled':
-      if (endedAt !== null) return { code: 'cancelled', text: 'Cancelled.', tone: 'warning' };
+      if (endedAt !== null) return { code: 'cancelled', text: stoppedText(counts), tone: 'warning' };
       break;
     case 'scheduled':
     case 'running':
@@ -120,20 +119,42 @@ function campaignSaid(status: CampaignStatus, now: number): Said {
     case 'permits':
       return quotaSaid(quota, now);
     case 'reports': {
-      const all = counts.cancelled + counts.lapsed > 0 ? 'Nothing more' : 'Everything';
-      const awaited =
-        counts.deliveredToNetwork === 1
-          ? 'the delivery report of one recipient'
-          : `the delivery reports of ${counted(counts.deliveredToNetwork)} recipients`;
-      return { code: 'reports', text: `${all} is sent. Waits for ${awaited}.` };
+      const all = counts.cancelled + counts.lapsed > 0 ? 'Nothing more is sent.' : 'Everything is sent.';
+      const open = counts.deliveredToNetwork;
+      const before = status.state === 'cancelled' ? stoppedText(counts) : all;
+      return {
+        code: 'reports',
+        text: `${before} Waits for the delivery report${open === 1 ? '' : 's'} of ${recipientsText(open)}.`,
+      };
     }
     case null:
       return status.state === 'cancelled'
-        ? { code: 'finishing', text: 'Cancelled. Finishing in-flight requests.' }
+        ? { code: 'finishing', text: stoppedText(counts), tone: 'warning' }
         : { code: 'sending', text: 'Sending.' };
     default:
       return status.waitingFor satisfies never;
   }
+}
+
+/** How a campaign ended of which everyone has a result. One that no phone may have got is no success. */
+function gotSaid({ counts, sendAt, endedAt }: CampaignStatus): Pick<Said, 'text' | 'tone'> {
+  const { total, deliveredToTerminal: got, unconfirmed } = counts;
+  const most = got + unconfirmed;
+  const took = sendAt && endedAt && ` in ${formatDuration(Date.parse(endedAt) - Date.parse(sendAt))}`;
+  const some = got === total ? 'everyone' : `${counted(got)} of ${counted(total)}`;
+  const rest = unconfirmed === 0 ? '' : `, and ${counted(unconfirmed)} may have got it`;
+  const tone = most === 0 ? 'bad' : most * 2 < total ? 'warning' : 'good';
+  return { text: `Finished${took ?? ''}: ${most === 0 ? 'no one' : some} got it${rest}.`, tone };
+}
+
+/** What became of a campaign that was cancelled. */
+function stoppedText(counts: CampaignStatus['counts']): string {
+  const { deliveredToTerminal: got, sending, deliveredToNetwork, unknown, unconfirmed } = counts;
+  const open = sending + deliveredToNetwork;
+  const arriving = open === 0 ? '' : `, ${counted(open)} more may still arrive`;
+  const unsure = unknown + unconfirmed;
+  const unclear = unsure === 0 ? '' : `, and it is not known whether ${counted(unsure)} got it`;
+  return `Stopped: ${counted(got)} got it${arriving}${unclear}. Nothing more is sent.`;
 }
 
 function unknownSaid({ id, counts }: CampaignStatus, before = ''): Said {
@@ -243,22 +264,15 @@ function closedSaid(
   }
 }
 
+const BACKOFFS = {
+  throttled: 'The service answers that there are too many requests.',
+  unreachable: 'The service does not respond.',
+};
+
 /** Why the service is left alone for a while. */
 function backoffWords({ code, reason }: Block): Pick<Said, 'text' | 'details'> {
-  switch (code) {
-    case 'throttled':
-      return {
-        text: 'The service answers that there are too many requests.',
-        details: inOneLine(detailsOfBackoff(code, reason)),
-      };
-    case 'unreachable':
-      return {
-        text: 'The service does not respond.',
-        details: inOneLine(detailsOfBackoff(code, reason)),
-      };
-    default:
-      return { text: sentence(`${reason.charAt(0).toUpperCase()}${reason.slice(1)}`) };
-  }
+  if (code !== 'throttled' && code !== 'unreachable') return { text: sentence(capital(reason)) };
+  return { text: BACKOFFS[code], details: inOneLine(detailsOfBackoff(code, reason)) };
 }
 
 /** `The hourly limit of 5,000 is used up`, `The limit of 400 per minute is used up`. */
@@ -281,19 +295,13 @@ function quotaSaid(
 }
 
 function windowSaid(reason: string, until: string | null): Said {
-  const text = reason.replace('window of its lane', 'window of its account');
-  return {
-    code: 'window',
-    text: sentence(`${text[0]?.toUpperCase()}${text.slice(1)}`),
-    until,
-    next: 'opens',
-  };
+  const text = sentence(capital(reason.replace('window of its lane', 'window of its account')));
+  return { code: 'window', text, until, next: 'opens' };
 }
 
 /** For how many recipients it is not known whether they got the message, and what to do. */
 export function unknownWords(count: number): WaitingWords {
-  const whom = count === 1 ? 'one recipient' : `${counted(count)} recipients`;
-  return plainly(`It is not known whether ${whom} got the message.`, 'unknown');
+  return plainly(`It is not known whether ${recipientsText(count)} got the message.`, 'unknown');
 }
 
 /** ` (since 14:03:20 CET)`; empty if that is not known. */
@@ -316,9 +324,4 @@ export function pausedWords(reason: string, since: string | null): WaitingWords 
 export function failureText({ kind, since, error }: TurnFailure, now: number, zone: string | null): string {
   const what = kind === 'send' ? 'sending' : 'asking for delivery statuses';
   return `${what} has failed since ${moment(Date.parse(since), now, zone)}: ${oneLine(error).replace(/\.$/, '')}`;
-}
-
-function tookOf({ sendAt, endedAt }: CampaignStatus): string {
-  if (sendAt === null || endedAt === null) return '';
-  return ` in ${formatDuration(Date.parse(endedAt) - Date.parse(sendAt))}`;
 }

@@ -245,12 +245,35 @@ const CAUSES: readonly (readonly [
   [
     { state: 'cancelled', waitingFor: 'reports', counts: { cancelled: 2, deliveredToNetwork: 1 } },
     'reports',
+    'Stopped: 0 got it, 1 more may still arrive. Nothing more is sent. Waits for the delivery report of one recipient.',
+  ],
+  [
+    { waitingFor: 'reports', counts: { cancelled: 2, deliveredToNetwork: 1 } },
+    'reports',
     'Nothing more is sent. Waits for the delivery report of one recipient.',
   ],
-  [{ state: 'cancelled' }, 'finishing', 'Cancelled. Finishing in-flight requests.'],
-  [{ state: 'cancelled', endedAt: isoAt(0) }, 'cancelled', 'Cancelled.'],
-  [{ state: 'completed', endedAt: isoAt(0) }, 'completed', 'Done in 1m: everyone has a result.'],
+  [
+    { state: 'cancelled', counts: { cancelled: 90, deliveredToTerminal: 2_408, sending: 30, unknown: 2 } },
+    'finishing',
+    'Stopped: 2,408 got it, 30 more may still arrive, and it is not known whether 2 got it. Nothing more is sent.',
+  ],
+  [
+    { state: 'cancelled', endedAt: isoAt(0), counts: { cancelled: 90, deliveredToTerminal: 10 } },
+    'cancelled',
+    'Stopped: 10 got it. Nothing more is sent.',
+  ],
+  ended({ deliveredToTerminal: 5 }, 'Finished in 1m: everyone got it.'),
+  ended({ deliveredToTerminal: 3, rejected: 2 }, 'Finished in 1m: 3 of 5 got it.'),
+  ended(
+    { deliveredToTerminal: 1, unconfirmed: 1, rejected: 3 },
+    'Finished in 1m: 1 of 5 got it, and 1 may have got it.',
+  ),
+  ended({ rejected: 5 }, 'Finished in 1m: no one got it.'),
 ];
+
+function ended(counts: Changes['counts'], text: string): (typeof CAUSES)[number] {
+  return [{ state: 'completed', endedAt: isoAt(0), counts: counts ?? {} }, 'completed', text];
+}
 
 /** A sentence that says nothing but its text. */
 const PLAIN = { since: null, until: null, next: null, details: null };
@@ -262,6 +285,15 @@ for (const [changes, code, text, { remedy: operation, ...more } = {}] of CAUSES)
     expect(remedy === null ? undefined : `${remedy.operation} ${remedy.path}`).toBe(operation);
   });
 }
+
+test('A campaign that has ended is as good as its result', () => {
+  const toneOf = (counts: Changes['counts']) =>
+    campaignWaiting(statusWith({ state: 'completed', endedAt: isoAt(0), counts: counts ?? {} }), NOON).tone;
+  expect(toneOf({ deliveredToTerminal: 3, rejected: 1 })).toBe('good');
+  expect(toneOf({ unconfirmed: 4 })).toBe('good');
+  expect(toneOf({ deliveredToTerminal: 1, rejected: 3 })).toBe('warning');
+  expect(toneOf({ rejected: 4 })).toBe('bad');
+});
 
 test('No sentence has a word that only developers know', () => {
   for (const [changes] of CAUSES) {

@@ -7,9 +7,9 @@ export const RESOLUTIONS = {
   resend: (recipients: string) =>
     `The message to ${recipients} is sent again. People who got it the first time get it twice.`,
   accepted: (recipients: string) =>
-    `The message to ${recipients} counts as sent, without a delivery report. Nothing more is sent to them.`,
+    `The message to ${recipients} counts as sent, and nothing more is sent to them. If a delivery report still comes, it counts; without one, the message stays “never confirmed”.`,
   abandon: (recipients: string) =>
-    `The message to ${recipients} counts as not sent, and is not sent again. Some may have got it all the same.`,
+    `The message to ${recipients} counts as not sent, for good: it is not sent again, and a report that comes later changes nothing.`,
 } as const;
 
 /** What became of requests that were settled; follows their number. */

@@ -19,7 +19,7 @@ export const PLAIN_STATES = {
   deliveryImpossible: ['Not deliverable', 'The phone cannot be reached; the number may not exist.'],
   rejected: ['Refused', 'The service did not accept it.'],
   lapsed: ['Too late', 'It could not be sent in time, so it was not sent.'],
-  cancelled: ['Cancelled', 'The campaign was cancelled before it was sent.'],
+  cancelled: ['Stopped', 'The campaign was stopped before it was sent.'],
   suppressed: ['Suppressed', 'The number is on a list of those that get nothing, such as after a STOP.'],
   unknown: ['Not known', 'The service gave no clear answer, so it may have arrived. Decide what to do.'],
   unconfirmed: ['Never confirmed', 'It counts as sent, but nothing confirms that it arrived.'],

@@ -200,7 +200,7 @@ export const cancelCampaign = call({
   description:
     'Nothing more of it is sent. Delivery reports for sent messages still arrive. A campaign of which everything has been sent cannot be cancelled.',
   audit: 'campaign.cancel',
-  button: { label: 'Cancel the campaign', tone: 'danger' },
+  button: { label: 'Stop the campaign', tone: 'danger' },
   http: 'POST /campaigns/{id}/cancel',
   cli: { usage: 'cancel <id>', arguments: CAMPAIGN, asks: true, examples: ['cancel last'] },
   output: z.object({

@@ -50,7 +50,7 @@ describe.skipIf(inject('chromium') === null)('axe finds nothing serious', () => 
       await look(name);
     }
     await page.goto(`${on.up.origin}/console/campaigns/${on.scene.unknown}`);
-    await page.getByRole('button', { name: /^Send again…/ }).click();
+    await page.getByRole('button', { name: /^Send it again…/ }).click();
     await page.getByRole('dialog').waitFor();
     await look('Dialog');
     expect(Object.entries(found).filter(([, all]) => all.length > 0)).toEqual([]);

@@ -89,7 +89,7 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
     expect(await page.locator('#unknown').textContent()).not.toMatch(/safe/i);
     await page
       .locator('#unknown')
-      .getByRole('button', { name: /^Send again…/ })
+      .getByRole('button', { name: /^Send it again…/ })
       .click();
     const dialog = page.getByRole('dialog');
     expect(await dialog.textContent()).toContain(

@@ -37,7 +37,7 @@ describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen
 
   test('the focus returns to the button when a dialog closes', async () => {
     const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.unknown}` });
-    const resend = page.getByRole('button', { name: /^Send again…/ }).first();
+    const resend = page.getByRole('button', { name: /^Send it again…/ }).first();
     const isFocused = (): Promise<boolean> => resend.evaluate((button) => button === document.activeElement);
     for (const close of ['Escape', 'Close']) {
       await resend.focus();
@@ -54,7 +54,7 @@ describe.skipIf(!inject('isNightly'))('For people who use the keyboard or listen
 
   test('what happens is announced at most every ten seconds', { timeout: 90_000 }, async () => {
     const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${on.scene.scheduled}` });
-    await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
+    await page.getByRole('button', { name: /^Pause (?!updates)/ }).waitFor();
     const spoken = page.evaluate(
       (ms) =>
         new Promise<number[]>((resolve) => {

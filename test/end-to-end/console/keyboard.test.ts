@@ -61,18 +61,18 @@ describe.skipIf(inject('chromium') === null)('Without a mouse', () => {
     await open.waitFor();
     await expect.poll(() => open.evaluate((link) => link === document.activeElement)).toBe(true);
     await keyboard.press('Enter');
-    await enter(button(/^Pause$/));
-    await notices.getByText(/^Campaign \w+ is paused\./).waitFor();
+    await enter(button(/^Pause (?!updates)/));
+    await notices.getByText(/^messy is paused\./).waitFor();
 
     await keyboard.press('g');
     await keyboard.press('o');
     // While the campaign waits for nothing else, it has a second one in the list of those that run.
     await enter(page.getByRole('link', { name: /^Decide ?Spring sale$/ }).first());
-    await enter(button(/^Count as sent…/));
+    await enter(button(/^They got it…/));
     const dialog = page.getByRole('dialog');
     await dialog.waitFor();
-    await enter(dialog.getByRole('button', { name: 'Count as sent' }));
-    await notices.getByText(/: 1 request with 1 recipient /).waitFor();
+    await enter(dialog.getByRole('button', { name: 'They got it' }));
+    await notices.getByText(/^Spring sale: 1 request with 1 recipient /).waitFor();
     const { counts } = await on.up.api<{ counts: object }>('GET', `/v1/campaigns/${on.scene.unknown}`);
     expect(counts).toMatchObject({ unknown: 0 });
   });

@@ -31,7 +31,9 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     const { requested } = visited;
     expect(requested.some((url) => url.includes('/progress'))).toBe(false);
     const recipientRows = page.getByRole('table', { name: 'Recipients' });
-    await recipientRows.getByRole('row', { name: /Refused The service answered 400/ }).waitFor();
+    await recipientRows
+      .getByRole('row', { name: /Refused The service says: address contains an invalid number/ })
+      .waitFor();
     expect(await recipientRows.getByText('"message"').isVisible()).toBe(false);
     expect(await recipientRows.getByText('+4795550103').count()).toBe(0);
     await page
@@ -40,6 +42,12 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       .click();
     await recipientRows.getByText('+4795550103').waitFor();
     await page.getByRole('button', { name: 'Hide numbers' }).click();
+    const top = () => recipientRows.evaluate((table) => table.getBoundingClientRect().top);
+    await page.evaluate(() => scrollTo(0, 0));
+    expect(await top()).toBeGreaterThan(await page.evaluate(() => innerHeight));
+    await page.locator('.machine').getByRole('button', { name: 'Refused 1' }).click();
+    await expect.poll(top).toBeLessThan(await page.evaluate(() => innerHeight));
+    await expect.poll(() => recipientRows.locator('tbody tr').count()).toBe(1);
     await page.getByText('What these words mean').click();
     await page.getByText('The service did not accept it.').waitFor();
     await page.getByRole('button', { name: 'Send again to 2 who did not get it…' }).click();
@@ -62,17 +70,32 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       window: { hours: 'Mon-Sun 08:00-21:00', zone: 'recipient' },
       zoneFrom: 'number',
     });
-    await on.up.api('POST', `/v1/campaigns/${id}/cancel`, {});
     const { page } = await on.visit({ key: await on.up.key(), at: `/campaigns/${id}` });
-    await page.getByRole('button', { name: 'Send again to 2 who did not get it…' }).click();
     const dialog = page.getByRole('dialog');
-    expect(await dialog.innerText()).toMatch(/It goes to\s+2 cancelled\s/);
+    const stop = page.getByRole('button', { name: /^Stop the campaign…/ });
+    const { x, y } = (await stop.boundingBox()) ?? { x: 0, y: 0 };
+    await stop.click();
+    await dialog.getByRole('heading', { name: 'Stop sending to the remaining 2 for good?' }).waitFor();
+    await dialog.getByRole('button', { name: 'Do not stop' }).waitFor();
+    await dialog.getByRole('button', { name: 'Stop the campaign' }).click();
+    const notices = page.locator('.notices');
+    await notices.getByText('Called off is stopped. 2 recipients will get no message.').waitFor();
+    await page.getByText('Stopped: 0 got it. Nothing more is sent.').waitFor();
+    const again = page.getByRole('button', { name: 'Send again to 2 who did not get it…' });
+    await again.waitFor();
+    expect(await page.getByText('% done').count()).toBe(0);
+    // A second click where the first one was opens nothing.
+    await page.mouse.click(x + 5, y + 5);
+    expect(await dialog.count()).toBe(0);
+    await again.click();
+    expect(await dialog.innerText()).toMatch(/It goes to\s+2 stopped\s/);
     expect(await dialog.innerText()).not.toContain('It does not go to');
     await page.getByLabel('Type 2 to confirm').fill('2');
     await dialog.getByRole('button', { name: /^Send again/ }).click();
     await page.getByRole('heading', { level: 1, name: 'Called off, again' }).waitFor();
-    const again = await on.up.api('GET', `/v1/campaigns/${page.url().split('/').at(-1)}`);
-    expect(again).toMatchObject({ window: { hours: 'Mon-Sun 08:00-21:00', zone: 'recipient' } });
+    await notices.getByText('It is sent again to 2 people.').waitFor();
+    const second = await on.up.api('GET', `/v1/campaigns/${page.url().split('/').at(-1)}`);
+    expect(second).toMatchObject({ window: { hours: 'Mon-Sun 08:00-21:00', zone: 'recipient' } });
   });
 
   test('prints the result of a campaign without what is only for the screen', SLOW, async () => {
@@ -106,8 +129,13 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       await page.getByRole('link', { name: /^Decide/ }).click();
       await expect.poll(top).toBeLessThan(viewport.height);
     }
+    // From the overview, the mouse lands on no button that decides.
+    await page.goto(`${on.up.origin}/console/`);
+    await page.getByRole('link', { name: 'Decide Unclear sale' }).first().click();
+    await expect.poll(top).toBeLessThan(viewport.height);
+    expect(await unknown.locator('button:hover').count()).toBe(0);
     // In plain words; what broke off, and where, stands behind details.
-    const known = unknown.getByRole('row', { name: 'The service gave no clear answer.' });
+    const known = unknown.getByRole('row', { name: 'So it is not known whether it arrived.' });
     expect(await known.innerText()).not.toContain('127.0.0.1');
     const [words, title] = [unknown.getByRole('button', { name: 'Show numbers' }), unknown.locator('h2')];
     const left = (of: typeof title) =>
@@ -117,6 +145,16 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
         return range.getBoundingClientRect().left;
       });
     expect(Math.abs((await left(words)) - (await left(title)))).toBeLessThan(3);
+    await unknown.getByRole('button', { name: /^They did not get it…/ }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('heading', { name: 'They did not get it: +47 95•• •131' }).waitFor();
+    await dialog.getByRole('button', { name: 'They did not get it' }).click();
+    await page
+      .locator('.notices')
+      .getByText('Unclear sale: 1 request with 1 recipient counted as not sent.')
+      .waitFor();
+    await page.getByRole('button', { name: 'Send again to 1 who did not get it…' }).click();
+    await dialog.getByText('1 person was counted as not sent without proof, and may get it twice.').waitFor();
   });
 
   test('reads that the limit is used up, and what starts soon, and no account is named', SLOW, async () => {
@@ -130,6 +168,8 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       .getByText(/The hourly limit of 40 is used up; continues (at|\d{1,2} \w{3}) \d\d:\d\d/)
       .waitFor();
     await page.getByRole('table', { name: 'Scheduled this week' }).getByText('any time').waitFor();
+    await page.getByRole('button', { name: 'Stop the campaign… Autumn sale' }).waitFor();
+    await page.getByText(/^All sent by .*; last results by /).waitFor();
     const main = page.locator('main');
     expect(await main.innerText()).not.toMatch(/\bmain\b|\blane|account/i);
     // What can be done about it is said where a person looks for it.

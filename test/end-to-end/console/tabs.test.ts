@@ -73,13 +73,13 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
     const { page, context } = await on.visit({ key: await on.up.key(), at });
     const other = await context.newPage();
     await other.goto(`${on.up.origin}/console${at}`);
-    await other.getByRole('button', { name: 'Pause', exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await other.getByRole('button', { name: 'Pause Watched' }).waitFor();
+    await page.getByRole('button', { name: 'Pause Watched' }).click();
     await other
       .locator('.notices')
       .getByText(/^Watched: campaign paused/)
       .waitFor();
-    const resume = other.getByRole('button', { name: 'Resume', exact: true });
+    const resume = other.getByRole('button', { name: 'Resume Watched' });
     await expect.poll(() => resume.isVisible()).toBe(true);
   });
 

@@ -50,11 +50,14 @@ const put = <Value>(all: { value: ReadonlyMap<string, Value> }, name: string, va
   all.value = new Map(all.value).set(name, value);
 };
 
+/** What is shown counts as current for so long: a busy machine answers late, and that is when a person wants to pause or to stop. */
+const PATIENCE_MS = 5_000;
+
 /** What each item of the stream changes; the names and types of items are those of the server. */
 const CHANGES: Readonly<Record<string, (data: never) => void>> = {
   tick({ at, redis: state }: LiveData['tick']) {
-    redis.value = state;
     if (state === 'ok') lastTick.value = { at: Date.parse(at), arrivedAt: performance.now() };
+    redis.value = performance.now() - lastTick.peek().arrivedAt < PATIENCE_MS ? 'ok' : 'unavailable';
   },
   overview: (data: Overview) => (overview.value = data),
   campaign: (data: LiveCampaign) => put(liveCampaigns, data.status.id, data),
@@ -95,7 +98,7 @@ export function isShown({ campaign, lane }: FeedEvent): boolean {
 const isHidden = signal(false);
 /** A tab may be hidden for a moment, such as while another one is chosen. */
 const HIDDEN_AFTER_MS = 500;
-const TIMES = { silenceMs: 3_000, retryMs: [250, 1_000, 2_000, 5_000] } as const;
+const TIMES = { silenceMs: PATIENCE_MS, retryMs: [250, 1_000, 2_000, 5_000] } as const;
 
 /** Opens and closes the stream as the session, the screen, and the visibility of the tab require. Call it once. */
 export function startLive(): void {

@@ -44,6 +44,11 @@ export type RowState = RecipientState | 'duplicate' | 'invalid';
 /** States that need no reason. */
 const FINE: readonly RowState[] = [...RESULTS.delivered, ...RESULTS.onTheWay, ...RESULTS.notSentYet];
 
+const SENTENCE = /"(?:message|detail|description|error|text)"\s*:\s*"((?:[^"\\]|\\.)+)/i;
+/** What the service wrote for people, in a body that may be cut off: `address contains an invalid number`. */
+const sentenceIn = (body: string): string | undefined =>
+  SENTENCE.exec(body)?.[1] ?? (/^[[{<]/.test(body) ? undefined : body.replace(/^[A-Z]+\d+: /, ''));
+
 /** Why a recipient is in its state, in a sentence, and what the service says exactly; empty if the state says it all. */
 export function reasonOf(row: Pick<ReportRow, 'status' | 'reason' | 'serviceStatus'>) {
   const { status, serviceStatus, reason } = row;
@@ -51,6 +56,8 @@ export function reasonOf(row: Pick<ReportRow, 'status' | 'reason' | 'serviceStat
   // What broke off, on which host, says nothing to those who send.
   if (status === 'unknown') return { plain: meaning, details: reason };
   const { plain, details } = withoutMessage(reason ?? '');
+  const said = details === null ? undefined : sentenceIn(details);
+  if (said) return { plain: texts.serviceSays(said), details: reason };
   return { plain: capital(plain || meaning), details: details ?? serviceStatus };
 }
 

@@ -12,6 +12,9 @@ export function eventText({ type, name, campaign, lane, actor }: Readonly<Record
   return `${name ?? campaign ?? lane ?? 'Volley'}: ${stateText(String(type)).toLowerCase()}${actor ? ` by ${actor}` : ''}`;
 }
 
+/** Those who send need not know what Redis is. */
+const LOST = 'The page has lost contact with the server: wait until it is live again.';
+
 export const texts = {
   all: 'All',
   close: 'Close',
@@ -39,10 +42,7 @@ export const texts = {
   suppressed: 'This number is suppressed: nothing is sent to it.',
   typeToConfirm: (count: number) => `Type ${countText(count)} to confirm`,
   wrongCount: (count: number) => `Type ${count}, the number above.`,
-  disabled: {
-    server: 'The server does not respond: wait until the page is live again.',
-    redis: 'Redis is unavailable: wait until the page is live again.',
-  },
+  disabled: { server: LOST, redis: LOST },
 
   nav: { new: 'Send', skip: 'Skip to the content', main: 'Main', menu: 'Menu' },
 
@@ -54,10 +54,10 @@ export const texts = {
     reveal: 'Show numbers',
     mask: 'Hide numbers',
     themes: { system: 'As the system', light: 'Light', dark: 'Dark' },
-    redis: 'Redis unavailable',
+    lost: 'Lost contact with the server',
     pause: 'Pause updates',
     resume: 'Resume updates',
-    age: (age: string) => `${age} old`,
+    age: (age: string) => `figures are ${age} old`,
   },
 
   signIn: {
@@ -73,6 +73,8 @@ export const texts = {
 
   /** How the bar groups the states of recipients, where a group has several. */
   kinds: { failed: 'not delivered', left: 'not sent' },
+  /** What the service wrote itself about a message. */
+  serviceSays: (text: string) => `The service says: ${text}`,
 
   /** What became of recipients, for those who send. */
   results: {
@@ -85,9 +87,9 @@ export const texts = {
 
   /** What a person may decide where it is not known whether a message arrived. */
   settle: {
-    accepted: 'Count as sent',
-    abandon: 'Count as not sent',
-    resend: 'Send again',
+    accepted: 'They got it',
+    abandon: 'They did not get it',
+    resend: 'Send it again',
     expect: (count: number) => `Some may get it twice. To confirm, type ${count}`,
   },
 
@@ -103,7 +105,8 @@ export const texts = {
     eachTime: 'read when it starts',
     ended: 'Ended today',
     noneEnded: 'No campaign has ended today.',
-    allSent: 'All sent',
+    allSentBy: 'All sent by',
+    lastBy: '; last results by ',
     anyTime: 'any time',
     allLanes: (count: number) => `All ${counted(count, 'account')}`,
     events: 'Recent events',
@@ -115,6 +118,8 @@ export const texts = {
 
   campaign: {
     of: (count: number) => `of ${recipientsText(count)}`,
+    stop: (count: number) => `Stop sending to the remaining ${countText(count)} for good?`,
+    keep: 'Do not stop',
     done: 'done',
     perMinute: (rate: number) => `${countText(rate)} a minute`,
     states: 'Where they are',
@@ -132,10 +137,13 @@ export const texts = {
     why: 'Why not delivered',
     ofFirst: (read: number, count: number) => `of the first ${countText(read)} of ${countText(count)}`,
     again: (count: number) => `Send again to ${countText(count)} who did not get it`,
+    againTwice: (count: number) =>
+      `${counted(count, 'person was', 'people were')} counted as not sent without proof, and may get it twice.`,
     againAbout: (message: string) => `This creates another campaign with the same text: “${message}”`,
     includes: 'It goes to',
     leavesOut: 'It does not go to',
     againName: (name: string) => `${name}, again`,
+    againDone: (count: number) => `It is sent again to ${counted(count, 'person', 'people')}.`,
     report: 'Report for Excel',
     line: (line: number) => `line ${countText(line)}`,
     missing:
@@ -144,12 +152,14 @@ export const texts = {
 
   unknown: {
     about:
-      'The service gave no clear answer when these messages were sent, so they may have arrived or not. Volley sends them again by itself only if the settings of the account say so.',
+      'The service gave no clear answer when these messages were sent, so they may have arrived or not. Unless the settings of the account say otherwise, nothing happens until someone decides.',
     codes: {
-      reported: 'The service gave no clear answer.',
+      reported:
+        'The connection broke, or no clear answer came, when it was sent. So it is not known whether it arrived.',
       silent: 'The process that sent it may have crashed.',
       restored: 'It may have been sent before Redis lost data.',
     },
+    resendFrom: 'It can be sent again ',
     polled: 'A report may belong to it: Volley asks the service.',
     more: (count: number, shown: number) =>
       shown === 0 ? recipientsText(count) : `and ${countText(count)} more`,
@@ -217,6 +227,8 @@ export const texts = {
 
 /** States that are not called by their name. */
 const STATES: Readonly<Record<string, string>> = {
+  'campaign.cancelled': 'Campaign stopped',
+  failed: 'Not delivered (failed)',
   backingOff: 'Slowed down',
   'lane.backingOff': 'Slowed down',
   'request.unknown': 'Not known whether it arrived',

@@ -11,11 +11,13 @@ function formatOf(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   return format;
 }
 
-/** The zone as a reader knows it, such as `CET`; empty for that of the reader. */
+/** The zone as a reader knows it, such as `CET` or `New York time`; empty for that of the reader. */
 function zoneLabel(at: number, zone: string | null): string {
   if (zone === null || zoneName(zone) === OWN_ZONE) return '';
   const parts = formatOf({ timeZone: zone, timeZoneName: 'short' }).formatToParts(at);
-  return parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone;
+  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? zone;
+  const city = zoneName(zone).split('/').at(-1)?.replaceAll('_', ' ');
+  return /^GMT[+-]/.test(name) ? `${city} time` : name;
 }
 
 /** A time as short as it is clear: `14:05:09` today, `1 May 14:05` this year, `1 May 2025 14:05` else. */

@@ -1,7 +1,8 @@
+import type { LiveCampaign } from 'built/campaign/views/live-views.js';
 import type { ComponentChildren } from 'preact';
 import { RECIPIENT_STATES, SETTLED_STATES } from '../../../campaign/states/recipient.js';
 import { barParts, type Counts, KIND_OF, type Kind, type RowState } from '../base/recipients.js';
-import { stateText, texts } from '../base/texts.js';
+import { recipientsText, stateText, texts } from '../base/texts.js';
 import { countText, percentText } from '../base/times.js';
 
 /*
@@ -28,15 +29,20 @@ export function Bar({ counts, isSmall }: { readonly counts: Counts; readonly isS
   );
 }
 
-/** How much is settled, and how fast it is sent. What is only sent is no success yet. */
-export function Progress({ counts, perMinute }: { counts: Counts; perMinute: number | null }) {
-  const settled = SETTLED_STATES.reduce((sum, state) => sum + counts[state], 0);
+/** How much is settled, and how fast it is sent, while there is more to come. What is only sent is no success yet. */
+export function Progress({
+  status: { counts, state, endedAt },
+  sendsPerMinute: rate,
+}: Omit<LiveCampaign, 'waiting'>) {
+  const settled = SETTLED_STATES.reduce((sum, each) => sum + counts[each], 0);
+  if (endedAt !== null || state === 'cancelled')
+    return <span class="end quiet">{recipientsText(counts.total)}</span>;
   return (
     <span class="end">
       <strong>{percentText(settled, counts.total)}</strong> {texts.campaign.done}{' '}
       <span class="quiet">
         {texts.campaign.of(counts.total)}
-        {perMinute !== null && perMinute > 0 && ` · ${texts.campaign.perMinute(perMinute)}`}
+        {rate !== null && rate > 0 && ` · ${texts.campaign.perMinute(rate)}`}
       </span>
     </span>
   );

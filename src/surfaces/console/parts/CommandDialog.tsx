@@ -2,14 +2,15 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { doneOf } from '../../../operations/words.js';
 import { ApiError, call, commandOf, type Input, type Name, type Output } from '../base/api.js';
-import { staleBecause } from '../base/live.js';
+import { liveCampaigns, staleBecause } from '../base/live.js';
 import { commandsRun } from '../base/loaded.js';
 import { mayRun } from '../base/session.js';
 import { texts } from '../base/texts.js';
 import { notify } from './Announcer.js';
 import { Form, type FormProps, type Values } from './Form.js';
 
-interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect' | 'fields' | 'shown'> {
+interface CommandProps<Op extends Name>
+  extends Pick<FormProps, 'tone' | 'keep' | 'expect' | 'fields' | 'shown'> {
   readonly command: Op;
   readonly input: Input<Op>;
   /** The lane that it is about: a key that is limited to others does not see it. */
@@ -19,6 +20,10 @@ interface CommandProps<Op extends Name> extends Pick<FormProps, 'tone' | 'expect
   readonly question?: ComponentChildren;
   /** What it acts on, such as the name of a row: the title of the dialog says it, and screen readers say it with the label. */
   readonly about?: ComponentChildren;
+  /** In place of the message that follows from the operation. */
+  readonly done?: string;
+  /** The title of the dialog, in place of the label and what it acts on. */
+  readonly title?: string | undefined;
   /** Called with its output when it is done. */
   readonly onDone?: (output: Output<Op>) => void;
 }
@@ -80,7 +85,7 @@ function wordsOf<Op extends Name>({ command, label, tone, question }: CommandPro
 }
 
 async function run<Op extends Name>(
-  { command, input, onDone }: CommandProps<Op>,
+  { command, input, about, done, onDone }: CommandProps<Op>,
   values: Values,
   close?: () => void,
 ): Promise<void> {
@@ -88,20 +93,25 @@ async function run<Op extends Name>(
   const given = { ...input, ...values } as Input<Op>;
   const output = await call(command, given);
   close?.();
-  notify(doneOf(command)?.text(output, given) ?? texts.done(commandOf(command).title), 'good');
+  // People need no id of what they see by its name.
+  const campaign = liveCampaigns.value.get(String(Object(given).id))?.status.name;
+  const name = campaign ?? (typeof about === 'string' ? about : undefined);
+  const said = done ?? doneOf(command)?.text(output, given, name);
+  notify(said ?? texts.done(commandOf(command).title), 'good');
   commandsRun.value += 1;
   onDone?.(output);
 }
 
 function CommandDialog<Op extends Name>(props: CommandProps<Op> & Pick<DialogProps, 'onClose'>) {
-  const { command, about, expect, fields, shown, onClose } = props;
+  const { command, about, expect, fields, shown, keep, onClose } = props;
   const { label, tone, question } = wordsOf(props);
+  const title = props.title ?? (about === undefined ? label : [label, ': ', about]);
   const dialog = useRef<HTMLDialogElement>(null);
   const close = (): void => dialog.current?.close();
   return (
-    <Dialog title={about === undefined ? label : [label, ': ', about]} dialog={dialog} onClose={onClose}>
+    <Dialog title={title} dialog={dialog} onClose={onClose}>
       <Form
-        {...{ command, fields, shown, tone, expect }}
+        {...{ command, fields, shown, tone, expect, keep }}
         submit={label}
         onSubmit={(values) => run(props, values, close)}
         onCancel={close}

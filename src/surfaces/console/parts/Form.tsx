@@ -29,6 +29,8 @@ export interface FormProps {
   /** Runs the operation. What it throws is shown beside its fields. */
   onSubmit(values: Values): Promise<void>;
   readonly onCancel?: () => void;
+  /** The button that cancels. */
+  readonly keep?: string | undefined;
   readonly isDisabled?: boolean;
   /** Before the fields. */
   readonly children?: ComponentChildren;
@@ -37,7 +39,7 @@ export interface FormProps {
 
 /** The form of an operation: fields, their limits, and errors where they belong. */
 export function Form(props: FormProps) {
-  const { command, expect, submit, onCancel, isDisabled = false, children, tone = 'primary' } = props;
+  const { command, expect, submit, onCancel, keep, isDisabled = false, children, tone = 'primary' } = props;
   const table = command === undefined ? {} : commandOf(command).fields;
   const fields = [...(props.fields ?? []), ...(expect === undefined ? [] : ['typed'])];
   const typedCount: Shown = { label: expect?.label ?? '', inputMode: 'numeric' };
@@ -87,7 +89,7 @@ export function Form(props: FormProps) {
         </button>
         {onCancel && (
           <button type="button" onClick={onCancel}>
-            {texts.close}
+            {keep ?? texts.close}
           </button>
         )}
       </p>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { RESOLUTIONS } from '../../../campaign/states/resolutions.js';
 import type { Input } from '../base/api.js';
 import { recipientsText, texts } from '../base/texts.js';
@@ -11,11 +12,11 @@ interface SettleProps<Op extends Command> {
   readonly input: Omit<Input<Op>, 'as'>;
   /** How many recipients it is about, and which. */
   readonly count: number;
-  readonly about: string;
+  readonly about: ComponentChildren;
 }
 
 /** The three ways to settle messages of which it is not known whether they arrived. Each says what it does before it does it. */
-export function Settle<Op extends Command>({ command, lane, input, count, about }: SettleProps<Op>) {
+export function Settle<Op extends Command>({ input, count, ...rest }: SettleProps<Op>) {
   const words = texts.settle;
   const resend = { tone: 'danger', expect: { count, label: words.expect(count) } } as const;
   return (
@@ -23,7 +24,7 @@ export function Settle<Op extends Command>({ command, lane, input, count, about 
       {(['accepted', 'abandon', 'resend'] as const).map((as) => (
         <CommandButton
           key={as}
-          {...{ command, lane, about }}
+          {...rest}
           input={{ ...input, as } as Input<Op>}
           label={words[as]}
           question={RESOLUTIONS[as](recipientsText(count))}

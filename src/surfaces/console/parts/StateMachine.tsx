@@ -22,7 +22,11 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
       type="button"
       aria-pressed={status === name}
       title={texts.recipients[name][1]}
-      onClick={() => change({ status: status === name ? '' : name })}
+      onClick={() => {
+        change({ status: status === name ? '' : name });
+        // What it filters is further below.
+        if (status !== name) document.getElementById('list')?.scrollIntoView();
+      }}
     >
       <Swatch kind={KIND_OF[name]} />
       <span>{texts.recipients[name][0]}</span>

@@ -34,7 +34,7 @@ type Range = { readonly earliest: string; readonly latest: string | null; readon
 /** Between two times, or about so; without the second, from the first on. */
 export function TimeRange({ earliest, latest, isApproximate, zone = null }: Range & Pick<TimeProps, 'zone'>) {
   return (
-    <span class="nowrap">
+    <span>
       {latest === null ? texts.notBefore : isApproximate && texts.about} <Time at={earliest} zone={zone} />
       {latest !== null &&
         !isOneMinute(earliest, latest) && [

@@ -1,20 +1,17 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { zoneName } from '../../../base/zone-names.js';
-import { CAMPAIGN_STATE } from '../../../campaign/states/campaign.js';
-import { cancelWarning } from '../../../operations/words.js';
 import { SEPARATOR } from '../base/csv-file.js';
 import { hasOneLane, liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
 import { OWN_ZONE } from '../base/times.js';
-import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts, Section, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { StateMachine } from '../parts/StateMachine.js';
+import { StopButtons } from '../parts/StopButtons.js';
 import { Time, TimeRange } from '../parts/Time.js';
 import { Recipients } from './Recipients.js';
 import { Failures, Result } from './Result.js';
-import { SendAgain } from './SendAgain.js';
 import { Speed } from './Speed.js';
 import { Unknown } from './Unknown.js';
 
@@ -32,7 +29,7 @@ export function Campaign({ of: id }: { readonly of: string }) {
   const campaign = liveCampaigns.value.get(id);
   if (campaign === null) return <p>{words.missing}</p>;
   if (campaign === undefined) return <p class="quiet">{texts.loading}</p>;
-  const { status, waiting, sendsPerMinute } = campaign;
+  const { status, waiting } = campaign;
   const { counts, state, name, lane } = status;
   return (
     <>
@@ -40,13 +37,20 @@ export function Campaign({ of: id }: { readonly of: string }) {
         <span class={`badge ${waiting.tone === 'normal' ? 'good' : waiting.tone}`}>
           {campaignText(status)}
         </span>
-        <Commands status={status} />
+        <span class="row end">
+          <StopButtons status={status} />
+          {mayRun('getReport', lane) && (
+            <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
+              ⤓ {words.report}
+            </a>
+          )}
+        </span>
       </Title>
       <p class="sentence row">
         <Sentence waiting={waiting} zone={status.zone} />
         {state !== 'paused' && <Remedy {...waiting} lane={waiting.lane ?? lane} campaign={id} about={name} />}
       </p>
-      <Result status={status} perMinute={sendsPerMinute} />
+      <Result {...campaign} />
       <Section title={words.states}>
         <StateMachine counts={counts} />
       </Section>
@@ -59,31 +63,8 @@ export function Campaign({ of: id }: { readonly of: string }) {
   );
 }
 
-function Commands({ status }: { readonly status: CampaignStatus }) {
-  const { id, lane, state, counts, name } = status;
-  const accepted: readonly string[] = CAMPAIGN_STATE[state].commands;
-  const common = { input: { id }, lane };
-  return (
-    <span class="row end">
-      {accepted.includes('pause') && state !== 'paused' && (
-        <CommandButton {...common} command="pauseCampaign" />
-      )}
-      {state === 'paused' && <CommandButton {...common} command="resumeCampaign" tone="primary" />}
-      {accepted.includes('cancel') && state !== 'cancelled' && (
-        <CommandButton {...common} command="cancelCampaign" about={name} question={cancelWarning(counts)} />
-      )}
-      <SendAgain status={status} />
-      {mayRun('getReport', lane) && (
-        <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
-          ⤓ {words.report}
-        </a>
-      )}
-    </span>
-  );
-}
-
 function About({ status }: { readonly status: CampaignStatus }) {
-  const { zone, requests, duplicates, invalid, cost, window, completion, createdBy } = status;
+  const { zone, requests, duplicates, invalid, cost, window, eta, completion, createdBy } = status;
   return (
     <Section title={words.facts}>
       <Facts
@@ -94,11 +75,12 @@ function About({ status }: { readonly status: CampaignStatus }) {
             labelOf('lane'),
             !hasOneLane() && <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>,
           ],
-          [labelOf('created'), <Time at={status.createdAt} zone={zone} />],
+          [labelOf('created'), <Time at={status.createdAt} />],
           [labelOf('by'), createdBy?.name],
           [labelOf('starts'), <Time at={status.sendAt ?? status.createdAt} zone={zone} />],
           [labelOf('ended'), status.endedAt && <Time at={status.endedAt} zone={zone} />],
-          [labelOf('complete'), completion?.latest && <TimeRange {...completion} zone={zone} />],
+          [labelOf('allSent'), eta?.latest && <TimeRange {...eta} zone={zone} />],
+          [labelOf('lastResults'), completion?.latest && <TimeRange {...completion} zone={zone} />],
           [labelOf('window'), window && `${window.hours} ${zoneName(zone ?? '')}`],
           [labelOf('requests'), words.requestsText(requests.send, requests.poll, requests.throttled)],
           [labelOf('rowsLeftOut'), duplicates + invalid > 0 && words.leftOutText(duplicates, invalid)],

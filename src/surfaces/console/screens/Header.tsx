@@ -103,9 +103,6 @@ function Service({ simulator, services }: Session) {
   );
 }
 
-/** In place of their names. The first is as short as `live`, so that nothing moves when it is. */
-const STATES: Readonly<Record<string, string>> = { connecting: '…', redis: texts.header.redis };
-
 /** Whether the page is live, how old it is if not, and a button that pauses it. */
 function Stream() {
   const stale = staleBecause.value;
@@ -119,7 +116,8 @@ function Stream() {
         <span class={state === 'live' ? 'good' : undefined} aria-hidden="true">
           {stale ? '▲' : state === 'live' ? '●' : '○'}
         </span>{' '}
-        {STATES[state] ?? wordsOf(state)}
+        {/* The second is as short as `live`, so that nothing moves when it is. */}
+        {stale ? texts.header.lost : state === 'connecting' ? '…' : wordsOf(state)}
         {stale !== null && at > 0 && ` · ${texts.header.age(spanText(now - at))}`}
       </span>
       <button type="button" class="plain" onClick={() => (isPaused.value = !isPaused.value)}>

@@ -18,6 +18,7 @@ import { isSameDay } from '../base/times.js';
 import { Bar, Progress } from '../parts/Bar.js';
 import { Section, SendLink, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
+import { StopButtons } from '../parts/StopButtons.js';
 import { Table } from '../parts/Table.js';
 import { Time, TimeRange } from '../parts/Time.js';
 import { LaneList } from './LaneList.js';
@@ -123,7 +124,7 @@ interface RunningProps extends LiveCampaign {
 }
 
 function Running({ status, waiting, sendsPerMinute, isExplained }: RunningProps) {
-  const { id, name, lane, zone, counts, eta } = status;
+  const { id, name, lane, zone, counts, eta, completion } = status;
   return (
     <li class="stack">
       <div class="row">
@@ -131,7 +132,8 @@ function Running({ status, waiting, sendsPerMinute, isExplained }: RunningProps)
           <a href={`/console/campaigns/${id}`}>{name}</a>
         </h3>
         {!hasOneLane() && <span class="quiet">{lane}</span>}
-        <Progress counts={counts} perMinute={sendsPerMinute} />
+        <Progress status={status} sendsPerMinute={sendsPerMinute} />
+        <StopButtons status={status} />
       </div>
       <Bar counts={counts} isSmall />
       <p class="row">
@@ -142,7 +144,8 @@ function Running({ status, waiting, sendsPerMinute, isExplained }: RunningProps)
         )}
         {eta?.latest && (
           <span class="quiet end">
-            {words.allSent} <TimeRange {...eta} zone={zone} />
+            {words.allSentBy} <Time at={eta.latest} zone={zone} />
+            {completion?.latest && [words.lastBy, <Time key="last" at={completion.latest} zone={zone} />]}
           </span>
         )}
       </p>

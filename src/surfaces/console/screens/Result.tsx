@@ -1,3 +1,4 @@
+import type { LiveCampaign } from 'built/campaign/views/live-views.js';
 import type { ReportRow } from 'built/campaign/views/recipient-views.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
@@ -12,16 +13,13 @@ import { countText, percentText } from '../base/times.js';
 import { Bar, Progress } from '../parts/Bar.js';
 import { Reason, Section } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
+import { SendAgain } from './SendAgain.js';
 
 const words = texts.campaign;
 
-interface ResultProps {
-  readonly status: CampaignStatus;
-  readonly perMinute: number | null;
-}
-
 /** What became of the recipients, in numbers. */
-export function Result({ status, perMinute }: ResultProps) {
+export function Result(campaign: LiveCampaign) {
+  const { status } = campaign;
   const { counts, endedAt, lane } = status;
   const isShown = (name: keyof typeof RESULTS): boolean =>
     resultOf(counts, name) > 0 || name === 'delivered' || name === 'notDelivered';
@@ -51,13 +49,16 @@ export function Result({ status, perMinute }: ResultProps) {
         {mayRun('listInbound', lane) && <Replies status={status} />}
       </dl>
       <Bar counts={counts} />
-      <Progress counts={counts} perMinute={perMinute} />
+      <p class="row">
+        <SendAgain status={status} />
+        <Progress {...campaign} />
+      </p>
     </Section>
   );
 }
 
 /** How many people have answered, and the way to what they said. */
-function Replies({ status: { id, lane } }: Pick<ResultProps, 'status'>) {
+function Replies({ status: { id, lane } }: Pick<LiveCampaign, 'status'>) {
   const newest = recentEvents.value.find(({ type }) => type === 'inbound.received');
   const { data } = useLoaded(`${id} ${useSlowly(newest?.id)}`, (signal) =>
     readPage('listInbound', {}, { campaign: id, lane }, signal),

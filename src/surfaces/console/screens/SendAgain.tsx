@@ -8,8 +8,8 @@ import { CommandButton } from '../parts/CommandDialog.js';
 import { Facts } from '../parts/Section.js';
 
 const words = texts.campaign;
-/** For sure, no message arrived, and no person has asked for that. */
-const GET_IT: readonly RecipientState[] = [...STATUS_GROUPS.failed, 'cancelled'];
+/** No message arrived, and its person has not asked for that. Of the last, that was decided without proof. */
+const GET_IT: readonly RecipientState[] = [...STATUS_GROUPS.failed, 'cancelled', 'abandoned'];
 
 /** Sends the same text to those who did not get it, as a campaign of its own. A repeat answers with that campaign. */
 export function SendAgain({ status }: { readonly status: CampaignStatus }) {
@@ -29,6 +29,7 @@ export function SendAgain({ status }: { readonly status: CampaignStatus }) {
       question={
         <>
           <p>{words.againAbout(message)}</p>
+          {counts.abandoned > 0 && <p class="warning">{words.againTwice(counts.abandoned)}</p>}
           <Facts
             facts={[
               [words.includes, listOf((state) => GET_IT.includes(state))],
@@ -48,6 +49,7 @@ export function SendAgain({ status }: { readonly status: CampaignStatus }) {
         toResultsOf: { campaign: id, status: GET_IT },
         'Idempotency-Key': `again-${id}`,
       }}
+      done={words.againDone(count)}
       onDone={(created) => route(`/console/campaigns/${created.id}`)}
     />
   );

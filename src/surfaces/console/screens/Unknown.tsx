@@ -1,6 +1,5 @@
-import type { CampaignStatus } from 'built/campaign/views/views.js';
+import type { CampaignStatus, UnknownRequest } from 'built/campaign/views/views.js';
 import { useEffect } from 'preact/hooks';
-import { RESEND_POSSIBLE } from '../../../campaign/states/resolutions.js';
 import { useLoaded } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
 import { mayRun } from '../base/session.js';
@@ -24,6 +23,16 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
     if (!mayRun('listRecipients', lane)) return [];
     return (await readPage('listRecipients', { status: 'unknown' }, { id }, signal)).rows;
   });
+  const peopleOf = ({ request, recipientCount }: UnknownRequest) => {
+    const known = people?.filter(({ requestId }) => requestId === request).slice(0, SHOWN) ?? [];
+    const more = recipientCount - known.length;
+    return (
+      <span>
+        {known.map(({ to }) => to && [<PhoneNumber key={to} number={to} />, ' '])}
+        {more > 0 && words.more(more, known.length)}
+      </span>
+    );
+  };
   // The section was not there yet when the link was followed.
   useEffect(() => {
     if (location.hash === '#unknown') document.getElementById('unknown')?.scrollIntoView();
@@ -42,18 +51,18 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
         rowKey={({ request }) => request}
         actions={<ShowNumbers />}
         columns={[
+          [labelOf('recipients'), peopleOf],
+          // Not at the end of the row, where the link to this section was.
           [
-            labelOf('recipients'),
-            ({ request, recipientCount }) => {
-              const known = people?.filter(({ requestId }) => requestId === request).slice(0, SHOWN) ?? [];
-              const more = recipientCount - known.length;
-              return (
-                <span>
-                  {known.map(({ to }) => to && [<PhoneNumber key={to} number={to} />, ' '])}
-                  {more > 0 && words.more(more, known.length)}
-                </span>
-              );
-            },
+            labelOf('resolveAs'),
+            (row) => (
+              <Settle
+                {...settle}
+                input={{ id, request: row.request }}
+                count={row.recipientCount}
+                about={peopleOf(row)}
+              />
+            ),
           ],
           [
             labelOf('sent'),
@@ -61,28 +70,14 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
           ],
           [
             labelOf('whatIsKnown'),
-            ({ request, reason, code, isPolled }) => (
-              <Reason
-                plain={isPolled ? words.polled : words.codes[code]}
-                details={`${capital(reason)} (${request})`}
-              />
-            ),
-          ],
-          [
-            labelOf(RESEND_POSSIBLE.label),
-            ({ resendFrom: at }) =>
-              Date.parse(at) <= now ? (
-                RESEND_POSSIBLE.now
-              ) : (
-                <span title={RESEND_POSSIBLE.later}>
-                  <Time at={at} zone={zone} withSeconds />
-                </span>
-              ),
-          ],
-          [
-            labelOf('resolveAs'),
-            ({ request, recipientCount: count }) => (
-              <Settle {...settle} input={{ id, request }} count={count} about={recipientsText(count)} />
+            ({ request, reason, code, isPolled, resendFrom: at }) => (
+              <>
+                <Reason
+                  plain={isPolled ? words.polled : words.codes[code]}
+                  details={`${capital(reason)} (${request})`}
+                />
+                {Date.parse(at) > now && [words.resendFrom, <Time key="at" at={at} zone={zone} isIn />]}
+              </>
             ),
           ],
         ]}

@@ -9,7 +9,7 @@ import type { Up } from './up.js';
 
 /** What buttons of commands say. Filters, pages, and the menu change nothing. */
 const COMMANDS =
-  /^(Pause(?! updates)( .*)?|Resume( .*)?|Stop the campaign|Delete|Hold|They got it|They did not get it|Send (it )?again( .*)?|Suppress|Suppress numbers|Lift|Undo|Revoke|Run now|Close|Send one|Send \d.*)(….*)?$/;
+  /^(Pause(?! updates)( .*)?|Resume( .*)?|Stop the campaign|Delete|Hold|They got it|They did not get it|Send (it )?again( .*)?|Suppress|Suppress numbers|Lift|Undo|Revoke|Run now|Close|Send a test.*|Send \d.*)(….*)?$/;
 const OTHER_LANE = 'secretlane';
 
 describe.skipIf(inject('chromium') === null)('Who may do what', () => {

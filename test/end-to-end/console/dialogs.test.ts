@@ -14,12 +14,12 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
   test('Find shows nothing about a number once another is in the field, and its dialogs name the number', async () => {
     const { page } = await on.visit({ key: await on.up.key(), at: '/find' });
     const number = page.getByLabel('Number', { exact: true });
-    const found = page.getByText('Everything sent to it');
+    const found = page.getByText('Messages to this number');
     await number.fill('+447700900001');
     await page.getByRole('button', { name: 'Find' }).click();
     await found.waitFor();
     await page.getByRole('button', { name: /^Lift…/ }).click();
-    expect(await titleOf(page).textContent()).toBe('Lift: +44 77•• •••001 on all accounts');
+    expect(await titleOf(page).textContent()).toBe('Lift: +447700900001 on all accounts');
     await page.keyboard.press('Escape');
     await page.keyboard.press('r');
     await number.fill('+447700900002');
@@ -108,8 +108,14 @@ describe.skipIf(inject('chromium') === null)('What a dialog acts on', () => {
     );
     await chooseList(page, file);
     await page.getByLabel('Message', { exact: true }).fill('First text');
+    // With several accounts, a person chooses one.
+    await page.getByText('Choose an account first.').waitFor();
+    expect(await page.getByLabel('Account').inputValue()).toBe('');
+    await page.getByLabel('Account').selectOption('main');
     const send = (disabled: boolean) =>
-      expect.poll(() => page.getByRole('button', { name: 'Send one', disabled }).isVisible()).toBe(true);
+      expect
+        .poll(() => page.getByRole('button', { name: 'Send a test to this number', disabled }).isVisible())
+        .toBe(true);
     await send(false);
     let check = (): void => {};
     const held = new Promise<void>((resolve) => (check = resolve));

@@ -41,7 +41,7 @@ describe.skipIf(inject('chromium') === null)('A person who reads replies', () =>
     await expect.poll(() => campaign.locator('option:checked').textContent()).toBe('Spring sale');
     await expect.poll(() => rows(page).count()).toBe(2);
     expect(await rows(page).nth(0).textContent()).toMatch(
-      /\+44 77•• •••001stopStopped: receives no more messages.*Spring sale$/,
+      /\+4477•••••001stopStopped: receives no more messages.*Spring sale$/,
     );
     expect(await rows(page).nth(1).textContent()).toMatch(/•••000Is it <b>today<\/b>\?Spring sale$/);
     // All of them, newest first.
@@ -75,7 +75,7 @@ describe.skipIf(inject('chromium') === null)('A person who reads replies', () =>
     const { page } = await on.visit({ key: await on.up.key(), at: '/find' });
     await page.getByLabel('Number', { exact: true }).fill('+447700900001');
     await page.getByRole('button', { name: 'Find' }).click();
-    const found = page.getByRole('table', { name: 'What it has answered' });
+    const found = page.getByRole('table', { name: 'Replies from this number' });
     await found.getByText('Stopped: receives no more messages').waitFor();
     // And what it got, in the words that it got.
     await page.getByRole('cell', { name: 'Hi Ada 1, Spring sale', exact: true }).waitFor();

@@ -107,6 +107,11 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
         ['.figures', '.machine', '.header', '#list', 'a.button'].map((each) => page.isVisible(each)),
       );
     expect(await isSeen()).toEqual([true, true, true, true, true]);
+    await page.evaluate(() => {
+      window.print = () => document.body.append('printed');
+    });
+    await page.getByRole('button', { name: 'Print' }).click();
+    await page.getByText('printed', { exact: true }).waitFor();
     await page.emulateMedia({ media: 'print' });
     expect(await isSeen()).toEqual([true, true, false, false, false]);
   });

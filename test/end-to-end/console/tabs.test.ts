@@ -43,6 +43,7 @@ describe.skipIf(!inject('isNightly'))('Several tabs', () => {
     for (const page of [first.page, second]) {
       await chooseList(page, file);
       await page.getByLabel('Message', { exact: true }).fill('Hi from two tabs');
+      await page.getByLabel('Account').selectOption('lane-0');
       await page.getByLabel('Type 20 to confirm').fill('20');
     }
     for (const page of [first.page, second])

@@ -39,6 +39,7 @@ const RULES = [
   'text/gsm7',
   'text/lone-surrogate',
   'text/segments',
+  'text/sender',
   'text/separators',
   'text/service-message',
   'text/spreadsheet',

@@ -100,3 +100,10 @@ test('What is decided about a message says what happens then, in the same words'
     all.filter((text) => FOREIGN.test(text) || !text.startsWith('The message to 3 recipients ')),
   ).toEqual([]);
 });
+
+test('A number that lacks digits is not said to lack a country', () => {
+  const said = (number: string) =>
+    newTexts.inPage(`"${number}" has no calling code; write it like +447700900123, or set \`country\`.`);
+  expect(said('212 555')).toBe('"212 555" has no calling code. It may lack digits.');
+  expect(said('07700 900101')).toContain('or choose a country above');
+});

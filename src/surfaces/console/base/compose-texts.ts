@@ -19,11 +19,12 @@ export const newTexts = {
   sheet: 'Sheet',
   useHeader: (line: number) => `Use line ${line} as the header`,
   headerOn: (line: string) => `The header is on line ${line}.`,
-  toColumn: 'Numbers in',
+  toColumn: 'Column with phone numbers',
   ofNational: 'Country of national numbers',
-  countryAbout: 'Numbers with a plus do not need it. If you choose none, the default country counts.',
-  countryColumn: 'Countries in',
-  countryColumnAbout: 'Codes such as DE, or names. A row without a country has the one beside it.',
+  countryAbout: 'For numbers without a plus.',
+  countryColumn: 'Column with countries',
+  countryColumnAbout:
+    'Codes such as DE, or names. For a row without one, “Country of national numbers” counts.',
   noColumn: 'no column',
   unchosen: 'choose',
 
@@ -31,7 +32,7 @@ export const newTexts = {
   templateAbout:
     'Up to 64 letters, digits, - and _. A text that has this name already is replaced; campaigns that were created with it keep theirs.',
   insert: 'Insert:',
-  senderAbout: 'A number, or a name of up to 11 characters. If it is empty, the default sender.',
+  senderAbout: 'A number, or a name of up to 11 characters.',
   name: 'Name of the campaign',
   hint: (characters: readonly string[], extra: string) =>
     `${characters.length === 1 ? `This ${characters[0]} costs` : `These ${characters.join(' ')} cost`} ${extra}`,
@@ -54,13 +55,16 @@ export const newTexts = {
   price: 'Price',
   of: (count: number, room: number) => `${countText(count)} of ${countText(room)}`,
   segments: (count: number) => counted(count, 'segment'),
+  charged: (count: number) => `Charged as ${counted(count, 'message')}`,
 
   checkNow: 'Check the whole list',
   checkAgain: 'Check again',
   checkAbout: 'Nothing is stored or sent.',
   needsList: 'Choose a list first.',
   needsText: 'Write a message first.',
-  checking: 'Uploading the list for the check',
+  needsLane: 'Choose an account first.',
+  checking: 'The list is being checked.',
+  uploading: 'Uploading the list for the check',
   reading: 'The server reads the list',
   outdated: 'You have changed something since this check.',
   countries: (all: Preview['countries']) =>
@@ -75,12 +79,14 @@ export const newTexts = {
   none: 'Every row is valid.',
   group: (group: Preview['invalidGroups'][number]) => capital(reasonOfGroup(group)),
   inColumn: (column: string) => `column ${column}`,
-  example: (line: number, message: string) => `Line ${line}: ${message}`,
   allProblems: 'All invalid rows',
   reason: 'What is wrong',
   download: 'Download the bad rows',
   downloadFirst: (count: number) => `Download the first ${countText(count)} bad rows`,
   skipInvalid: 'Leave out invalid rows, and send to the others',
+  different: (count: number) =>
+    `${counted(count, 'number appears', 'numbers appear')} again with another text`,
+  inRow: (row: number, text: string | null) => `Row ${row}${text === null ? '' : `: “${text}”`}`,
   duplicates: 'If a number appears again with another text',
   duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },
   inPage,
@@ -89,23 +95,23 @@ export const newTexts = {
   local: 'Date and time',
   zone: 'Time zone',
   utc: (utc: string) => `= ${utc.replace(/ UTC$/, '')} UTC`,
-  own: (time: string) => `= ${time}, your time`,
+  own: (time: string) => `= ${time} your time`,
   past: 'This time is in the past.',
-  noTime: 'Choose a date and a time.',
+  noTime: 'Choose a date first.',
 
-  leftOut: 'Left out',
-  leftOutNone: 'none',
-  duplicatesText: (count: number, repeats: Preview['repeats']) =>
-    `${counted(count, 'duplicate')} (${repeats.map(({ line, firstLine }) => `line ${line} repeats line ${firstLine}`).join(', ')}${count > repeats.length ? ', …' : ''})`,
+  leftOut: (count: number, why: readonly string[]) =>
+    `(${counted(count, 'row')} left out: ${why.join(', ')})`,
+  duplicatesText: (count: number, rows: readonly (readonly [row: number, first: number])[]) =>
+    `${counted(count, 'duplicate')} (${rows.map(([row, first]) => `row ${row} repeats row ${first}`).join(', ')}${count > rows.length ? ', …' : ''})`,
   sentBefore: 'Texted with this in the last 24 hours',
   sentBeforeText: (count: number, names: string) => `${countText(count)}, by ${names}: they get it again`,
   noPrices: 'not known: no prices are configured',
   startNow: 'now, as fast as the limit of the account allows',
   finishUnknown: 'not known',
-  testTo: 'Test to',
-  testAbout: 'Your own number, with its plus. It gets the message of the first row, at the usual cost.',
+  testTo: 'Your own number',
+  testAbout: 'With its plus. It gets the message of the first row, at the usual cost.',
   testName: (name: string) => `Test of ${name || 'a campaign'}`,
-  testSend: 'Send one',
+  testSend: 'Send a test to this number',
   testState: (state: string) => `Your test: ${state}.`,
   testSent: (id: string) => `The test is campaign ${id}.`,
   sendAbout: 'When the list is checked, a summary appears here.',
@@ -115,7 +121,8 @@ export const newTexts = {
   sendingAbout: 'Nothing is sent before all of it has arrived. To cancel leaves nothing behind.',
   cancelled: 'Cancelled. Nothing was stored or sent.',
   created: (count: number) => `The campaign is created: ${recipientsText(count)}.`,
-  scheduled: (count: number) => `The campaign is scheduled: ${recipientsText(count)}.`,
+  scheduled: (count: number, start: string) =>
+    `The campaign is scheduled: ${recipientsText(count)}, ${start}.`,
   existing: (_count: number) => 'This page has created the campaign already; nothing was sent again.',
   openIt: 'Open that campaign',
   again: 'Send it once more on purpose',
@@ -129,26 +136,30 @@ type Refusal = NonNullable<Preview['refusal']>['code'];
 
 /** What the server and the library say, in the words of this page. */
 function inPage(text: string): string {
-  return text
-    .replace('set `duplicates` to `keep`', 'choose “send all” above')
-    .replace(
-      'Set `duplicates` to `keep` to send all messages, or set `duplicates` to `first`',
-      'Choose above to send all messages, or',
-    )
-    .replace(/Set `country(?:Column)?` to (?:`|")(.*?)(?:`|")/, 'Choose $1 above')
-    .replace(/Name (the country .*) with `country`, such as `GB`/, 'Choose $1 above')
-    .replace('set `skipInvalid` to leave them out', 'leave them out above')
-    .replace(/`maxCost`/, 'the limit of the cost')
-    .replace(/\. PRICE_FILE .*? costs/, '')
-    .replace('or set `country`', 'or choose a country above')
-    .replace(', and name it in `countryColumn`', '')
-    .replace(
-      /or set `countryColumn`: (column ".*") contains countries/,
-      'or choose $1 above, which contains countries',
-    )
-    .replace(/ To name it, set `(?:toColumn|countryColumn)`.*$/, ' Choose it below.')
-    .replace(/ Set `headerLine` to .*$/, '')
-    .replace(' To read another one, set `sheet`.', ' Choose another one above.')
-    .replace('set `sender` or SENDER_ADDRESS', 'enter one above')
-    .replace(/ To refuse them, set NUMBER_KINDS.*$/, '');
+  return (
+    text
+      // A country would not help it.
+      .replace(/("[^"\d]*(?:\d[^"\d]*){1,6}" has no calling code).*/, '$1. It may lack digits.')
+      .replace('set `duplicates` to `keep`', 'choose “send all” above')
+      .replace(
+        'Set `duplicates` to `keep` to send all messages, or set `duplicates` to `first`',
+        'Choose above to send all messages, or',
+      )
+      .replace(/Set `country(?:Column)?` to (?:`|")(.*?)(?:`|")/, 'Choose $1 above')
+      .replace(/Name (the country .*) with `country`, such as `GB`/, 'Choose $1 above')
+      .replace('set `skipInvalid` to leave them out', 'leave them out above')
+      .replace(/`maxCost`/, 'the limit of the cost')
+      .replace(/\. PRICE_FILE .*? costs/, '')
+      .replace('or set `country`', 'or choose a country above')
+      .replace(', and name it in `countryColumn`', '')
+      .replace(
+        /or set `countryColumn`: (column ".*") contains countries/,
+        'or choose $1 above, which contains countries',
+      )
+      .replace(/ To name it, set `(?:toColumn|countryColumn)`.*$/, ' Choose it below.')
+      .replace(/ Set `headerLine` to .*$/, '')
+      .replace(' To read another one, set `sheet`.', ' Choose another one above.')
+      .replace('set `sender` or SENDER_ADDRESS', 'enter one above')
+      .replace(/ To refuse them, set NUMBER_KINDS.*$/, '')
+  );
 }

@@ -22,14 +22,14 @@ export const listTexts = {
   },
   find: {
     title: 'Find a number',
-    about: 'In any spelling, such as 07946 000140 or +447946000140.',
+    about: (country: string | null) =>
+      `With its plus, such as +447946000140, or ${country === null ? 'as it is written in the country that you choose' : `as it is written in ${country}`}.`,
     country: 'Country, if it has no plus',
-    countryAbout: 'If you choose none, the default country counts.',
     submit: 'Find',
-    sent: 'Everything sent to it',
-    replies: 'What it has answered',
+    sent: 'Messages to this number',
+    replies: 'Replies from this number',
     noReplies: 'No replies from this number.',
-    none: 'No campaign or outbox that is kept has this number.',
+    none: 'No message to this number is stored.',
     notSuppressed: 'This number is not suppressed.',
     onLane: (lane: string | null) => (lane === null ? 'On all accounts' : `On account ${lane}`),
     why: (source: string, actor: string, reason: string | null) =>
@@ -43,7 +43,7 @@ export const listTexts = {
   },
   schedules: {
     title: 'Schedules',
-    none: 'There are no schedules. To add one: volley schedule add',
+    none: 'Nothing is sent again and again. What you have scheduled for one time is under Campaigns. For developers: volley schedule add',
     failing: (problem: string) => `Failing: ${problem}`,
     waiting: 'due, waits for its turn',
     after: (duration: string) => `Once, ${duration} after the start of`,
@@ -83,7 +83,8 @@ export const listTexts = {
   },
   suppressions: {
     title: 'Suppressions',
-    about: 'Each change of the lists of numbers to which nothing is sent, newest first.',
+    about:
+      'Each change of the lists of numbers to which nothing is sent, newest first. To see whether a number is on a list, find it.',
     none: 'No number has been suppressed.',
     add: 'Suppress numbers',
     numbersAbout: 'Separated by commas, in any spelling.',
@@ -97,6 +98,7 @@ export const listTexts = {
     none: 'There are no keys.',
     allLanes: 'all',
     test: 'test key',
+    own: 'this is you',
     cancelCampaigns: 'Also cancel its campaigns that have not ended',
   },
 } as const;

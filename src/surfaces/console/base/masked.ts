@@ -7,8 +7,8 @@ effect(() => globalThis.sessionStorage?.setItem(KEY, isRevealed.value ? 'yes' : 
 
 const [SHOWN_AT_START, SHOWN_AT_END] = [4, 3];
 
-/** A text without the digits in the middle: the start and the end tell numbers apart. */
-function withoutMiddle(text: string): string {
+/** A number without the digits in the middle: the start and the end tell numbers apart. `+447700900123` → `+4477•••••123` */
+export function masked(text: string): string {
   const count = text.replace(/\D/g, '').length;
   const isShort = count <= SHOWN_AT_START + SHOWN_AT_END;
   let at = 0;
@@ -18,8 +18,4 @@ function withoutMiddle(text: string): string {
 
 /** What stands in place of a number that someone has written, in its form. Fewer than eight digits are what is wrong, and are shown. */
 export const maskedAsWritten = (text: string): string =>
-  isRevealed.value || text.replace(/\D/g, '').length < 8 ? text : withoutMiddle(text);
-
-/** In groups, as people read them: `+447700900123` → `+44 77•• •••123`. */
-export const masked = (number: string): string =>
-  withoutMiddle(number).replace(/^\+(.{2})(.{4})(.+)$/, '+$1 $2 $3');
+  isRevealed.value || text.replace(/\D/g, '').length < 8 ? text : masked(text);

@@ -12,6 +12,8 @@ export interface Session {
   readonly expiresAt: string;
   readonly simulator: boolean;
   readonly services: readonly { readonly lane: string; readonly host: string | null }[];
+  /** What counts for campaigns and numbers that name none; null: nothing. */
+  readonly defaults: { readonly sender: string | null; readonly country: string | null };
 }
 
 /** The session; null: signed out; undefined: not known yet. `reason`: why the last one ended. */

@@ -63,10 +63,11 @@ export const texts = {
   signIn: {
     title: 'Sign in',
     key: 'API key',
-    about: 'Begins with vk_. Create one with: volley keys create --name NAME --scope read,send,operate',
+    about: 'Begins with vk_. Ask the person who runs Volley for a key, or for a link that signs you in.',
     ended: 'Your session has ended, or its key was revoked. Sign in again.',
     link: 'This link was used already, or is older than ten minutes. To get another: volley console',
-    linkAbout: 'On the machine of the server, volley console prints a link that signs you in.',
+    forDevelopers: 'On the machine of the server, these print a link or a key:',
+    commands: ['volley console', 'volley keys create --name NAME'],
   },
 
   recipients: PLAIN_STATES,
@@ -145,6 +146,7 @@ export const texts = {
     againName: (name: string) => `${name}, again`,
     againDone: (count: number) => `It is sent again to ${counted(count, 'person', 'people')}.`,
     report: 'Report for Excel',
+    print: 'Print',
     line: (line: number) => `line ${countText(line)}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',

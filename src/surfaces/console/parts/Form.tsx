@@ -31,7 +31,8 @@ export interface FormProps {
   readonly onCancel?: () => void;
   /** The button that cancels. */
   readonly keep?: string | undefined;
-  readonly isDisabled?: boolean;
+  /** Whether it cannot run now, or why. */
+  readonly isDisabled?: boolean | string;
   /** Before the fields. */
   readonly children?: ComponentChildren;
   readonly tone?: 'normal' | 'primary' | 'danger' | undefined;
@@ -84,7 +85,7 @@ export function Form(props: FormProps) {
       ))}
       <Alert text={isGeneral && error.message} />
       <p class="row">
-        <button type="submit" class={tone} disabled={isBusy || isDisabled} aria-busy={isBusy}>
+        <button type="submit" class={tone} disabled={isBusy || isDisabled !== false} aria-busy={isBusy}>
           {submit}
         </button>
         {onCancel && (
@@ -92,6 +93,7 @@ export function Form(props: FormProps) {
             {keep ?? texts.close}
           </button>
         )}
+        {typeof isDisabled === 'string' && <span class="quiet">{isDisabled}</span>}
       </p>
     </form>
   );

@@ -8,6 +8,8 @@ interface TimeProps {
   readonly at: string | null | undefined;
   readonly zone?: string | null;
   readonly withSeconds?: boolean;
+  /** With its day, also today. */
+  readonly isDated?: boolean;
   /** A time that is shown before it: what they share is not repeated. */
   readonly after?: string;
   /** In a sentence: `at 14:05`, but `1 May 14:05`. */
@@ -15,10 +17,12 @@ interface TimeProps {
 }
 
 /** A time in its zone; the whole of it is its title. A dash if there is none. */
-export function Time({ at, zone = null, withSeconds = false, after, isIn = false }: TimeProps) {
+export function Time({ at, zone = null, after, ...how }: TimeProps) {
+  const { withSeconds = false, isDated = false, isIn = false } = how;
   if (at == null) return <>–</>;
   const time = Date.parse(at);
-  const text = timeText(time, after ? Date.parse(after) : serverNow(), zone, withSeconds);
+  const now = isDated ? 0 : serverNow();
+  const text = timeText(time, after ? Date.parse(after) : now, zone, withSeconds);
   return (
     <time dateTime={at} title={fullTime(time, zone)}>
       {isIn && /^\d+:/.test(text) && `${texts.at} `}

@@ -39,6 +39,9 @@ export function Campaign({ of: id }: { readonly of: string }) {
         </span>
         <span class="row end">
           <StopButtons status={status} />
+          <button type="button" onClick={() => print()}>
+            {words.print}
+          </button>
           {mayRun('getReport', lane) && (
             <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
               ⤓ {words.report}

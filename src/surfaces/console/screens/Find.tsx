@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { call, type Input, type Output } from '../base/api.js';
-import { COUNTRY_OPTIONS } from '../base/countries.js';
+import { countryOptions, countryText, defaultCountry } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
 import { reasonOf } from '../base/recipients.js';
@@ -13,7 +13,7 @@ import { Form } from '../parts/Form.js';
 import { ShowNumbers } from '../parts/NumberFilter.js';
 import { Alert, Reason, Section, Title } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
-import { PhoneNumber, Time } from '../parts/Time.js';
+import { Time } from '../parts/Time.js';
 import { keyOf, replyColumns } from './Replies.js';
 
 const texts = listTexts.find;
@@ -21,6 +21,7 @@ type Asked = Input<'findNumber'>;
 
 /** Everything about one number: what was sent to it, and why nothing is. */
 export function Find() {
+  const country = defaultCountry();
   const [asked, setAsked] = useState<Asked | null>(null);
   const searches = useRef(0);
   /** What was found is about the number in the field, so another one clears it. Returns which search this is. */
@@ -39,8 +40,8 @@ export function Find() {
           command="findNumber"
           fields={['number', 'country']}
           shown={{
-            number: { about: texts.about, inputMode: 'tel' },
-            country: { label: texts.country, about: texts.countryAbout, options: COUNTRY_OPTIONS },
+            number: { about: texts.about(country && countryText(country)), inputMode: 'tel' },
+            country: { label: texts.country, about: '', options: countryOptions() },
           }}
           submit={texts.submit}
           onSubmit={async (values) => {
@@ -83,8 +84,13 @@ function Found({ asked }: { readonly asked: Asked }) {
             [labelOf('text'), ({ text }) => <span class="text">{text}</span>],
             [labelOf('state'), ({ status }) => <RowStateText state={status} />],
             [labelOf('reason'), (row) => <Reason {...reasonOf(row)} />],
-            [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} withSeconds />],
-            [labelOf('updated'), ({ updatedAt }) => <Time at={updatedAt} withSeconds />],
+            [labelOf('sent'), ({ sentAt }) => <Time at={sentAt} isDated />],
+            [
+              labelOf('delivered'),
+              ({ status, updatedAt }) => (
+                <Time at={status === 'deliveredToTerminal' ? updatedAt : null} isDated />
+              ),
+            ],
           ]}
         />
       </section>
@@ -109,7 +115,7 @@ function Suppressed({ suppressions, asked }: Output<'findNumber'> & { readonly a
   const [own] = session.value?.lanes ?? [];
   const isSuppressed = suppressions.length > 0;
   return (
-    <Section title={<PhoneNumber number={number} />}>
+    <Section title={number}>
       <p class={isSuppressed ? 'warning' : undefined} role="status">
         {isSuppressed ? pageTexts.suppressed : texts.notSuppressed}
       </p>
@@ -125,7 +131,7 @@ function Suppressed({ suppressions, asked }: Output<'findNumber'> & { readonly a
             command="removeSuppressions"
             input={{ ...numbers, ...(lane !== null && { lane }) }}
             lane={lane ?? undefined}
-            about={[<PhoneNumber key="number" number={number} />, ` ${texts.onLane(lane).toLowerCase()}`]}
+            about={`${number} ${texts.onLane(lane).toLowerCase()}`}
             fields={['reason']}
           />
         </p>
@@ -135,7 +141,7 @@ function Suppressed({ suppressions, asked }: Output<'findNumber'> & { readonly a
           <CommandButton
             command="addSuppressions"
             input={{ ...numbers, ...(own && { lane: own }) }}
-            about={<PhoneNumber number={number} />}
+            about={number}
             fields={['reason']}
           />
         </p>

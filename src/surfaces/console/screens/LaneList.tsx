@@ -59,7 +59,8 @@ export function Quota({ status: { quota } }: { readonly status: LaneStatus }) {
   const [max, value] = limit === null ? [1, 0] : [limit, used];
   return (
     <span>
-      <meter max={max} low={max - 1} optimum={0} value={value} title={text} aria-label={text} /> {text}
+      <meter max={max} low={max - 1} optimum={0} value={value} title={text} aria-label={text} />{' '}
+      <span class="nowrap">{text}</span>
       {learned !== null && <span class="quiet"> ({words.learned})</span>}
     </span>
   );

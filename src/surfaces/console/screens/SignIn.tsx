@@ -18,7 +18,10 @@ export function SignIn() {
           onSubmit={({ key }) => signIn({ key: String(key ?? '').trim() })}
         />
       </section>
-      <p class="quiet">{texts.signIn.linkAbout}</p>
+      <p class="quiet">
+        {texts.signIn.forDevelopers}{' '}
+        {texts.signIn.commands.map((command) => [<code key={command}>{command}</code>, ' '])}
+      </p>
     </main>
   );
 }

@@ -3,12 +3,12 @@ import type { CampaignStatus } from 'built/campaign/views/views.js';
 import type { ComponentChildren } from 'preact';
 import { zoneName } from '../../../base/zone-names.js';
 import type { Name } from '../base/api.js';
-import { COUNTRY_OPTIONS } from '../base/countries.js';
+import { countryOptions } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { hasOneLane } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import type { RowOf } from '../base/pages.js';
-import { session } from '../base/session.js';
+import { mayRun, session } from '../base/session.js';
 import { campaignText, labelOf, stateText, texts } from '../base/texts.js';
 import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
@@ -60,11 +60,16 @@ const withReason = (text: string, reason: string | null): string =>
   reason === null ? text : `${text}: ${reason}`;
 
 /** How fast it is sent, or how long it took. */
-function paceOf({ rate, endedAt, sendAt, createdAt }: CampaignStatus) {
+function paceOf(status: CampaignStatus): string {
+  const { rate, endedAt, sendAt, createdAt } = status;
   if (endedAt !== null)
     return listTexts.campaigns.took(spanText(Date.parse(endedAt) - Date.parse(sendAt ?? createdAt)));
-  return rate === null ? null : texts.campaign.perMinute(rate / 60);
+  const isSending = campaignText(status) === stateText('running');
+  return isSending && rate !== null ? texts.campaign.perMinute(rate / 60) : '';
 }
+
+/** What is read as a whole. */
+const unbroken = (text: string) => <span class="nowrap">{text}</span>;
 
 /** `At 09:00, Monday through Friday`. What says it is loaded when a schedule is shown; until then, only the rule is there. */
 function Cron({ cron, zone }: { readonly cron: string; readonly zone: string }) {
@@ -93,10 +98,10 @@ export const LISTS = {
     actions: () => <SendLink />,
     columns: [
       [labelOf('name'), ({ id, name }) => <CampaignLink id={id} name={name} />],
-      [labelOf('state'), campaignText],
+      [labelOf('state'), (status) => unbroken(campaignText(status))],
       [labelOf('progress'), ({ counts }) => <Bar counts={counts} isSmall />],
       [labelOf('recipients'), ({ counts }) => counts.total],
-      [labelOf('pace'), paceOf],
+      [labelOf('pace'), (status) => unbroken(paceOf(status))],
       [labelOf('lane'), ({ lane }) => lane],
       [labelOf('created'), ({ createdAt }) => <Time at={createdAt} />],
       [labelOf('by'), ({ createdBy }) => createdBy?.name],
@@ -173,8 +178,14 @@ export const LISTS = {
   /** Each change of the suppression lists, which can be undone. The numbers themselves are found one by one. */
   suppressions: screenOf('listSuppressionOperations', {
     texts: listTexts.suppressions,
-    actions: () => (
+    actions: () => [
+      mayRun('findNumber') && (
+        <a key="find" class="button" href="/console/find">
+          {listTexts.find.title}
+        </a>
+      ),
       <CommandButton
+        key="add"
         command="addSuppressions"
         input={session.value?.lanes?.[0] ? { numbers: [], lane: session.value.lanes[0] } : { numbers: [] }}
         label={listTexts.suppressions.add}
@@ -183,12 +194,12 @@ export const LISTS = {
           numbers: { about: listTexts.suppressions.numbersAbout },
           country: {
             label: listTexts.find.country,
-            about: listTexts.find.countryAbout,
-            options: COUNTRY_OPTIONS,
+            about: '',
+            options: countryOptions(),
           },
         }}
-      />
-    ),
+      />,
+    ],
     columns: [
       [labelOf('when'), ({ createdAt }) => <Time at={createdAt} />],
       [labelOf('change'), changeOf],
@@ -218,7 +229,8 @@ export const LISTS = {
         labelOf('name'),
         ({ name, id, test }) => (
           <span>
-            {name} <code class="quiet">{id}</code> {test && <span class="quiet">{listTexts.keys.test}</span>}
+            {name} <code class="quiet">{id}</code> {test && <span class="quiet">{listTexts.keys.test}</span>}{' '}
+            {id === session.value?.id && <strong>({listTexts.keys.own})</strong>}
           </span>
         ),
       ],

@@ -74,6 +74,7 @@ export function sessions(
       expiresAt: await volley.keys.sessionEnd(session),
       simulator: simulated.length > 0 && simulated.every((one) => one),
       services: lanes.map((lane) => ({ lane: lane.name, host: hostOf(serviceUrlOf(config, lane)) })),
+      defaults: { sender: config.senderAddress ?? null, country: config.defaultCountry ?? null },
     };
   };
 }

@@ -67,7 +67,10 @@ test.each([
   ],
   [{ earliest: 3_500_000, latest: 3_690_000 }, 'between 12:58:20 and 13:01:30 UTC (in 58m 20s to 1h 1m)'],
   [{ earliest: -5_000, latest: -1_000 }, 'at any moment'],
-  [{ earliest: 9_000, latest: null }, 'not before 12:00:09 UTC (in 9s): the limit of the service is not known yet'],
+  [
+    { earliest: 9_000, latest: null },
+    'not before 12:00:09 UTC (in 9s): the limit of the service is not known yet',
+  ],
   [{ earliest: 0, latest: null }, 'at an unknown time: the limit of the service is not known yet'],
 ])('The last message is announced as a range: %o', ({ earliest, latest }, text) => {
   const reason = latest === null ? 'the limit of the service is not known yet' : null;

@@ -42,6 +42,7 @@ test('A session says what its key may do, without the names of other lanes', asy
     expiresAt: expect.stringMatching(/^\d{4}-.*Z$/),
     simulator: false,
     services: [{ lane: 'other', host: 'other.example:8443' }],
+    defaults: { sender: 'ACME', country: 'GB' },
   };
   expect(response.json()).toEqual(session);
   const cookie = String(response.headers['set-cookie']).split(';')[0] ?? '';

@@ -1,3 +1,5 @@
+import { senderWarnings } from '../../../../campaign/text/sender.js';
+import { compileTemplate } from '../../../../campaign/text/template.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { csvLine, saveFile } from '../../base/csv-file.js';
 import { maskedAsWritten } from '../../base/masked.js';
@@ -8,6 +10,7 @@ import { Alert } from '../../parts/Section.js';
 import { type Column, Table } from '../../parts/Table.js';
 import type { Preview } from './check.js';
 import { Entry } from './Entry.js';
+import { SHORT_BYTES } from './list.js';
 import type { Page } from './page.js';
 import type { useUpload } from './upload.js';
 
@@ -15,24 +18,26 @@ const DUPLICATES = Object.entries(texts.duplicateChoices).map(([value, label]) =
 
 /** What the server says about the list: its countries, and every invalid cell. */
 export function CheckStep(page: Page) {
-  const { list, draft, whole, preview, messageProblem } = page;
-  const missing =
-    list === null ? texts.needsList : draft.message.trim() === '' ? texts.needsText : messageProblem;
+  const { list, whole, preview, missing } = page;
   const isOutdated = whole.preview !== null && !whole.isCurrent;
+  const isBusy = whole.progress !== null;
+  const isLong = list !== null && list.file.size > SHORT_BYTES;
   return (
     <>
       <p class="row">
         <button
           type="button"
           class={whole.preview === null || isOutdated ? 'primary' : undefined}
-          disabled={missing !== null || whole.progress !== null}
+          disabled={missing !== null || isBusy}
           onClick={whole.run}
         >
           {whole.preview === null ? texts.checkNow : texts.checkAgain}
         </button>
-        <span class="quiet">{missing ?? (isOutdated ? texts.outdated : texts.checkAbout)}</span>
+        <span class="quiet">
+          {missing ?? texts[isBusy ? 'checking' : isOutdated ? 'outdated' : 'checkAbout']}
+        </span>
       </p>
-      <Progress label={texts.checking} {...whole} />
+      {isLong && <Progress label={texts.uploading} {...whole} />}
       <Alert text={whole.failure && texts.inPage(whole.failure.text)} />
       {list !== null && preview !== null && (
         <>
@@ -41,17 +46,47 @@ export function CheckStep(page: Page) {
           {preview.invalid > 0 && preview.invalid < preview.rows && (
             <Entry {...page} name="skipInvalid" label={texts.skipInvalid} />
           )}
-          {preview.differentTexts > 0 && (
-            <Entry {...page} name="duplicates" label={texts.duplicates} options={DUPLICATES} />
-          )}
-          {whole.isCurrent &&
-            preview.warnings.map((warning) => (
-              <p key={warning} class="note">
-                {texts.inPage(warning)}
-              </p>
-            ))}
+          {preview.differentTexts > 0 && <Different {...page} preview={preview} />}
+          {/* The last ones stay until there are others, so that nothing below them moves. */}
+          {notesOf(whole.preview).map((note) => (
+            <p key={note} class={whole.isCurrent ? 'note' : 'note quiet'}>
+              {texts.inPage(note)}
+            </p>
+          ))}
         </>
       )}
+    </>
+  );
+}
+
+/** What the server has noted, but for what stands beside the sender, or above. */
+const notesOf = (preview: Preview | null): readonly string[] =>
+  preview?.warnings.filter(
+    (note) => !senderWarnings(preview.sender).includes(note) && !note.includes('again with another text'),
+  ) ?? [];
+
+/** Rows with the number of an earlier one and another text: a person has to see who would get which. */
+function Different(page: Page & { readonly preview: Preview }) {
+  const { draft, preview, records } = page;
+  const { columns, differentTexts, repeats } = preview;
+  const compiled = compileTemplate(draft.message, columns);
+  const textOf = (line: number): string => {
+    const { row = line, fields = null } = records.get(line) ?? {};
+    return texts.inRow(row, fields && compiled.ok ? compiled.template.render(fields) : null);
+  };
+  return (
+    <>
+      <div class="note warning">
+        <strong>{texts.different(differentTexts)}</strong>
+        <ul>
+          {repeats
+            .filter(({ text }) => text === 'different')
+            .map(({ line, firstLine }) => (
+              <li key={line}>{`${textOf(firstLine)} · ${textOf(line)}`}</li>
+            ))}
+        </ul>
+      </div>
+      <Entry {...page} name="duplicates" label={texts.duplicates} options={DUPLICATES} />
     </>
   );
 }
@@ -92,51 +127,48 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
   };
   return (
     <>
-      <Groups groups={preview.invalidGroups} />
+      <Groups {...preview} />
       <details open={invalid <= FEW}>
         <summary>{texts.allProblems}</summary>
-        <Table
-          caption={texts.problems(invalid)}
-          range={problems.length < invalid ? texts.problemsShown(problems.length) : ''}
-          rows={problems}
-          columns={[
-            [labelOf('row'), ({ row }) => row],
-            ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
-            [texts.reason, masked],
-          ]}
-        />
-        <p class="row">
-          <button type="button" onClick={() => download(list?.file.name ?? '', preview)}>
-            {problems.length < invalid ? texts.downloadFirst(problems.length) : texts.download}
-          </button>
-          <ShowNumbers />
-        </p>
+        <div class="stack">
+          <Table
+            caption={texts.problems(invalid)}
+            range={problems.length < invalid ? texts.problemsShown(problems.length) : ''}
+            rows={problems}
+            columns={[
+              [labelOf('row'), ({ row }) => row],
+              ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
+              [texts.reason, masked],
+            ]}
+          />
+          <p class="row">
+            <button type="button" onClick={() => download(list?.file.name ?? '', preview)}>
+              {problems.length < invalid ? texts.downloadFirst(problems.length) : texts.download}
+            </button>
+            <ShowNumbers />
+          </p>
+        </div>
       </details>
     </>
   );
 }
 
 /** What is wrong, without numbers until the person wants to see them. */
-const masked = ({ column, message }: Pick<Problem, 'column' | 'message'>): string =>
+const masked = ({ column, message }: Problem): string =>
   texts
     .inPage(column === null ? message : message.replace(/^It /, `“${column}” `))
     .replace(/"[^"]*"/g, maskedAsWritten);
 
-/** The reasons for which rows are invalid, the commonest first, each with its first rows. */
-function Groups({ groups }: { readonly groups: Preview['invalidGroups'] }) {
+/** The reasons for which rows are invalid, the commonest first. */
+function Groups({ invalidGroups }: Preview) {
   return (
     <ul class="groups stack">
-      {groups
+      {invalidGroups
         .toSorted((one, other) => other.count - one.count)
         .map((group) => (
           <li key={`${group.code} ${group.column}`}>
             <strong>{texts.group(group)}</strong>{' '}
             {group.column !== null && <span class="quiet">{texts.inColumn(group.column)}</span>}
-            <ul>
-              {group.examples.map((example) => (
-                <li key={example.line}>{texts.example(example.line ?? 0, masked(example))}</li>
-              ))}
-            </ul>
           </li>
         ))}
     </ul>

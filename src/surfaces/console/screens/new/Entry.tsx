@@ -1,4 +1,5 @@
 import { commandOf } from '../../base/api.js';
+import { newTexts as texts } from '../../base/compose-texts.js';
 import { FormField, type Shown, TEXT } from '../../parts/Form.js';
 import type { Draft } from './draft.js';
 import type { Page } from './page.js';
@@ -24,3 +25,5 @@ export function Entry({ draft, change, name, value = '', error, ...shown }: Entr
     />
   );
 }
+
+export const UNCHOSEN = { value: '', label: texts.unchosen };

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import { ApiError } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
-import { COUNTRY_OPTIONS } from '../../base/countries.js';
+import { countryOptions } from '../../base/countries.js';
 import { problemOf } from '../../base/loaded.js';
 import { labelOf } from '../../base/texts.js';
 import { sizeText } from '../../base/times.js';
 import { optionsOf } from '../../parts/Form.js';
 import { Alert } from '../../parts/Section.js';
 import { NO_COLUMN, nameOfFile, OF_LIST } from './draft.js';
-import { Entry } from './Entry.js';
+import { Entry, UNCHOSEN } from './Entry.js';
 import { choose, columnsOf } from './list.js';
 import type { Page } from './page.js';
 
@@ -31,7 +31,7 @@ export function ListStep(page: Page) {
   };
   // Of a list that the server cannot read yet, such as one with several columns of numbers.
   const columns = optionsOf(preview?.columns ?? (list === null ? [] : columnsOf(list.head)));
-  const unchosen = preview === null ? [{ value: '', label: texts.unchosen }] : [];
+  const unchosen = preview === null ? [UNCHOSEN] : [];
   const onDrag = (event: DragEvent): void => {
     event.preventDefault();
     setOver(event.type === 'dragover');
@@ -110,7 +110,7 @@ export function ListStep(page: Page) {
             name="country"
             label={texts.ofNational}
             about={texts.countryAbout}
-            options={COUNTRY_OPTIONS}
+            options={countryOptions()}
           />
         </div>
       )}

@@ -13,7 +13,7 @@ import type { Page } from './page.js';
 const ROWS = ['first', 'longest', 'dearest'] as const;
 
 /** The text as the phone of a recipient will show it, and what it takes for the first row, the longest, and the one that costs the most. */
-export function Phone({ draft: { message, sender }, preview, isWhole }: Page) {
+export function Phone({ draft: { message }, sender, preview, isWhole }: Page) {
   const [chosen, setChosen] = useState<(typeof ROWS)[number]>('first');
   const { samples = [], longest = null, dearest = null, columns = [], cost = null } = preview ?? {};
   const compiled = compileTemplate(message, columns);
@@ -33,15 +33,15 @@ export function Phone({ draft: { message, sender }, preview, isWhole }: Page) {
   return (
     <Section class="phone-preview stack" title={texts.phone}>
       <div class="phone stack">
-        <p class="quiet">{sender || preview?.sender || labelOf('sender')}</p>
+        <p class="quiet">{sender || labelOf('sender')}</p>
         {isWritten ? <p class="bubble">{shown?.text}</p> : <p class="quiet">{texts.phoneEmpty}</p>}
       </div>
       {isWritten && shown && (
         <p aria-live="polite">
-          <strong>{texts.segments(shown.segments)}</strong>{' '}
-          <span class="quiet">
-            {shown.encoding} {shown.to && <PhoneNumber number={shown.to} />}
-          </span>
+          <strong title={`${texts.segments(shown.segments)}, ${shown.encoding}`}>
+            {texts.charged(shown.segments)}
+          </strong>{' '}
+          <span class="quiet">{shown.to && <PhoneNumber number={shown.to} />}</span>
         </p>
       )}
       {isWritten && rows.length > 1 && (

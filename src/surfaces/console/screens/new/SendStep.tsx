@@ -2,17 +2,17 @@ import { useState } from 'preact/hooks';
 import { ApiError, call, type Input, type Output } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { dropDraft } from '../../base/kept-draft.js';
-import { hasOneLane, liveCampaigns, staleBecause, useLive } from '../../base/live.js';
+import { hasOneLane, liveCampaigns, serverNow, staleBecause, useLive } from '../../base/live.js';
 import { labelOf, texts as pageTexts, recipientsText, stateText } from '../../base/texts.js';
-import { moneyText } from '../../base/times.js';
+import { moneyText, OWN_ZONE, timeText } from '../../base/times.js';
 import { notify } from '../../parts/Announcer.js';
 import { Form, type Values } from '../../parts/Form.js';
 import { Alert, Facts } from '../../parts/Section.js';
 import { Sentence } from '../../parts/Sentence.js';
-import { Time, TimeRange, useNow } from '../../parts/Time.js';
+import { TimeRange, useNow } from '../../parts/Time.js';
 import { Progress } from './CheckStep.js';
 import type { Preview } from './check.js';
-import { startOf } from './draft.js';
+import { type Draft, startOf } from './draft.js';
 import type { Page } from './page.js';
 import { useUpload } from './upload.js';
 
@@ -22,7 +22,7 @@ const newKey = (): string =>
 
 /** A summary of everything that matters, a test to one's own phone, and the button that sends. */
 export function SendStep(page: Page) {
-  const { whole, list, campaign, draft } = page;
+  const { whole, list, campaign, draft, missing } = page;
   const [idempotencyKey] = useState(newKey);
   const [created, setCreated] = useState<Output<'uploadCampaign'> | null>(null);
   const { send, failure: last, ...uploading } = useUpload('uploadCampaign');
@@ -32,11 +32,12 @@ export function SendStep(page: Page) {
   const failure = tried === asked ? last : null;
   const now = useNow();
   const { preview, isCurrent } = whole;
+  const start = startOf(draft, now);
   const outcome = created?.outcome === 'created' && draft.isLater ? 'scheduled' : created?.outcome;
   if (created && outcome)
     return (
       <p class="note good row" role="status">
-        <strong>{texts[outcome](created.recipientCount)}</strong>
+        <strong>{texts[outcome](created.recipientCount, startText(draft, 0))}</strong>
         <OpenIt id={created.id} isFocused />
       </p>
     );
@@ -44,16 +45,19 @@ export function SendStep(page: Page) {
   const { recipientCount, digest } = preview;
   const stale = staleBecause.value;
   const refusal = preview.refusal ?? (draft.again ? null : repeatedOf(failure?.thrown));
-  const isReady = isCurrent && !refusal && 'at' in startOf(draft, now) && recipientCount > 0 && !stale;
+  const reason =
+    (stale && pageTexts.disabled[stale]) ||
+    ('problem' in start ? start.problem : missing) ||
+    (!isCurrent && texts[whole.progress === null ? 'outdated' : 'checking']);
   return (
     <>
       <Summary {...page} preview={preview} />
       {refusal && <Refusal {...page} {...refusal} preview={preview} />}
-      <TestSend {...page} preview={preview} />
+      <TestSend {...page} preview={preview} reason={reason} />
       <Form
         expect={{ count: recipientCount, label: pageTexts.typeToConfirm(recipientCount) }}
         submit={texts.submit(draft.isLater, recipientCount)}
-        isDisabled={!isReady || uploading.progress !== null}
+        isDisabled={reason || Boolean(refusal) || recipientCount === 0 || uploading.progress !== null}
         onSubmit={async () => {
           setTried(asked);
           const expected = { ...campaign, expect: { digest, recipientCount } };
@@ -62,7 +66,6 @@ export function SendStep(page: Page) {
           if (done !== null) dropDraft();
         }}
       />
-      <Alert text={stale && pageTexts.disabled[stale]} />
       <Progress label={texts.sending} {...uploading} />
       {uploading.progress !== null && <p class="quiet">{texts.sendingAbout}</p>}
       {!refusal && <Alert text={failure && (failure.text || texts.cancelled)} />}
@@ -79,38 +82,57 @@ const repeatedOf = (thrown: unknown): Refused | null =>
     ? { code: 'repeated', campaign: String(thrown.detail['campaign']) }
     : null;
 
+/** `1 Dec 09:00 New York = 1 Dec 14:00 your time`, or why it does not start. */
+function startText(draft: Draft, now: number): string {
+  const start = startOf(draft, now);
+  if ('problem' in start) return start.problem;
+  if (start.at === null) return texts.startNow;
+  const inZone = timeText(start.at, now, draft.zone);
+  return draft.zone === OWN_ZONE ? inZone : `${inZone} ${texts.own(timeText(start.at, now, null))}`;
+}
+
 /** Everything that matters before a campaign is sent, in one place. */
-function Summary({ preview, draft }: CheckedPage) {
+function Summary({ preview, draft, records, whole }: CheckedPage) {
   const { recipientCount, duplicates, invalid, suppressed, sentBefore, cost, segments } = preview;
-  const { lane, sender, sendAt, zone, eta, completion, repeats } = preview;
+  const { lane, sender, zone, eta, completion, repeats } = preview;
+  const rowOf = (line: number): number => records.get(line)?.row ?? line;
+  const skipped = draft.skipInvalid ? invalid : 0;
+  const repeated = repeats.slice(0, 3).map(({ line, firstLine }) => [rowOf(line), rowOf(firstLine)] as const);
   const left = [
-    ...(duplicates > 0 ? [texts.duplicatesText(duplicates, repeats.slice(0, 3))] : []),
-    ...(invalid > 0 && draft.skipInvalid ? [texts.problems(invalid)] : []),
+    ...(duplicates > 0 ? [texts.duplicatesText(duplicates, repeated)] : []),
+    ...(skipped > 0 ? [texts.problems(skipped)] : []),
   ];
   const { recipientCount: again = 0, unchecked = null, campaigns = [] } = sentBefore ?? {};
   const names = campaigns.map(({ name }) => name).join(', ');
   const money = cost === null ? texts.noPrices : moneyText(cost.total, cost.currency);
   const finish = eta ?? completion;
   return (
-    <Facts
-      facts={[
-        [labelOf('audience'), <strong key="audience">{recipientsText(recipientCount)}</strong>],
-        [labelOf('sender'), hasOneLane() ? sender : `${sender} · ${labelOf('lane').toLowerCase()} ${lane}`],
-        [texts.leftOut, left.join(', ') || texts.leftOutNone],
-        [labelOf('suppressed'), suppressed],
-        [texts.sentBefore, unchecked ?? (again === 0 ? 0 : texts.sentBeforeText(again, names))],
-        [labelOf('costs'), `${money} · ${texts.segments(segments.total)}`],
-        [labelOf('starts'), sendAt === null ? texts.startNow : <Time key="start" at={sendAt} zone={zone} />],
-        [
-          labelOf('finishes'),
-          finish?.latest ? (
-            <TimeRange key="finish" {...finish} zone={zone} />
-          ) : (
-            (finish?.reason ?? texts.finishUnknown)
-          ),
-        ],
-      ]}
-    />
+    <div class={whole.isCurrent ? undefined : 'quiet'} aria-busy={!whole.isCurrent}>
+      <Facts
+        facts={[
+          [
+            labelOf('audience'),
+            <span key="audience">
+              <strong>{recipientsText(recipientCount)}</strong>{' '}
+              {left.length > 0 && texts.leftOut(duplicates + skipped, left)}
+            </span>,
+          ],
+          [labelOf('sender'), hasOneLane() ? sender : `${sender} · ${labelOf('lane').toLowerCase()} ${lane}`],
+          [labelOf('suppressed'), suppressed],
+          [texts.sentBefore, unchecked ?? (again === 0 ? 0 : texts.sentBeforeText(again, names))],
+          [labelOf('costs'), `${money} · ${texts.segments(segments.total)}`],
+          [labelOf('starts'), startText(draft, serverNow())],
+          [
+            labelOf('finishes'),
+            finish?.latest ? (
+              <TimeRange key="finish" {...finish} zone={zone} />
+            ) : (
+              (finish?.reason ?? texts.finishUnknown)
+            ),
+          ],
+        ]}
+      />
+    </div>
   );
 }
 
@@ -144,16 +166,16 @@ function TestResult({ id }: { readonly id: string }) {
   const [state] =
     Object.entries(status?.counts ?? {}).find(([name, count]) => name !== 'total' && count === 1) ?? [];
   return (
-    <p role="status">
+    <span role="status">
       {state && <strong>{texts.testState(stateText(state))}</strong>}{' '}
       {state === 'planned' && waiting && <Sentence waiting={waiting} />}{' '}
       <a href={`/console/campaigns/${id}`}>{texts.testSent(id)}</a>
-    </p>
+    </span>
   );
 }
 
 /** Sends the message of the first row to a phone of one's own. */
-function TestSend({ campaign, preview, draft, whole: { isCurrent } }: CheckedPage) {
+function TestSend({ campaign, preview, draft, reason }: CheckedPage & { readonly reason: string | false }) {
   const [id, setId] = useState<string | null>(null);
   const { lane, sender, country } = campaign;
   const given = { lane, sender, country } as Pick<Input<'createCampaign'>, 'lane' | 'sender' | 'country'>;
@@ -172,14 +194,17 @@ function TestSend({ campaign, preview, draft, whole: { isCurrent } }: CheckedPag
     <Form
       fields={['number']}
       shown={{
-        number: { label: texts.testTo, about: texts.testAbout, inputMode: 'tel', placeholder: '+44…' },
+        number: {
+          label: texts.testTo,
+          about: id === null ? texts.testAbout : <TestResult key={id} id={id} />,
+          inputMode: 'tel',
+          placeholder: '+44…',
+        },
       }}
       submit={texts.testSend}
       tone="normal"
-      isDisabled={!isCurrent}
+      isDisabled={reason}
       onSubmit={send}
-    >
-      {id !== null && <TestResult key={id} id={id} />}
-    </Form>
+    />
   );
 }

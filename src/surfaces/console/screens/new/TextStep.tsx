@@ -1,5 +1,6 @@
 import { useRef } from 'preact/hooks';
 import { segmentsOf } from '../../../../campaign/text/segments.js';
+import { senderWarnings } from '../../../../campaign/text/sender.js';
 import { call } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { useLoaded } from '../../base/loaded.js';
@@ -10,13 +11,13 @@ import { notify } from '../../parts/Announcer.js';
 import { CommandButton } from '../../parts/CommandDialog.js';
 import { FormField, optionsOf, TEXT } from '../../parts/Form.js';
 import { useFirstCheck } from './check.js';
-import { Entry } from './Entry.js';
+import { Entry, UNCHOSEN } from './Entry.js';
 import { segmentHint } from './hints.js';
 import type { Page } from './page.js';
 
 /** Sender and text, with the columns to insert, and what its characters cost. */
 export function TextStep(page: Page) {
-  const { draft, change, preview, lanes, messageProblem } = page;
+  const { draft, change, preview, lanes, sender, senderProblem, messageProblem } = page;
   const message = useRef<HTMLTextAreaElement>(null);
   /** Puts a placeholder where the person writes, or in place of what is selected. */
   const insert = (column: string): void => {
@@ -29,9 +30,15 @@ export function TextStep(page: Page) {
   return (
     <>
       <div class="row">
-        <Entry {...page} name="sender" about={texts.senderAbout} />
+        <Entry
+          {...page}
+          name="sender"
+          placeholder={sender}
+          error={senderProblem ?? undefined}
+          about={[texts.senderAbout, ...senderWarnings(sender)].join(' ')}
+        />
         <Entry {...page} name="name" label={texts.name} />
-        {lanes.length > 1 && <Entry {...page} name="lane" value={lanes[0]} options={optionsOf(lanes)} />}
+        {lanes.length > 1 && <Entry {...page} name="lane" options={[UNCHOSEN, ...optionsOf(lanes)]} />}
       </div>
       <Saved {...page} />
       <div class="field">
@@ -58,10 +65,11 @@ export function TextStep(page: Page) {
 }
 
 /** The templates of the lane, of which one fills the message. */
-function Saved({ draft, change, lanes }: Page) {
-  const lane = draft.lane || lanes[0];
+function Saved({ draft, change, lane }: Page) {
   const { data } = useLoaded(`templates ${lane}`, async (signal) =>
-    mayRun('listTemplates', lane) ? (await call('listTemplates', { lane }, { signal })).templates : [],
+    lane !== '' && mayRun('listTemplates', lane)
+      ? (await call('listTemplates', { lane }, { signal })).templates
+      : [],
   );
   if (data === null || data.length === 0) return null;
   const isUsed = ({ message, sender }: (typeof data)[number]): boolean =>
@@ -76,7 +84,7 @@ function Saved({ draft, change, lanes }: Page) {
       field={TEXT}
       shown={{
         label: texts.template,
-        options: [{ value: '', label: texts.unchosen }, ...optionsOf(data.map(({ name }) => name))],
+        options: [UNCHOSEN, ...optionsOf(data.map(({ name }) => name))],
       }}
       value={data.find(isUsed)?.name ?? ''}
       onChange={use}
@@ -85,15 +93,15 @@ function Saved({ draft, change, lanes }: Page) {
 }
 
 /** Saves the message, and its sender, under a name that the person chooses. */
-function SaveText({ draft: { message, sender, lane }, lanes }: Page) {
-  if (message.trim() === '') return null;
-  const input = { name: '', message, lane: lane || lanes[0], sender: sender || undefined };
+function SaveText({ draft: { message, sender }, lane }: Page) {
+  if (message.trim() === '' || lane === '') return null;
+  const input = { name: '', message, lane, sender: sender || undefined };
   return (
     <p class="row">
       <CommandButton
         command="putTemplate"
         input={input}
-        lane={input.lane}
+        lane={lane}
         fields={['name']}
         shown={{ name: { about: texts.templateAbout } }}
       />

@@ -2,6 +2,7 @@ import { zoneName } from '../../../../base/zone-names.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
 import { OWN_ZONE, timeText } from '../../base/times.js';
+import { optionsOf } from '../../parts/Form.js';
 import { useNow } from '../../parts/Time.js';
 import { startOf } from './draft.js';
 import { Entry } from './Entry.js';
@@ -9,17 +10,18 @@ import type { Page } from './page.js';
 
 /** `New York (America)`: people look for a city. */
 const cityOf = (zone: string): string => zone.replaceAll('_', ' ').replace(/^(.+)\/(.+)$/, '$2 ($1)');
-const ZONES = [...new Set(['UTC', OWN_ZONE, ...Intl.supportedValuesOf('timeZone').map(zoneName)])]
-  .map((value) => ({ value, label: cityOf(value) }))
-  .sort((one, other) => one.label.localeCompare(other.label));
+const ZONES = Intl.supportedValuesOf('timeZone')
+  .map(zoneName)
+  .sort((one, other) => cityOf(one).localeCompare(cityOf(other)));
 
 /** Now, or at a time in a zone. */
 export function WhenStep(page: Page) {
-  const { draft, change } = page;
+  const { draft, change, preview } = page;
   const now = useNow();
   const start = startOf(draft, now);
-  const problem = 'problem' in start ? start.problem : undefined;
-  const error = typeof problem === 'string' ? texts[problem] : problem?.reason;
+  const error = 'problem' in start && draft.local !== '' ? start.problem : undefined;
+  /** Those that matter most stand first. */
+  const zones = [...new Set([OWN_ZONE, zoneName(preview?.laneZone ?? 'UTC'), 'UTC', ...ZONES])];
   const at = 'at' in start ? start.at : null;
   const own = draft.zone === OWN_ZONE ? texts.utc : texts.own;
   const elsewhere = at === null ? '' : own(timeText(at, now, draft.zone === OWN_ZONE ? 'UTC' : null));
@@ -47,9 +49,9 @@ export function WhenStep(page: Page) {
             label={texts.local}
             type="datetime-local"
             about={elsewhere}
-            error={problem === 'noTime' ? undefined : error}
+            error={error}
           />
-          <Entry {...page} name="zone" label={texts.zone} options={ZONES} />
+          <Entry {...page} name="zone" label={texts.zone} options={optionsOf(zones, cityOf)} />
         </div>
       )}
     </>

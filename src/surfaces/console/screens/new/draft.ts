@@ -1,4 +1,5 @@
 import { readTime } from '../../../../campaign/time/moment.js';
+import { newTexts as texts } from '../../base/compose-texts.js';
 import { OWN_ZONE } from '../../base/times.js';
 
 /** No name of a column. */
@@ -66,10 +67,10 @@ export function campaignOf(draft: Draft): Readonly<Record<string, unknown>> {
 export function startOf(
   { isLater, local, zone }: Draft,
   now: number,
-): { readonly at: number | null } | { readonly problem: 'noTime' | 'past' | { readonly reason: string } } {
+): { readonly at: number | null } | { readonly problem: string } {
   if (!isLater) return { at: null };
-  if (local === '') return { problem: 'noTime' };
+  if (local === '') return { problem: texts.noTime };
   const read = readTime(local, zone, 'the campaign');
-  if (!read.ok) return { problem: { reason: `The start ${read.reason}.` } };
-  return read.at <= now ? { problem: 'past' } : { at: read.at };
+  if (!read.ok) return { problem: `The start ${read.reason}.` };
+  return read.at <= now ? { problem: texts.past } : { at: read.at };
 }

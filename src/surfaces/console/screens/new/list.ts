@@ -1,4 +1,4 @@
-import { CsvReader, dialectOf } from '../../../../campaign/lists/csv-records.js';
+import { CsvReader, type CsvRecord, dialectOf } from '../../../../campaign/lists/csv-records.js';
 import {
   FORMAT_BYTES,
   isWorkbook,
@@ -84,6 +84,10 @@ function recordsIn(text: string, isLast: boolean) {
 /** The text as far as its last complete record: what a preview can be asked about before the rest has been read. */
 export const wholeRecords = (text: string): string =>
   text.slice(0, text.length - recordsIn(text, false).rest.length);
+
+/** The records of a list by their lines, as far as its beginning has them; a workbook has none. */
+export const recordsOf = (head: string | File): ReadonlyMap<number, CsvRecord> =>
+  new Map(typeof head === 'string' ? recordsIn(head, true).records.map((each) => [each.line, each]) : []);
 
 /** No header that a person chooses from is longer. */
 const HEADER_CHARACTERS = 20_000;

@@ -1,5 +1,5 @@
 import { ownColumns } from '../campaign/lists/own-files.js';
-import { PLAIN_STATES } from '../campaign/states/state-labels.js';
+import { meaningOf, PLAIN_STATES } from '../campaign/states/state-labels.js';
 import { SEPARATORS, type Separator } from '../campaign/text/separators.js';
 import { excelCell, spreadsheetSafe } from '../campaign/text/spreadsheet.js';
 import { localTime } from '../campaign/time/zone.js';
@@ -27,6 +27,9 @@ interface ExcelOptions {
   readonly list?: OtherColumns | undefined;
 }
 
+/** What those who send need last. */
+const TECHNICAL = ['line', 'reference', 'request id', 'service status', 'service code'];
+
 /** Writes a report, whose rows have the values that the text uses. */
 export async function* excelReport(
   rows: AsyncIterable<ReportRow>,
@@ -35,8 +38,7 @@ export async function* excelReport(
   const { first, all } = await firstOf(rows);
   const stored = Object.keys(first?.values ?? {});
   const columns = [...new Set([...(list?.columns ?? []), ...stored])];
-  const times = [`sent at (${zone})`, `updated at (${zone})`];
-  const more = [...times, 'reference', 'request id', 'service status', 'service code', 'line'];
+  const more = [`sent at (${zone})`, `updated at (${zone})`, ...TECHNICAL];
   const own = ownColumns('report', columns, more);
   const { stringify } = await import('csv-stringify');
   const csv = stringify({
@@ -46,7 +48,7 @@ export async function* excelReport(
     quoted_empty: true,
     record_delimiter: 'windows',
   });
-  csv.write([...own, ...columns].map(spreadsheetSafe));
+  csv.write([...own.slice(0, -more.length), ...columns, ...own.slice(-more.length)].map(spreadsheetSafe));
   const time = (iso: string | null): string => (iso === null ? '' : localText(zone, Date.parse(iso)));
   const write = async (): Promise<void> => {
     for await (const row of all) {
@@ -54,14 +56,14 @@ export async function* excelReport(
       const cells = [
         numberCell(row.to ?? ''),
         PLAIN_STATES[row.status][0],
-        spreadsheetSafe(row.reason ?? ''),
+        spreadsheetSafe(row.reason ?? meaningOf(row.status)),
+        ...columns.map((name) => excelCell(values[name] ?? '')),
         time(row.sentAt),
         time(row.updatedAt),
+        String(row.leftOut?.line ?? ''),
         ...[row.reference, row.requestId, row.serviceStatus, row.serviceCode].map((text) =>
           excelCell(text ?? ''),
         ),
-        String(row.leftOut?.line ?? ''),
-        ...columns.map((name) => excelCell(values[name] ?? '')),
       ];
       if (!csv.write(cells)) await new Promise((resolve) => csv.once('drain', resolve));
     }

@@ -27,3 +27,8 @@ export const PLAIN_STATES = {
   duplicate: ['Duplicate row', 'The number is in the list already.'],
   invalid: ['Invalid row', 'Something is wrong with the row, so it was left out.'],
 } as const satisfies Readonly<Record<ReportedStatus, readonly [word: string, meaning: string]>>;
+
+const FINE: readonly ReportedStatus[] = ['planned', 'sending', 'deliveredToNetwork', 'deliveredToTerminal'];
+/** Why a recipient is in a state of which nothing else is known; empty if the state says it all. */
+export const meaningOf = (status: ReportedStatus): string =>
+  FINE.includes(status) ? '' : PLAIN_STATES[status][1];

@@ -1,6 +1,7 @@
 import type { ProgressSample } from 'built/campaign/views/live-views.js';
 import type { ReportRow } from 'built/campaign/views/recipient-views.js';
 import { RECIPIENT_STATES, type RecipientState, sentOf } from '../../../campaign/states/recipient.js';
+import { meaningOf } from '../../../campaign/states/state-labels.js';
 import { withoutMessage } from '../../../campaign/text/service-message.js';
 import { capital, texts } from './texts.js';
 
@@ -41,9 +42,6 @@ export const resultOf = (counts: Counts, result: Result): number =>
 /** The state of a row of a list: that of its recipient, or why it became none. */
 export type RowState = RecipientState | 'duplicate' | 'invalid';
 
-/** States that need no reason. */
-const FINE: readonly RowState[] = [...RESULTS.delivered, ...RESULTS.onTheWay, ...RESULTS.notSentYet];
-
 const SENTENCE = /"(?:message|detail|description|error|text)"\s*:\s*"((?:[^"\\]|\\.)+)/i;
 /** What the service wrote for people, in a body that may be cut off: `address contains an invalid number`. */
 const sentenceIn = (body: string): string | undefined =>
@@ -52,7 +50,7 @@ const sentenceIn = (body: string): string | undefined =>
 /** Why a recipient is in its state, in a sentence, and what the service says exactly; empty if the state says it all. */
 export function reasonOf(row: Pick<ReportRow, 'status' | 'reason' | 'serviceStatus'>) {
   const { status, serviceStatus, reason } = row;
-  const meaning = FINE.includes(status) ? '' : texts.recipients[status][1];
+  const meaning = meaningOf(status);
   // What broke off, on which host, says nothing to those who send.
   if (status === 'unknown') return { plain: meaning, details: reason };
   const { plain, details } = withoutMessage(reason ?? '');

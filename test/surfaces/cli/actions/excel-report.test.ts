@@ -46,8 +46,9 @@ test('A report for Excel has a byte order mark, the separator of the locale, tex
   expect(stderr).toContain('The separator is the semicolon.');
   const [header = [], ...rows] = cells(stdout);
   expect(header).toEqual([
-    ...['number', 'status', 'reason', 'sent at (America/New_York)', 'updated at (America/New_York)'],
-    ...['reference', 'request id', 'service status', 'service code', 'line', 'Name', 'Code'],
+    ...['number', 'status', 'reason', 'Name', 'Code'],
+    ...['sent at (America/New_York)', 'updated at (America/New_York)'],
+    ...['line', 'reference', 'request id', 'service status', 'service code'],
   ]);
   const named = rows.map((row) => Object.fromEntries(header.map((name, at) => [name, row[at]])));
   expect(named).toMatchObject([
@@ -70,8 +71,8 @@ test('--list adds the other columns of the list, also to rows that were left out
   const read = ['--list', list, '--country', 'DE'];
   const { stdout } = await volley('report', id, '--excel', ...read);
   const [header = [], ...rows] = cells(stdout);
-  expect(header.slice(-4)).toEqual(['Name', 'PLZ', 'Ort', 'Code']);
-  expect(rows.map((row) => row.slice(-4))).toEqual([
+  expect(header.slice(3, 7)).toEqual(['Name', 'PLZ', 'Ort', 'Code']);
+  expect(rows.map((row) => row.slice(3, 7))).toEqual([
     ['Änne', '="01067"', 'Dresden; Neustadt', '="1-2"'],
     ['Bo', '="20095"', 'Hamburg', "'=1+1"],
     ['Cy', '="1"', 'Köln', '="3"'],
@@ -114,7 +115,7 @@ test('--list finds the row of each text of a number that got several', async () 
   const id = await sent('--duplicates', 'keep');
   const read = ['--list', join(cwd, 'liste.csv'), '--country', 'DE', '--status', 'planned'];
   const [, ...rows] = cells((await volley('report', id, '--excel', ...read)).stdout);
-  expect(rows.map((row) => [row.at(-4), row.at(-2)])).toEqual([
+  expect(rows.map((row) => [row[3], row[5]])).toEqual([
     ['Änne', 'Dresden; Neustadt'],
     ['Bo', 'Hamburg'],
     ['Di', 'Ulm'],
@@ -158,8 +159,8 @@ test('Columns of the list with the names of a report keep theirs', async () => {
   const { stdout } = await volley('report', id, '--excel');
   const [header = [], row = []] = cells(stdout);
   expect(header.slice(0, 3)).toEqual(['number', 'report status', 'report reason']);
-  expect(header.slice(-2)).toEqual(['status', 'reason']);
-  expect(row.slice(-2)).toEqual(['gold', 'birthday']);
+  expect(header.slice(3, 5)).toEqual(['status', 'reason']);
+  expect(row.slice(3, 5)).toEqual(['gold', 'birthday']);
   const preview = await json('preview', write('back.csv', stdout), '-m', '{{status}}', '-s', '447700900000');
   expect(preview.output).toMatchObject({ samples: [{ text: 'gold' }] });
   const plain = await volley('report', id, '--format', 'csv');

@@ -59,10 +59,10 @@ test('A report for Excel has the columns of the text, local times, and no formul
   const named = `filename="Fruhling 20 _.csv"; filename*=UTF-8''Fr%C3%BChling%2020%20%25.csv`;
   expect(report.headers.get('content-disposition')).toBe(`attachment; ${named}`);
   const [header, first, second] = String(report.json).replace('\ufeff', '').split('\r\n');
-  expect(header).toContain('"number";"status";"reason";"sent at (America/New_York)"');
-  expect(header).toMatch(/;"line";"name";"code"$/);
-  expect(first).toMatch(/^"=""\+447700900123""";"planned";.*;"'=1\+1";"=""0049"""$/);
-  expect(second).toMatch(/;"Bo ""B""";"=""1-2"""$/);
+  expect(header).toContain('"number";"status";"reason";"name";"code";"sent at (America/New_York)"');
+  expect(header).toMatch(/;"service status";"service code"$/);
+  expect(first).toMatch(/^"=""\+447700900123""";"Not sent yet";"";"'=1\+1";"=""0049""";/);
+  expect(second).toMatch(/;"Bo ""B""";"=""1-2""";/);
   for (const format of ['csv', 'ndjson']) {
     const plain = await call('GET', `${at}?format=${format}`);
     expect(plain.headers.get('content-disposition')).toContain(`%2020%20%25.${format}`);

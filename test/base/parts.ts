@@ -5,11 +5,11 @@
 
 /**
  * Files that start, kill, or change servers and processes of their own, or wait for servers which fail over, and the scripted worlds; some
- * with one process are in `quick`.
+ * with one process, and one with a kill, `attacks/kill`, are in `quick`.
  */
 const PROCESSES = [
   'test/end-to-end/*.test.ts',
-  'test/faults/attacks/*.test.ts',
+  'test/faults/attacks/attacks*.test.ts',
   'test/simulate/{jobs.property,scripted/worlds}.test.ts',
   'test/app/forget/killed-forget.test.ts',
   'test/{call-records,engine,intake,reporting}/**/*{kill,restarts}.test.ts',

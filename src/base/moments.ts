@@ -1,6 +1,6 @@
+import { zoneName } from '../campaign/time/zone-names.js';
 import type { TimeRange } from '../campaign/views/measures.js';
 import { formatDuration } from './duration.js';
-import { zoneName } from './zone-names.js';
 
 /*
  * Times as people read them: in the zone of what they belong to, or else in this machine's, and always with the name of that zone.

@@ -1,8 +1,7 @@
 import type { Preview } from 'built/campaign/views/preview-views.js';
-import { counted } from '../../../base/counted.js';
 import { REPEATED, reasonOfGroup, refusalOfList, remedyOf } from '../../../campaign/limits/refusal.js';
 import { countryText } from './countries.js';
-import { capital, recipientsText } from './texts.js';
+import { capital, counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
 export const newTexts = {

@@ -1,4 +1,4 @@
-import { counted } from '../../../base/counted.js';
+import { counted } from './texts.js';
 
 export const listTexts = {
   campaigns: {

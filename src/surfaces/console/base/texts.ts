@@ -1,8 +1,9 @@
 import type { CampaignCost } from 'built/campaign/views/measures.js';
-import { counted } from '../../../base/counted.js';
 import { PLAIN_STATES } from '../../../campaign/states/state-labels.js';
 import { countText, moneyText } from './times.js';
 
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${countText(count)} ${count === 1 ? one : many}`;
 /** After `per` and `the last`. */
 const unitText = (span: string): string => span.replace(/^1 h$/, 'hour').replace(/^1 min$/, 'minute');
 export const recipientsText = (count: number): string => counted(count, 'recipient');

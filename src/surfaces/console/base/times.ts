@@ -1,4 +1,4 @@
-import { zoneName } from '../../../base/zone-names.js';
+import { zoneName } from '../../../campaign/time/zone-names.js';
 
 /** The zone of the reader. */
 export const OWN_ZONE = zoneName(Intl.DateTimeFormat().resolvedOptions().timeZone);

@@ -1,5 +1,5 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
-import { zoneName } from '../../../base/zone-names.js';
+import { zoneName } from '../../../campaign/time/zone-names.js';
 import { SEPARATOR } from '../base/csv-file.js';
 import { hasOneLane, liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';

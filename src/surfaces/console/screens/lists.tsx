@@ -1,7 +1,7 @@
 import type { SuppressionOperation } from 'built/campaign/states/suppression.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import type { ComponentChildren } from 'preact';
-import { zoneName } from '../../../base/zone-names.js';
+import { zoneName } from '../../../campaign/time/zone-names.js';
 import type { Name } from '../base/api.js';
 import { countryOptions } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';

@@ -1,4 +1,4 @@
-import { zoneName } from '../../../../base/zone-names.js';
+import { zoneName } from '../../../../campaign/time/zone-names.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
 import { OWN_ZONE, timeText } from '../../base/times.js';

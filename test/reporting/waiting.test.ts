@@ -5,7 +5,7 @@ import type { CampaignStatus, LaneStatus } from '../../src/campaign/views/views.
 import { campaignWaiting, laneWaiting } from '../../src/reporting/waiting.js';
 import { isoAt, NOON, statusWith } from '../surfaces/cli/campaign-status.js';
 
-type Changes = Parameters<typeof statusWith>[0];
+type Changes = NonNullable<Parameters<typeof statusWith>[0]>;
 type Block = NonNullable<CampaignStatus['blockedBy']>;
 function block(state: Block['state'], reason: string, until: string | null = null): Block {
   const since = ['held', 'stopped', 'paused'].includes(state) ? isoAt(-3_600_000) : null;

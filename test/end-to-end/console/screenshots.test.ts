@@ -90,6 +90,7 @@ describe.skipIf(process.env['CONSOLE_SCREENSHOTS'] !== 'write')('The pictures of
     await take('lane', '/lanes/main', (page) => page.locator('svg.drawing').waitFor());
     await take('new', '/new', async (page) => {
       await chooseList(page, MESSY);
+      await page.getByLabel('Account').selectOption('main');
       await page.getByLabel('Country of national numbers').selectOption('GB');
       await page.getByLabel('Message', { exact: true }).fill('Hi {{name}}, it’s here: 20% off in {{city}}.');
       await page.getByText('Audience').waitFor();

@@ -108,10 +108,10 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
       );
     expect(await isSeen()).toEqual([true, true, true, true, true]);
     await page.evaluate(() => {
-      window.print = () => document.body.append('printed');
+      window.print = () => document.body.setAttribute('data-printed', '');
     });
     await page.getByRole('button', { name: 'Print' }).click();
-    await page.getByText('printed', { exact: true }).waitFor();
+    await page.locator('body[data-printed]').waitFor();
     await page.emulateMedia({ media: 'print' });
     expect(await isSeen()).toEqual([true, true, false, false, false]);
   });

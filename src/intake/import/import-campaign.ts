@@ -222,12 +222,23 @@ async function fillAndCommit(
   const isKept = leftOutLimit();
   const costs = new CostCollector();
   const hasPrices = deps.config.prices !== undefined;
+  const reserve = async (content: string | null): Promise<string | null> =>
+    content === null ? null : reserveNewContent(redis, keys, content, session, campaign);
+  let reserving: Promise<string | null> | undefined;
   const { list, template, preview, refused, earlier, content, fingerprint } = await readList(
     deps,
     campaign,
     lane,
     {
       findEarlier: () => earlierNumbers(deps, campaign, deps.clock()),
+      // Early, because a short list has been read before the import has begun.
+      onRead(content) {
+        // What the list costs is known only when it is known which of its numbers are suppressed.
+        if (campaign.budget !== undefined || campaign.limits.daily.length > 0) return;
+        reserving = reserve(content);
+        // It is awaited late.
+        reserving.catch(() => {});
+      },
       async onRecipients(recipients, suppressed, micros) {
         for (const [at, recipient] of recipients.entries()) {
           const isSuppressed = suppressed[at] === true;
@@ -245,7 +256,7 @@ async function fillAndCommit(
   );
   if (refused !== null) return refusedOutcome(refused, preview, campaign);
 
-  const repeated = content === null ? null : await reserveNewContent(redis, keys, content, session, campaign);
+  const repeated = await (reserving ?? reserve(content));
   if (repeated !== null) return { ...REFUSED, code: 'repeated', message: REPEATED, campaign: repeated };
   await session.reserveDay(dayOf(deps, campaign, lane), countedOf(preview));
   const since = async (): ReturnType<typeof sentSince> =>

@@ -10,7 +10,7 @@ import type { Suppression } from '../../engine/suppression/suppression.js';
 import type { CheckedCampaign } from './campaign-input.js';
 import { type ListDeps, listKind, type OpenList, openList } from './open-list.js';
 import { previewBuilder } from './preview.js';
-import { type RefusedCode, refusedCampaign } from './refused-list.js';
+import { type RefusedCode, refusedCampaign, refusedList } from './refused-list.js';
 import { type CheckedRow, type CheckedRows, invalidRowOf } from './rows/check-rows.js';
 import { campaignDigest, contentDigest } from './rows/content-digest.js';
 import { compareSent, type EarlierNumbers, type SentComparison } from './sent-before.js';
@@ -36,6 +36,11 @@ type ValidRow = Extract<CheckedRow, { kind: 'recipient' }>;
 interface ReadOptions {
   /** Finds the earlier campaigns with which the recipients are compared, if that is asked for; default: nothing is compared. */
   findEarlier?(): Promise<EarlierNumbers>;
+  /**
+   * Called when all rows have been read, unless the list is refused, with `content` of {@link ListSummary}. It may still be unknown which
+   * numbers of the last batch are suppressed, and its recipients have not been passed to `onRecipients`.
+   */
+  onRead?(content: string | null): void;
   /**
    * Called with the recipients of each batch, and for each of them whether it is suppressed, and what its message costs, in micros. Not for
    * a list that is refused because of an invalid row: the rest is read only for the count and the reasons of its invalid rows.
@@ -76,7 +81,7 @@ export async function readList(
   deps: ReadDeps,
   campaign: CheckedCampaign,
   lane: ReadLane,
-  { findEarlier, onRecipients, onLeftOut }: ReadOptions = {},
+  { findEarlier, onRead, onRecipients, onLeftOut }: ReadOptions = {},
 ): Promise<ListSummary> {
   const opened = await openList(deps, campaign, deps.clock());
   const { list, template, duplicates, close } = opened;
@@ -109,12 +114,14 @@ export async function readList(
     const leftOut = comparison?.leftOut() ?? 0;
     return { ...read, recipientCount: read.recipientCount - leftOut, duplicates: read.duplicates + leftOut };
   };
+  const content = (): string | null =>
+    comparison?.leftOut() && counts().recipientCount === 0 ? null : digest.content();
   // A number that is suppressed while the list is read is left out later, when its batch is claimed.
   // Most lists have a single batch, whose check costs no more than asking whether any number is suppressed.
   let counted: Promise<number> | undefined;
   let isFirst = true;
   let bytes = 0;
-  for await (const batch of list.batches) {
+  for await (const { batch, isLast } of withLast(list.batches)) {
     signal?.throwIfAborted();
     if (list.bytes() > bytes) {
       bytes = list.bytes();
@@ -137,6 +144,7 @@ export async function readList(
       batch.filter((row) => row.kind === 'recipient'),
       valid,
     );
+    if (isLast && refusedList(counts(), campaign, duplicates) === null) onRead?.(content());
     const suppressed = (await checking) ?? [];
     const costs = valid.map((row, at) => {
       const isSuppressed = suppressed[at] === true;
@@ -175,8 +183,7 @@ export async function readList(
     digest: campaign.partial === true ? null : campaignDigest(fingerprint, settingsOf(campaign, lane)),
   };
   const refused = refusedCampaign(seen, campaign, duplicates);
-  const content = comparison?.leftOut() && counts().recipientCount === 0 ? null : digest.content();
-  return { ...opened, preview: seen, refused, earlier: comparison?.earlier, content, fingerprint };
+  return { ...opened, preview: seen, refused, earlier: comparison?.earlier, content: content(), fingerprint };
 }
 
 /** The settings in which a campaign must agree with its preview: those in which repeated requests must. */
@@ -189,6 +196,18 @@ function settingsOf(campaign: CheckedCampaign, { name }: Pick<Lane, 'name'>): un
 function positionOf(column: string | null, columns: readonly string[]): number | 'reference' | null {
   const position = column === null ? null : columns.indexOf(column);
   return position === -1 ? 'reference' : position;
+}
+
+/** The batches of a list, and whether each is the last one. */
+async function* withLast<Batch>(
+  batches: AsyncIterable<Batch>,
+): AsyncGenerator<{ readonly batch: Batch; readonly isLast: boolean }> {
+  let held: Batch | undefined;
+  for await (const batch of batches) {
+    if (held !== undefined) yield { batch: held, isLast: false };
+    held = batch;
+  }
+  if (held !== undefined) yield { batch: held, isLast: true };
 }
 
 function repeatOf(row: CheckedRow & { kind: 'recipient' | 'duplicate' }, firstLine: number): RepeatedRow {

@@ -35,8 +35,8 @@ export const BATCH_MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/sending/settle-send.lua',
-        from: "if claim.again == 'underCorrelator' then\n    return remain_unknown_after_repeat",
-        to: "if claim.again == 'underCorrelator' then claim.again = nil elseif false then\n    return remain_unknown_after_repeat",
+        from: 'local range = { first = claim.first, count = claim.count, again = claim.again }',
+        to: 'local range = { first = claim.first, count = claim.count }',
       },
     ],
   },

@@ -6,7 +6,7 @@ import { SOON } from '../../../base/soon.js';
 import { scene } from '../../../scene/scene.js';
 
 const { api, prefix, redis } = scene('http-session', {
-  settings: { CONSOLE_URL: 'https://volley.example' },
+  settings: { CONSOLE_URL: 'https://volley.example', DEFAULT_COUNTRY: 'GB' },
   lanes: ['main', { name: 'other', apiKey: 'o', baseUrl: 'https://other.example:8443/smsmessaging/v1' }],
 });
 const { app, key, origin, volley, log } = await api();

@@ -152,7 +152,7 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     expect(Math.abs((await left(words)) - (await left(title)))).toBeLessThan(3);
     await unknown.getByRole('button', { name: /^They did not get it…/ }).click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByRole('heading', { name: 'They did not get it: +47 95•• •131' }).waitFor();
+    await dialog.getByRole('heading', { name: 'They did not get it: +4795•••131' }).waitFor();
     await dialog.getByRole('button', { name: 'They did not get it' }).click();
     await page
       .locator('.notices')
@@ -211,7 +211,7 @@ describe.skipIf(inject('chromium') === null)('A person who sends', () => {
     expect(offered).not.toEqual(expect.arrayContaining(['Kiev (Europe)']));
     await zone.selectOption('New York (America)');
     await page.getByLabel('Date and time').fill('2035-01-15T09:00');
-    await page.getByText('= 15 Jan 2035 19:30, your time').waitFor();
+    await page.getByText('= 15 Jan 2035 19:30 your time').waitFor();
   });
 
   test('sees nothing move while the overview loads', SLOW, async () => {

@@ -1,22 +1,9 @@
 import { signal } from '@preact/signals';
-import { type ApiScope, allowsScope, type RequiredScope } from '../../../campaign/states/api-key.js';
+import type { Session } from 'built/surfaces/http/access/session.js';
+import { allowsScope, type RequiredScope } from '../../../campaign/states/api-key.js';
 import { ApiError, commandOf, type Name, offline, whenSignedOut } from './api.js';
 
-/** What `/session` returns. */
-export interface Session {
-  readonly id: string;
-  readonly name: string;
-  readonly scopes: readonly ApiScope[];
-  /** The lanes that the key is limited to; null: all. */
-  readonly lanes: readonly string[] | null;
-  readonly expiresAt: string;
-  readonly simulator: boolean;
-  readonly services: readonly { readonly lane: string; readonly host: string | null }[];
-  /** What counts for campaigns and numbers that name none; null: nothing. */
-  readonly defaults: { readonly sender: string | null; readonly country: string | null };
-}
-
-/** The session; null: signed out; undefined: not known yet. `reason`: why the last one ended. */
+/** The session; null: signed out; undefined: not known yet. */
 export const session = signal<Session | null | undefined>(undefined);
 /** Why the session is not known yet; empty while it is asked for. */
 export const begunLate = signal('');

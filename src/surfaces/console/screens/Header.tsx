@@ -1,8 +1,9 @@
+import type { Session } from 'built/surfaces/http/access/session.js';
 import { useLocation } from 'preact-iso/router';
 import { dropDraft } from '../base/kept-draft.js';
 import { isPaused, lastTick, staleBecause, streamState } from '../base/live.js';
 import { isRevealed } from '../base/masked.js';
-import { mayRun, type Session, session, signOut } from '../base/session.js';
+import { mayRun, session, signOut } from '../base/session.js';
 import { texts, wordsOf } from '../base/texts.js';
 import { THEMES, type Theme, theme } from '../base/theme.js';
 import { spanText } from '../base/times.js';

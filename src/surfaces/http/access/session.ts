@@ -17,11 +17,8 @@ const body = z.union([z.strictObject({ key: text }), z.strictObject({ link: text
  * The session of a browser, for the console: `POST` begins one with an API key or the text of a sign-in link, `GET` returns what it allows (204:
  * there is none), and `DELETE` ends it. The key, the link, and the session never appear in an address.
  */
-export function sessions(
-  app: ReturnType<typeof withZod>,
-  { volley, config }: HttpOptions,
-  keys: KeyCheck,
-): void {
+export function sessions(app: ReturnType<typeof withZod>, options: HttpOptions, keys: KeyCheck): void {
+  const { volley, config } = options;
   const schema = { hide: true };
   app.addHook('onRequest', async (request) => {
     requireOwnHost(request, config);
@@ -46,13 +43,13 @@ export function sessions(
     const before = sessionOf(request, config);
     if (before !== undefined) await volley.keys.signOut(before);
     setSession(request, reply, config, session);
-    return viewOf(key, session);
+    return viewOf(options, key, session);
   });
 
   app.get('/session', { schema }, async (request, reply) => {
     const session = sessionOf(request, config);
     const key = session !== undefined && isSession(session) && (await keys.admit(request, reply, session));
-    if (key) return viewOf(key, session);
+    if (key) return viewOf(options, key, session);
     if (session !== undefined) setSession(request, reply, config, null);
     return reply.code(204).send();
   });
@@ -63,19 +60,22 @@ export function sessions(
     setSession(request, reply, config, null);
     return reply.code(204).send();
   });
+}
 
-  /** What the page shows of a session. `src/surfaces/console/base/session.ts` reads it. */
-  const viewOf = async (key: ApiKey, session: string) => {
-    const lanes = volley.knownLanes().filter(({ name }) => allowsLane(key, name));
-    const simulated = await Promise.all(lanes.map(({ name }) => volley.isSimulated(name)));
-    const { id, name, scopes, lanes: only } = key;
-    return {
-      ...{ id, name, scopes, lanes: only },
-      expiresAt: await volley.keys.sessionEnd(session),
-      simulator: simulated.length > 0 && simulated.every((one) => one),
-      services: lanes.map((lane) => ({ lane: lane.name, host: hostOf(serviceUrlOf(config, lane)) })),
-      defaults: { sender: config.senderAddress ?? null, country: config.defaultCountry ?? null },
-    };
+/** What the console shows of a session. */
+export type Session = Awaited<ReturnType<typeof viewOf>>;
+
+async function viewOf({ volley, config }: HttpOptions, key: ApiKey, session: string) {
+  const lanes = volley.knownLanes().filter(({ name }) => allowsLane(key, name));
+  const simulated = await Promise.all(lanes.map(({ name }) => volley.isSimulated(name)));
+  const { id, name, scopes, lanes: only } = key;
+  return {
+    ...{ id, name, scopes, lanes: only },
+    expiresAt: await volley.keys.sessionEnd(session),
+    simulator: simulated.length > 0 && simulated.every((one) => one),
+    services: lanes.map((lane) => ({ lane: lane.name, host: hostOf(serviceUrlOf(config, lane)) })),
+    /** What counts for campaigns and numbers that name none; null: nothing. */
+    defaults: { sender: config.senderAddress ?? null, country: config.defaultCountry ?? null },
   };
 }
 

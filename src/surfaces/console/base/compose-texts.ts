@@ -5,8 +5,17 @@ import { capital, counted, recipientsText } from './texts.js';
 import { countText } from './times.js';
 
 export const newTexts = {
-  title: 'New campaign',
-  startOver: 'Start over',
+  /** Fields that are not called by their name. */
+  fields: {
+    toColumn: 'Column with phone numbers',
+    country: 'Country of national numbers',
+    countryColumn: 'Column with countries',
+    name: 'Name of the campaign',
+    skipInvalid: 'Leave out invalid rows, and send to the others',
+    duplicates: 'If a number appears again with another text',
+    local: 'Date and time',
+    zone: 'Time zone',
+  },
 
   choose: 'Choose an Excel workbook or a CSV file, or drop it here',
   chooseAnother: 'Choose another file',
@@ -15,13 +24,9 @@ export const newTexts = {
   encoding: (encoding: string) => `The file is in ${encoding}; the page reads it as that.`,
   rows: (count: number, isWhole: boolean) =>
     isWhole ? counted(count, 'row') : `${counted(count, 'row')} in the first 256 kB`,
-  sheet: 'Sheet',
   useHeader: (line: number) => `Use line ${line} as the header`,
   headerOn: (line: string) => `The header is on line ${line}.`,
-  toColumn: 'Column with phone numbers',
-  ofNational: 'Country of national numbers',
   countryAbout: 'For numbers without a plus.',
-  countryColumn: 'Column with countries',
   countryColumnAbout:
     'Codes such as DE, or names. For a row without one, “Country of national numbers” counts.',
   noColumn: 'no column',
@@ -32,7 +37,6 @@ export const newTexts = {
     'Up to 64 letters, digits, - and _. A text that has this name already is replaced; campaigns that were created with it keep theirs.',
   insert: 'Insert:',
   senderAbout: 'A number, or a name of up to 11 characters.',
-  name: 'Name of the campaign',
   hint: (characters: readonly string[], extra: string) =>
     `${characters.length === 1 ? `This ${characters[0]} costs` : `These ${characters.join(' ')} cost`} ${extra}`,
   extra: (count: number, isExact: boolean, money: string | null) =>
@@ -49,15 +53,11 @@ export const newTexts = {
   longestHead: 'Longest so far',
   dearest: 'Most expensive',
   dearestHead: 'Most expensive so far',
-  characters: 'Characters',
-  segmentsTitle: 'Segments',
-  price: 'Price',
   of: (count: number, room: number) => `${countText(count)} of ${countText(room)}`,
   segments: (count: number) => counted(count, 'segment'),
   charged: (count: number) => `Charged as ${counted(count, 'message')}`,
 
   checkNow: 'Check the whole list',
-  checkAgain: 'Check again',
   checkAbout: 'Nothing is stored or sent.',
   needsList: 'Choose a list first.',
   needsText: 'Write a message first.',
@@ -82,17 +82,13 @@ export const newTexts = {
   reason: 'What is wrong',
   download: 'Download the bad rows',
   downloadFirst: (count: number) => `Download the first ${countText(count)} bad rows`,
-  skipInvalid: 'Leave out invalid rows, and send to the others',
   different: (count: number) =>
     `${counted(count, 'number appears', 'numbers appear')} again with another text`,
   inRow: (row: number, text: string | null) => `Row ${row}${text === null ? '' : `: “${text}”`}`,
-  duplicates: 'If a number appears again with another text',
   duplicateChoices: { first: 'send the first', keep: 'send all', refuse: 'refuse the list' },
   inPage,
 
   starts: (isLater: boolean) => (isLater ? 'Later' : 'Now'),
-  local: 'Date and time',
-  zone: 'Time zone',
   utc: (utc: string) => `= ${utc.replace(/ UTC$/, '')} UTC`,
   own: (time: string) => `= ${time} your time`,
   past: 'This time is in the past.',

@@ -31,7 +31,7 @@ export function CheckStep(page: Page) {
           disabled={missing !== null || isBusy}
           onClick={whole.run}
         >
-          {whole.preview === null ? texts.checkNow : texts.checkAgain}
+          {whole.preview === null ? texts.checkNow : labelOf('checkAgain')}
         </button>
         <span class="quiet">
           {missing ?? texts[isBusy ? 'checking' : isOutdated ? 'outdated' : 'checkAbout']}
@@ -43,9 +43,7 @@ export function CheckStep(page: Page) {
         <>
           <p>{texts.countries(preview.countries)}</p>
           <Problems {...page} preview={preview} />
-          {preview.invalid > 0 && preview.invalid < preview.rows && (
-            <Entry {...page} name="skipInvalid" label={texts.skipInvalid} />
-          )}
+          {preview.invalid > 0 && preview.invalid < preview.rows && <Entry {...page} name="skipInvalid" />}
           {preview.differentTexts > 0 && <Different {...page} preview={preview} />}
           {/* The last ones stay until there are others, so that nothing below them moves. */}
           {notesOf(whole.preview).map((note) => (
@@ -86,7 +84,7 @@ function Different(page: Page & { readonly preview: Preview }) {
             ))}
         </ul>
       </div>
-      <Entry {...page} name="duplicates" label={texts.duplicates} options={DUPLICATES} />
+      <Entry {...page} name="duplicates" options={DUPLICATES} />
     </>
   );
 }
@@ -116,7 +114,7 @@ const FEW = 20;
 
 /** Every invalid cell, in the row in which a spreadsheet shows it. */
 function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview }) {
-  const { problems, invalid, columns, toColumn } = preview;
+  const { problems, invalid, invalidGroups, columns, toColumn } = preview;
   if (invalid === 0) return isWhole ? <p class="good">✓ {texts.none}</p> : null;
   /** A value of a row; marked if it is at fault, or the whole row is. */
   const cellOf = (name: string) => (problem: Problem) => {
@@ -127,7 +125,17 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
   };
   return (
     <>
-      <Groups {...preview} />
+      {/* The commonest reasons first. */}
+      <ul class="groups stack">
+        {invalidGroups
+          .toSorted((one, other) => other.count - one.count)
+          .map((group) => (
+            <li key={`${group.code} ${group.column}`}>
+              <strong>{texts.group(group)}</strong>{' '}
+              {group.column !== null && <span class="quiet">{texts.inColumn(group.column)}</span>}
+            </li>
+          ))}
+      </ul>
       <details open={invalid <= FEW}>
         <summary>{texts.allProblems}</summary>
         <div class="stack">
@@ -158,22 +166,6 @@ const masked = ({ column, message }: Problem): string =>
   texts
     .inPage(column === null ? message : message.replace(/^It /, `“${column}” `))
     .replace(/"[^"]*"/g, maskedAsWritten);
-
-/** The reasons for which rows are invalid, the commonest first. */
-function Groups({ invalidGroups }: Preview) {
-  return (
-    <ul class="groups stack">
-      {invalidGroups
-        .toSorted((one, other) => other.count - one.count)
-        .map((group) => (
-          <li key={`${group.code} ${group.column}`}>
-            <strong>{texts.group(group)}</strong>{' '}
-            {group.column !== null && <span class="quiet">{texts.inColumn(group.column)}</span>}
-          </li>
-        ))}
-    </ul>
-  );
-}
 
 /** Columns that a page has room for: the number, those at fault, and then the others. */
 function columnsToShow({ columns, toColumn, problems }: Preview): readonly string[] {

@@ -1,8 +1,11 @@
 import { commandOf } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
+import { labelOf } from '../../base/texts.js';
 import { FormField, type Shown, TEXT } from '../../parts/Form.js';
 import type { Draft } from './draft.js';
 import type { Page } from './page.js';
+
+const LABELS: Partial<Readonly<Record<string, string>>> = texts.fields;
 
 interface EntryProps extends Pick<Page, 'draft' | 'change'>, Shown {
   readonly name: keyof Draft;
@@ -18,7 +21,7 @@ export function Entry({ draft, change, name, value = '', error, ...shown }: Entr
     <FormField
       name={name}
       field={{ ...TEXT, type, ...(length && { length }) }}
-      shown={shown}
+      shown={{ label: LABELS[name] ?? labelOf(name), ...shown }}
       value={draft[name] || value}
       error={error}
       onChange={(given) => change({ [name]: given ?? '' })}

@@ -82,36 +82,17 @@ export function ListStep(page: Page) {
       {list && (
         <div class="row">
           {sheets.length > 1 && (
-            <Entry
-              {...page}
-              name="sheet"
-              value={preview?.sheet ?? ''}
-              label={texts.sheet}
-              options={optionsOf(sheets)}
-            />
+            <Entry {...page} name="sheet" value={preview?.sheet ?? ''} options={optionsOf(sheets)} />
           )}
-          <Entry
-            {...page}
-            name="toColumn"
-            value={preview?.toColumn}
-            label={texts.toColumn}
-            options={[...unchosen, ...columns]}
-          />
+          <Entry {...page} name="toColumn" value={preview?.toColumn} options={[...unchosen, ...columns]} />
           <Entry
             {...page}
             name="countryColumn"
             value={preview === null ? '' : (preview.countryColumn ?? NO_COLUMN)}
-            label={texts.countryColumn}
             about={texts.countryColumnAbout}
             options={[...unchosen, { value: NO_COLUMN, label: texts.noColumn }, ...columns]}
           />
-          <Entry
-            {...page}
-            name="country"
-            label={texts.ofNational}
-            about={texts.countryAbout}
-            options={countryOptions()}
-          />
+          <Entry {...page} name="country" about={texts.countryAbout} options={countryOptions()} />
         </div>
       )}
     </>

@@ -1,5 +1,4 @@
 import type { ComponentType } from 'preact';
-import { newTexts as texts } from '../../base/compose-texts.js';
 import { labelOf } from '../../base/texts.js';
 import { Section, Title } from '../../parts/Section.js';
 import { CheckStep } from './CheckStep.js';
@@ -24,10 +23,10 @@ export function NewCampaign() {
   const page = usePage();
   return (
     <>
-      <Title text={texts.title}>
+      <Title text={labelOf('newCampaign')}>
         {page.startOver && (
           <button type="button" onClick={page.startOver}>
-            {texts.startOver}
+            {labelOf('startOver')}
           </button>
         )}
       </Title>

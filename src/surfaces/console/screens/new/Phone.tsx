@@ -63,9 +63,9 @@ export function Phone({ draft: { message }, sender, preview, isWhole }: Page) {
                 </button>
               ),
             ],
-            [texts.characters, ({ units, ...row }) => texts.of(units, roomFor(row))],
-            [texts.segmentsTitle, ({ segments }) => segments],
-            [texts.price, ({ money }) => money ?? '–'],
+            [labelOf('characters'), ({ units, ...row }) => texts.of(units, roomFor(row))],
+            [labelOf('segments'), ({ segments }) => segments],
+            [labelOf('price'), ({ money }) => money ?? '–'],
           ]}
         />
       )}

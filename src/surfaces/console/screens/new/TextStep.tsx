@@ -18,6 +18,7 @@ import type { Page } from './page.js';
 /** Sender and text, with the columns to insert, and what its characters cost. */
 export function TextStep(page: Page) {
   const { draft, change, preview, lanes, sender, senderProblem, messageProblem } = page;
+  const { columns = [] } = preview ?? {};
   const message = useRef<HTMLTextAreaElement>(null);
   /** Puts a placeholder where the person writes, or in place of what is selected. */
   const insert = (column: string): void => {
@@ -37,7 +38,7 @@ export function TextStep(page: Page) {
           error={senderProblem ?? undefined}
           about={[texts.senderAbout, ...senderWarnings(sender)].join(' ')}
         />
-        <Entry {...page} name="name" label={texts.name} />
+        <Entry {...page} name="name" />
         {lanes.length > 1 && <Entry {...page} name="lane" options={[UNCHOSEN, ...optionsOf(lanes)]} />}
       </div>
       <Saved {...page} />
@@ -57,7 +58,16 @@ export function TextStep(page: Page) {
           {messageProblem}
         </p>
         <Hint {...page} focus={() => message.current?.focus()} />
-        <Columns columns={preview?.columns ?? []} insert={insert} />
+        {columns.length > 0 && (
+          <p class="row">
+            <span class="quiet">{texts.insert}</span>
+            {columns.map((column) => (
+              <button key={column} type="button" onClick={() => insert(column)}>
+                <code>{`{{${column}}}`}</code>
+              </button>
+            ))}
+          </p>
+        )}
       </div>
       <SaveText {...page} />
     </>
@@ -82,10 +92,7 @@ function Saved({ draft, change, lane }: Page) {
     <FormField
       name="template"
       field={TEXT}
-      shown={{
-        label: texts.template,
-        options: [UNCHOSEN, ...optionsOf(data.map(({ name }) => name))],
-      }}
+      shown={{ label: texts.template, options: [UNCHOSEN, ...optionsOf(data.map(({ name }) => name))] }}
       value={data.find(isUsed)?.name ?? ''}
       onChange={use}
     />
@@ -105,21 +112,6 @@ function SaveText({ draft: { message, sender }, lane }: Page) {
         fields={['name']}
         shown={{ name: { about: texts.templateAbout } }}
       />
-    </p>
-  );
-}
-
-/** A button for each column of the list, which inserts its placeholder. */
-function Columns({ columns, insert }: { columns: readonly string[]; insert(column: string): void }) {
-  if (columns.length === 0) return null;
-  return (
-    <p class="row">
-      <span class="quiet">{texts.insert}</span>
-      {columns.map((column) => (
-        <button key={column} type="button" onClick={() => insert(column)}>
-          <code>{`{{${column}}}`}</code>
-        </button>
-      ))}
     </p>
   );
 }

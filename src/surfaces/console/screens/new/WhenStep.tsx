@@ -43,15 +43,8 @@ export function WhenStep(page: Page) {
       </fieldset>
       {draft.isLater && (
         <div class="row">
-          <Entry
-            {...page}
-            name="local"
-            label={texts.local}
-            type="datetime-local"
-            about={elsewhere}
-            error={error}
-          />
-          <Entry {...page} name="zone" label={texts.zone} options={optionsOf(zones, cityOf)} />
+          <Entry {...page} name="local" type="datetime-local" about={elsewhere} error={error} />
+          <Entry {...page} name="zone" options={optionsOf(zones, cityOf)} />
         </div>
       )}
     </>

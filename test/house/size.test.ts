@@ -18,7 +18,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   tools: 6680,
   app: 6960,
   operations: 5575,
-  surfaces: 21_460,
+  surfaces: 21_280,
 };
 
 /** By how much a room may be smaller than its number. */
@@ -39,7 +39,7 @@ test('No room of the source has more lines than its budget, and none has a budge
 });
 
 /** Lines of the console by hand: the consoles of other tools have outgrown their engines. */
-const MAX_CONSOLE = 6655;
+const MAX_CONSOLE = 6500;
 
 test(`The console has at most ${MAX_CONSOLE} lines`, () => {
   const own = sourceFiles(['src/surfaces/console'], ['.ts', '.tsx', '.css']).filter(

@@ -1,9 +1,5 @@
 import { useLocation } from 'preact-iso/router';
 
-/*
- * Filters are in the address, so that a link, a reload, and the button Back keep them.
- */
-
 /** An address with these parameters in place of its own; empty ones leave it. A change of a filter begins at the first page. */
 export function withFilters(url: string, changes: Readonly<Record<string, string>>): string {
   const [path = '', query = ''] = url.split('?');
@@ -17,7 +13,7 @@ export function withFilters(url: string, changes: Readonly<Record<string, string
   return text === '' ? path : `${path}?${text}`;
 }
 
-/** The filters of this screen, and a function that changes some of them. */
+/** The filters of this screen, which are in its address: a link, a reload, and the button Back keep them. And a function that changes some. */
 export function useFilters() {
   const { url, query, route } = useLocation();
   const change = (changes: Readonly<Record<string, string>>): void => route(withFilters(url, changes));

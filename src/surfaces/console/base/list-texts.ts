@@ -2,12 +2,10 @@ import { counted } from './texts.js';
 
 export const listTexts = {
   campaigns: {
-    title: 'Campaigns',
     took: (span: string) => `took ${span}`,
     none: 'No campaign matches.',
   },
   replies: {
-    title: 'Replies',
     about: 'What people have answered, newest first, and to which campaign.',
     save: 'Save as CSV',
     none: 'There are no replies yet.',
@@ -25,7 +23,6 @@ export const listTexts = {
     about: (country: string | null) =>
       `With its plus, such as +447946000140, or ${country === null ? 'as it is written in the country that you choose' : `as it is written in ${country}`}.`,
     country: 'Country, if it has no plus',
-    submit: 'Find',
     sent: 'Messages to this number',
     replies: 'Replies from this number',
     noReplies: 'No replies from this number.',
@@ -38,21 +35,17 @@ export const listTexts = {
     message: (outbox: string, id: string) => `${id} in outbox ${outbox}`,
   },
   outboxes: {
-    title: 'Outboxes',
     none: 'There are no outboxes. A program creates them through the HTTP API.',
   },
   schedules: {
-    title: 'Schedules',
     none: 'Nothing is sent again and again. What you have scheduled for one time is under Campaigns. For developers: volley schedule add',
     failing: (problem: string) => `Failing: ${problem}`,
     waiting: 'due, waits for its turn',
     after: (duration: string) => `Once, ${duration} after the start of`,
   },
   webhooks: {
-    title: 'Webhooks',
     about: 'Addresses of your programs, to which Volley posts what happens.',
     none: 'There are no webhooks. To add one: volley webhook add',
-    everything: 'Everything',
     events: {
       'recipients.settled': 'Results of recipients',
       'campaign.state': 'States of campaigns',
@@ -71,7 +64,6 @@ export const listTexts = {
       keyExpired: 'Its key, or its session of the console, has expired.',
       keyInvalid: 'Its key does not work.',
     },
-    failed: 'Refused events',
     failedAbout: (count: number) =>
       `${counted(count, 'event was', 'events were')} refused three times, while others were accepted. Repair what receives them, and send them again.`,
     noneFailed: 'No event has been refused for good.',
@@ -82,7 +74,6 @@ export const listTexts = {
       `${counted(count, 'refused event is', 'refused events are')} sent again, with the current state of the recipients.`,
   },
   suppressions: {
-    title: 'Suppressions',
     about:
       'Each change of the lists of numbers to which nothing is sent, newest first. To see whether a number is on a list, find it.',
     none: 'No number has been suppressed.',
@@ -93,7 +84,6 @@ export const listTexts = {
     undone: (count: number) => `undone (${counted(count, 'number')})`,
   },
   keys: {
-    title: 'Keys',
     about: 'Create keys on the command line: volley keys create',
     none: 'There are no keys.',
     allLanes: 'all',

@@ -14,6 +14,10 @@ export const liveCampaigns = signal<ReadonlyMap<string, LiveCampaign | null>>(ne
 export const liveLanes = signal<ReadonlyMap<string, LiveLane>>(new Map());
 export const ledgers = signal<ReadonlyMap<string, Ledger>>(new Map());
 
+/** The lanes of the key, in their order; null: not known yet. */
+export const lanes = (): readonly LiveLane[] | null =>
+  overview.value?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []) ?? null;
+
 export const streamState = signal<StreamState | 'paused' | 'hidden'>('connecting');
 export const isPaused = signal(false);
 /** The time of the server at the last tick, and when it arrived on the monotonic clock of the browser. What is shown is of that time. */

@@ -39,9 +39,6 @@ export const RESULT_NAMES = Object.keys(RESULTS) as readonly Result[];
 export const resultOf = (counts: Counts, result: Result): number =>
   RESULTS[result].reduce((sum, state) => sum + counts[state], 0);
 
-/** The state of a row of a list: that of its recipient, or why it became none. */
-export type RowState = RecipientState | 'duplicate' | 'invalid';
-
 const SENTENCE = /"(?:message|detail|description|error|text)"\s*:\s*"((?:[^"\\]|\\.)+)/i;
 /** What the service wrote for people, in a body that may be cut off: `address contains an invalid number`. */
 const sentenceIn = (body: string): string | undefined =>

@@ -1,4 +1,5 @@
 import type { CampaignCost } from 'built/campaign/views/measures.js';
+import type { LaneStatus } from 'built/campaign/views/views.js';
 import { PLAIN_STATES } from '../../../campaign/states/state-labels.js';
 import { countText, moneyText } from './times.js';
 
@@ -13,44 +14,33 @@ export function eventText({ type, name, campaign, lane, actor }: Readonly<Record
   return `${name ?? campaign ?? lane ?? 'Volley'}: ${stateText(String(type)).toLowerCase()}${actor ? ` by ${actor}` : ''}`;
 }
 
-/** Those who send need not know what Redis is. */
-const LOST = 'The page has lost contact with the server: wait until it is live again.';
-
 export const texts = {
-  all: 'All',
-  close: 'Close',
   done: (title: string) => `${title}: done.`,
-  details: 'Details',
   since: 'since',
   at: 'at',
   inSpan: (span: string) => `(in ${span})`,
   seeAbove: 'Waits for what needs attention above.',
   fileChanged: 'The file has changed or was removed since you chose it. Choose it again.',
-  firstPage: 'First page',
-  goToRow: 'Go to row',
   loading: 'Loading …',
-  nextPage: 'Next',
   offline:
     'The server does not respond. As far as this page knows, nothing was changed. Retry when it is back.',
   notBefore: 'not before',
   about: 'about',
   nothing: 'Nothing here.',
   optional: '(optional)',
-  previousPage: 'Previous',
   range: (first: number, last: number, of: number) =>
     `${countText(first)}–${countText(last)} of ${countText(of)}`,
   pagesOf: (caption: string) => `Pages of ${caption}`,
   suppressed: 'This number is suppressed: nothing is sent to it.',
   typeToConfirm: (count: number) => `Type ${countText(count)} to confirm`,
   wrongCount: (count: number) => `Type ${count}, the number above.`,
-  disabled: { server: LOST, redis: LOST },
+  disabled: 'The page has lost contact with the server: wait until it is live again.',
 
-  nav: { new: 'Send', skip: 'Skip to the content', main: 'Main', menu: 'Menu' },
+  skip: 'Skip to the content',
 
   header: {
     simulator: 'SIMULATOR',
     simulatorAbout: 'Nothing reaches a phone: the service is simulated.',
-    signOut: 'Sign out',
     key: (name: string) => `Key: ${name}`,
     reveal: 'Show numbers',
     mask: 'Hide numbers',
@@ -62,7 +52,6 @@ export const texts = {
   },
 
   signIn: {
-    title: 'Sign in',
     key: 'API key',
     about: 'Begins with vk_. Ask the person who runs Volley for a key, or for a link that signs you in.',
     ended: 'Your session has ended, or its key was revoked. Sign in again.',
@@ -78,15 +67,6 @@ export const texts = {
   /** What the service wrote itself about a message. */
   serviceSays: (text: string) => `The service says: ${text}`,
 
-  /** What became of recipients, for those who send. */
-  results: {
-    delivered: 'Delivered',
-    onTheWay: 'On the way',
-    notSentYet: 'Not sent yet',
-    notDelivered: 'Not delivered',
-    unclear: 'Not known',
-  },
-
   /** What a person may decide where it is not known whether a message arrived. */
   settle: {
     accepted: 'They got it',
@@ -96,8 +76,6 @@ export const texts = {
   },
 
   overview: {
-    title: 'Overview',
-    attention: 'Needs attention',
     allWell: 'Nothing needs your attention.',
     send: 'Send messages',
     running: 'Being sent',
@@ -107,14 +85,11 @@ export const texts = {
     eachTime: 'read when it starts',
     ended: 'Ended today',
     noneEnded: 'No campaign has ended today.',
-    allSentBy: 'All sent by',
     lastBy: '; last results by ',
     anyTime: 'any time',
     allLanes: (count: number) => `All ${counted(count, 'account')}`,
-    events: 'Recent events',
     noEvents: 'No events since this page was opened.',
     gap: 'Some events are missing: they were no longer stored when the page was connected again.',
-    why: 'Why',
     settle: 'Decide',
   },
 
@@ -147,7 +122,6 @@ export const texts = {
     againName: (name: string) => `${name}, again`,
     againDone: (count: number) => `It is sent again to ${counted(count, 'person', 'people')}.`,
     report: 'Report for Excel',
-    print: 'Print',
     line: (line: number) => `line ${countText(line)}`,
     missing:
       'There is no such campaign: it was deleted, its retention period is over, or your key may not see it.',
@@ -180,7 +154,7 @@ export const texts = {
         : `${countText(used)} of ${countText(limit)} per ${unitText(span)}`,
     perMinute: (values: readonly number[]) =>
       `Sends in each of the last five minutes: ${values.map((value) => countText(value)).join(', ')}`,
-    campaigns: (running: number, waiting: number, scheduled: number) =>
+    campaigns: ({ running, waiting, scheduled }: LaneStatus['campaigns']) =>
       `${countText(running)} running, ${countText(waiting)} waiting, ${countText(scheduled)} scheduled`,
     open: 'Requests may start.',
     missing: 'There is no such account, or your key may not use it.',
@@ -195,8 +169,6 @@ export const texts = {
     now: 'now',
     frees: (count: number, at: string) => `The marked bar frees ${countText(count)} at ${at}.`,
     table: 'The window in twelve parts',
-    from: 'From',
-    returnFrom: 'Return from',
     legend: {
       sends: 'sends',
       polls: 'for reports',
@@ -211,13 +183,11 @@ export const texts = {
 
   chart: {
     asTable: 'As a table',
-    until: 'Until',
     most: (highest: string) => `at most ${highest}`,
     marks: '▲ refused as too many   ‖ paused',
   },
 
   shortcuts: {
-    title: 'Shortcuts',
     field: 'The first field of the page',
     pause: 'Pause or resume updates',
     reveal: 'Show or hide numbers',
@@ -240,6 +210,8 @@ const STATES: Readonly<Record<string, string>> = {
 
 /** Fields that are not called by their name. */
 const LABELS: Readonly<Record<string, string>> = {
+  new: 'Send',
+  unclear: 'Not known',
   status: 'State',
   lane: 'Account',
   lanes: 'Accounts',

@@ -32,10 +32,6 @@ export function timeText(at: number, now: number, zone: string | null, withSecon
   return `${text(at, { day: 'numeric', month: 'short', ...year })} ${hours}`;
 }
 
-/** Whether two times are on one day of the reader. */
-export const isSameDay = (one: number, other: number): boolean =>
-  new Date(one).toDateString() === new Date(other).toDateString();
-
 /** The whole time, for the title of a short one. */
 export function fullTime(at: number, zone: string | null): string {
   return formatOf({ timeZone: zone ?? OWN_ZONE, dateStyle: 'full', timeStyle: 'long' }).format(at);

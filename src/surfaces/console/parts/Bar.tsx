@@ -1,20 +1,17 @@
 import type { LiveCampaign } from 'built/campaign/views/live-views.js';
 import type { ComponentChildren } from 'preact';
 import { RECIPIENT_STATES, SETTLED_STATES } from '../../../campaign/states/recipient.js';
-import { barParts, type Counts, KIND_OF, type Kind, type RowState } from '../base/recipients.js';
+import type { ReportedStatus } from '../../../campaign/states/reported-status.js';
+import { barParts, type Counts, KIND_OF, type Kind } from '../base/recipients.js';
 import { recipientsText, stateText, texts } from '../base/texts.js';
 import { countText, percentText } from '../base/times.js';
-
-/*
- * A campaign as a bar. It grows with settled recipients: one that is on the network is no success yet, and one that is unknown is neither.
- */
 
 const kindText = (kind: Kind): string =>
   (texts.kinds as Partial<Record<Kind, string>>)[kind] ??
   stateText(RECIPIENT_STATES.find((state) => KIND_OF[state] === kind) ?? kind).toLowerCase();
 const percent = (share: number): string => `${share * 100}%`;
 
-/** The bar; its text for readers who do not see it is the list of its parts. */
+/** A campaign as a bar, with a part for each kind of state. Its text for readers who do not see it is the list of its parts. */
 export function Bar({ counts, isSmall }: { readonly counts: Counts; readonly isSmall?: boolean }) {
   const parts = barParts(counts);
   const text = parts.map(({ kind, count }) => `${countText(count)} ${kindText(kind)}`).join(', ');
@@ -29,11 +26,9 @@ export function Bar({ counts, isSmall }: { readonly counts: Counts; readonly isS
   );
 }
 
-/** How much is settled, and how fast it is sent, while there is more to come. What is only sent is no success yet. */
-export function Progress({
-  status: { counts, state, endedAt },
-  sendsPerMinute: rate,
-}: Omit<LiveCampaign, 'waiting'>) {
+/** How much is settled, and how fast it is sent, while there is more to come. What is only sent is no success yet, and what is unknown is neither. */
+export function Progress({ status, sendsPerMinute: rate }: Omit<LiveCampaign, 'waiting'>) {
+  const { counts, state, endedAt } = status;
   const settled = SETTLED_STATES.reduce((sum, each) => sum + counts[each], 0);
   if (endedAt !== null || state === 'cancelled')
     return <span class="end quiet">{recipientsText(counts.total)}</span>;
@@ -57,7 +52,7 @@ export function Swatch({ kind }: { readonly kind: Kind }) {
 }
 
 /** The state of a row, with its colour and pattern; its title says what it means. */
-export function RowStateText({ state, children }: { state: RowState; children?: ComponentChildren }) {
+export function RowStateText({ state, children }: { state: ReportedStatus; children?: ComponentChildren }) {
   return (
     <span class="nowrap" title={texts.recipients[state][1]}>
       <Swatch kind={state === 'duplicate' || state === 'invalid' ? 'left' : KIND_OF[state]} />{' '}
@@ -94,19 +89,13 @@ const FILLS: Readonly<
 /** The patterns, once on every page. */
 export function Patterns() {
   return (
-    <svg class="unseen" aria-hidden="true">
+    <svg class="unseen" fill="none" stroke-linecap="round" aria-hidden="true">
       {Object.entries(FILLS).map(([kind, [base, shape, ink = base, thickness = 0]]) => {
         const [size, path] = SHAPES[shape];
         return (
           <pattern key={kind} id={`p-${kind}`} width={size} height={size} patternUnits="userSpaceOnUse">
             <rect width={size} height={size} fill={`var(${base})`} />
-            <path
-              d={path}
-              fill="none"
-              stroke={`var(${ink})`}
-              stroke-width={thickness}
-              stroke-linecap="round"
-            />
+            <path d={path} stroke={`var(${ink})`} stroke-width={thickness} />
           </pattern>
         );
       })}

@@ -25,7 +25,6 @@ interface FigureProps {
   readonly legend?: ComponentChildren;
   readonly table: ComponentChildren;
   time(at: number): string;
-  /** What is drawn. */
   readonly children: ComponentChildren;
 }
 

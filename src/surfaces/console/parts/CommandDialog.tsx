@@ -24,7 +24,6 @@ interface CommandProps<Op extends Name>
   readonly done?: string;
   /** The title of the dialog, in place of the label and what it acts on. */
   readonly title?: string | undefined;
-  /** Called with its output when it is done. */
   readonly onDone?: (output: Output<Op>) => void;
 }
 
@@ -52,14 +51,14 @@ export function CommandButton<Op extends Name>(props: CommandProps<Op>) {
     });
     setBusy(false);
   };
-  const stale = staleBecause.value;
+  const isStale = staleBecause.value !== null;
   return (
     <>
       <button
         type="button"
         class={tone}
-        disabled={isBusy || stale !== null}
-        title={stale === null ? undefined : texts.disabled[stale]}
+        disabled={isBusy || isStale}
+        title={isStale ? texts.disabled : undefined}
         aria-haspopup={asks ? 'dialog' : undefined}
         onClick={asks ? () => setOpened(props) : runAtOnce}
       >

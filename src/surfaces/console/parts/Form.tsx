@@ -90,7 +90,7 @@ export function Form(props: FormProps) {
         </button>
         {onCancel && (
           <button type="button" onClick={onCancel}>
-            {keep ?? texts.close}
+            {keep ?? labelOf('close')}
           </button>
         )}
         {typeof isDisabled === 'string' && <span class="quiet">{isDisabled}</span>}

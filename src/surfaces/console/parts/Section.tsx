@@ -1,7 +1,7 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
 import { mayRun } from '../base/session.js';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 
 /** The heading of a screen, which names the tab as well; beside it, a state and commands. */
 export function Title({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) {
@@ -24,9 +24,17 @@ export const SendLink = () =>
     </a>
   );
 
-interface SectionProps extends Omit<ComponentProps<'section'>, 'title'> {
-  readonly title: ComponentChildren;
-}
+/** The way to a campaign; without a name, its id is shown. */
+export const CampaignLink = ({ id, name = id }: { readonly id: string; readonly name?: string }) => (
+  <a href={`/console/campaigns/${id}`}>{name}</a>
+);
+
+/** The way to a lane. */
+export const LaneLink = ({ name }: { readonly name: string }) => (
+  <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>
+);
+
+type SectionProps = Omit<ComponentProps<'section'>, 'title'> & { readonly title: ComponentChildren };
 
 /** A part of a screen with its heading. */
 export function Section({ title, children, ...rest }: SectionProps) {
@@ -54,7 +62,7 @@ export function Details({ text }: { readonly text: string | null }) {
   if (text === null) return null;
   return (
     <details class="quiet">
-      <summary>{texts.details}</summary>
+      <summary>{labelOf('details')}</summary>
       <code class="text">{text}</code>
     </details>
   );

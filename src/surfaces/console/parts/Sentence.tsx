@@ -1,6 +1,6 @@
 import type { Waiting, WaitingWords } from 'built/campaign/views/live-views.js';
 import { mayRun } from '../base/session.js';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { CommandButton } from './CommandDialog.js';
 import { Details } from './Section.js';
@@ -22,14 +22,14 @@ export function Sentence({ waiting, lane, zone = null, isBrief = false }: Senten
       {left > 0 && [
         `; ${next} `,
         <Time key="until" at={until} zone={zone} isIn />,
+        ' ',
         <span key="left" class="quiet">
-          {' '}
           {texts.inSpan(spanText(left))}
         </span>,
       ]}
       . {!isBrief && advice}{' '}
       {isElsewhere && (
-        <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{texts.overview.why}</a>
+        <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{labelOf('why')}</a>
       )}
       <Details text={details} />
     </span>

@@ -4,8 +4,6 @@ import { cancelWarning } from '../../../operations/words.js';
 import { texts } from '../base/texts.js';
 import { CommandButton } from './CommandDialog.js';
 
-const words = texts.campaign;
-
 /** Pauses a campaign, resumes it, and stops it for good: wherever it is seen. */
 export function StopButtons({ status }: { readonly status: CampaignStatus }) {
   const { id, lane, state, counts, name } = status;
@@ -21,9 +19,9 @@ export function StopButtons({ status }: { readonly status: CampaignStatus }) {
         <CommandButton
           {...common}
           command="cancelCampaign"
-          title={counts.planned > 0 ? words.stop(counts.planned) : undefined}
+          title={counts.planned > 0 ? texts.campaign.stop(counts.planned) : undefined}
           question={cancelWarning(counts)}
-          keep={words.keep}
+          keep={texts.campaign.keep}
         />
       )}
     </>

@@ -1,7 +1,7 @@
 import type { Ledger } from 'built/campaign/views/live-views.js';
 import { useMemo } from 'preact/hooks';
 import { durationMs, freedAt, stripOf } from '../base/strip.js';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { timeText } from '../base/times.js';
 import { fillOf } from './Bar.js';
 import { Figure, HEIGHT, placeOf, SHORT_MS, WIDTH } from './Chart.js';
@@ -55,7 +55,8 @@ export function Strip({ ledger, zone, until }: StripProps) {
   const level = (count: number): string => `M0 ${curveY(count)}H${WIDTH}`;
   const curve = counted.map(({ at, count }) => `H${x(at)}V${curveY(count)}`);
   const freed = until === null ? null : freedAt(strip, Date.parse(until));
-  const marked = [freed?.from, freed?.permits].flatMap((column) => column?.at ?? []);
+  const mark = (at: number): string => `M${x(at) - 4} ${MIDDLE}H${x(at + width) + 4}V${HEIGHT}H${x(at) - 4}z`;
+  const marked = [freed?.from, freed?.permits].map((column) => (column ? mark(column.at) : ''));
   return (
     <Figure
       caption={words.summary(used.send, used.poll, limit)}
@@ -83,15 +84,7 @@ export function Strip({ ledger, zone, until }: StripProps) {
       <path d={past.map(({ at, sends }) => bar(at, 0, sends)).join('')} {...INK.sends} />
       <path d={past.map(({ at, sends, polls }) => bar(at, sends, polls)).join('')} {...INK.polls} />
       <path d={coming.map(({ at, count }) => bar(at, 0, count)).join('')} {...INK.permits} />
-      <path
-        id="freed"
-        d={marked
-          .map((at) => `M${x(at) - 4} ${MIDDLE}H${x(at + width) + 4}V${HEIGHT}H${x(at) - 4}z`)
-          .join('')}
-        fill="none"
-        stroke="var(--bad)"
-        stroke-width="2"
-      />
+      <path id="freed" d={marked.join('')} fill="none" stroke="var(--bad)" stroke-width="2" />
       <path d={`M${WIDTH / 2} 0V${HEIGHT}`} {...INK.limit} />
     </Figure>
   );
@@ -124,10 +117,10 @@ function AsTable({ ledger, zone }: Pick<StripProps, 'ledger' | 'zone'>) {
       caption={words.table}
       rows={strip.past}
       columns={[
-        [words.from, ({ at }) => time(at)],
+        [labelOf('from'), ({ at }) => time(at)],
         [words.legend.sends, ({ sends }) => sends],
         [words.legend.polls, ({ polls }) => polls],
-        [words.returnFrom, ({ at }) => time(at + strip.window)],
+        [labelOf('returnFrom'), ({ at }) => time(at + strip.window)],
       ]}
     />
   );

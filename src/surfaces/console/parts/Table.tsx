@@ -36,14 +36,9 @@ export function Table<Row>(props: TableProps<Row>) {
     <tr key={rowKey(row, at)}>
       {columns.map(([title, cell], column) => {
         const value = cell(row);
-        const Cell = column === 0 ? 'th' : 'td';
+        const [Cell, scope] = column === 0 ? (['th', 'row'] as const) : (['td', undefined] as const);
         return (
-          <Cell
-            key={title}
-            scope={column === 0 ? 'row' : undefined}
-            data-title={title}
-            class={alignOf(value)}
-          >
+          <Cell key={title} scope={scope} data-title={title} class={alignOf(value)}>
             {typeof value === 'number' ? countText(value) : value}
           </Cell>
         );
@@ -88,7 +83,7 @@ function Filters({ operation, names }: { readonly operation: Name; readonly name
       {names.map((name) => {
         const common = { id: `filter-${name}`, name };
         const options = optionsOf(fields[name]?.names ?? [], stateText);
-        const all = { value: '', label: texts.all };
+        const all = { value: '', label: labelOf('all') };
         return (
           <span key={name} class="field">
             <label for={common.id}>{labelOf(name)}</label>
@@ -157,10 +152,10 @@ export function PagedTable<Op extends Name>(props: PagedProps<Op>) {
       {(cursor !== '' || nextCursor !== null) && (
         <nav class="row" aria-label={texts.pagesOf(table.caption)}>
           <button type="button" disabled={cursor === ''} onClick={() => go(previous)}>
-            {total === undefined ? texts.firstPage : texts.previousPage}
+            {labelOf(total === undefined ? 'firstPage' : 'previous')}
           </button>
           <button type="button" disabled={next === null} onClick={() => go(next ?? '')}>
-            {texts.nextPage}
+            {labelOf('next')}
           </button>
           {total !== undefined && <GoToRow total={total} onGo={(row) => go(String(row - 1))} />}
         </nav>
@@ -176,7 +171,8 @@ function GoToRow({ total, onGo }: { readonly total: number; onGo(row: number): v
   };
   return (
     <label class="row end">
-      {texts.goToRow} <input type="number" min={1} max={total} required autoComplete="off" onChange={go} />
+      {labelOf('goToRow')}{' '}
+      <input type="number" min={1} max={total} required autoComplete="off" onChange={go} />
     </label>
   );
 }

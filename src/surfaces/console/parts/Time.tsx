@@ -1,3 +1,4 @@
+import type { TimeRange as Range } from 'built/campaign/views/measures.js';
 import { useEffect, useState } from 'preact/hooks';
 import { serverNow } from '../base/live.js';
 import { isRevealed, masked } from '../base/masked.js';
@@ -31,17 +32,13 @@ export function Time({ at, zone = null, after, ...how }: TimeProps) {
   );
 }
 
-const isOneMinute = (one: string, other: string): boolean => one.slice(0, 16) === other.slice(0, 16);
-
-type Range = { readonly earliest: string; readonly latest: string | null; readonly isApproximate: boolean };
-
-/** Between two times, or about so; without the second, from the first on. */
+/** Between two times, or about so; without the second, from the first on. Within one minute, they are one. */
 export function TimeRange({ earliest, latest, isApproximate, zone = null }: Range & Pick<TimeProps, 'zone'>) {
   return (
     <span>
       {latest === null ? texts.notBefore : isApproximate && texts.about} <Time at={earliest} zone={zone} />
       {latest !== null &&
-        !isOneMinute(earliest, latest) && [
+        latest.slice(0, 16) !== earliest.slice(0, 16) && [
           ' – ',
           <Time key="latest" at={latest} zone={zone} after={earliest} />,
         ]}

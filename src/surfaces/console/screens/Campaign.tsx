@@ -5,7 +5,7 @@ import { hasOneLane, liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
 import { campaignText, labelOf, texts } from '../base/texts.js';
 import { OWN_ZONE } from '../base/times.js';
-import { Facts, Section, Title } from '../parts/Section.js';
+import { Facts, LaneLink, Section, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { StateMachine } from '../parts/StateMachine.js';
 import { StopButtons } from '../parts/StopButtons.js';
@@ -40,7 +40,7 @@ export function Campaign({ of: id }: { readonly of: string }) {
         <span class="row end">
           <StopButtons status={status} />
           <button type="button" onClick={() => print()}>
-            {words.print}
+            {labelOf('print')}
           </button>
           {mayRun('getReport', lane) && (
             <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
@@ -74,10 +74,7 @@ function About({ status }: { readonly status: CampaignStatus }) {
         facts={[
           [labelOf('text'), <span class="text">{status.message}</span>],
           [labelOf('sender'), status.sender],
-          [
-            labelOf('lane'),
-            !hasOneLane() && <a href={`/console/lanes/${encodeURIComponent(status.lane)}`}>{status.lane}</a>,
-          ],
+          [labelOf('lane'), !hasOneLane() && <LaneLink name={status.lane} />],
           [labelOf('created'), <Time at={status.createdAt} />],
           [labelOf('by'), createdBy?.name],
           [labelOf('starts'), <Time at={status.sendAt ?? status.createdAt} zone={zone} />],

@@ -43,7 +43,7 @@ export function Find() {
             number: { about: texts.about(country && countryText(country)), inputMode: 'tel' },
             country: { label: texts.country, about: '', options: countryOptions() },
           }}
-          submit={texts.submit}
+          submit={labelOf('find')}
           onSubmit={async (values) => {
             const input = values as unknown as Asked;
             const search = clear();

@@ -4,7 +4,7 @@ import { dropDraft } from '../base/kept-draft.js';
 import { isPaused, lastTick, staleBecause, streamState } from '../base/live.js';
 import { isRevealed } from '../base/masked.js';
 import { mayRun, session, signOut } from '../base/session.js';
-import { texts, wordsOf } from '../base/texts.js';
+import { labelOf, texts, wordsOf } from '../base/texts.js';
 import { THEMES, type Theme, theme } from '../base/theme.js';
 import { spanText } from '../base/times.js';
 import { FormField, optionsOf, TEXT } from '../parts/Form.js';
@@ -22,14 +22,14 @@ export function Header() {
   return (
     <header class="header row">
       <a class="skip" href="#main">
-        {texts.nav.skip}
+        {texts.skip}
       </a>
       <b>Volley</b>
       <Service {...key} />
-      <button type="button" class="plain narrow" popovertarget="pages" aria-label={texts.nav.menu}>
-        ☰ {texts.nav.menu}
+      <button type="button" class="plain narrow" popovertarget="pages" aria-label={labelOf('menu')}>
+        ☰ {labelOf('menu')}
       </button>
-      <nav id="pages" class="panel" popover="auto" aria-label={texts.nav.main}>
+      <nav id="pages" class="panel" popover="auto" aria-label={labelOf('main')}>
         <ul class="row">
           {SCREENS.filter(({ needs, label }) => label && mayRun(needs)).map(({ path: href, label }) => (
             <li key={href}>
@@ -57,21 +57,20 @@ const closeMenu = (): void => {
 
 /** What a person chooses for this page. */
 function Menu() {
-  const { header } = texts;
   return (
     <div id="menu" popover="auto" class="panel">
       <div class="stack">
         <FormField
           name="reveal"
           field={{ in: 'body', type: 'boolean' }}
-          shown={{ label: header.reveal }}
+          shown={{ label: texts.header.reveal }}
           value={isRevealed.value}
           onChange={(shown) => (isRevealed.value = shown === true)}
         />
         <FormField
           name="theme"
           field={TEXT}
-          shown={{ options: optionsOf(THEMES, (name) => header.themes[name]) }}
+          shown={{ options: optionsOf(THEMES, (name) => texts.header.themes[name]) }}
           value={theme.value}
           onChange={(chosen) => (theme.value = chosen as Theme)}
         />
@@ -82,7 +81,7 @@ function Menu() {
             void signOut();
           }}
         >
-          {header.signOut}
+          {labelOf('signOut')}
         </button>
       </div>
     </div>
@@ -110,7 +109,6 @@ function Stream() {
   const now = useNow();
   const { at } = lastTick.value;
   const state = stale === 'redis' ? 'redis' : streamState.value;
-  const label = isPaused.value ? texts.header.resume : texts.header.pause;
   return (
     <span class="row end">
       <span class={stale ? 'bad' : undefined} data-stream={state}>
@@ -122,7 +120,7 @@ function Stream() {
         {stale !== null && at > 0 && ` · ${texts.header.age(spanText(now - at))}`}
       </span>
       <button type="button" class="plain" onClick={() => (isPaused.value = !isPaused.value)}>
-        {label}
+        {isPaused.value ? texts.header.resume : texts.header.pause}
       </button>
     </span>
   );

@@ -1,4 +1,4 @@
-import { ledgers, liveLanes, overview, useLive } from '../base/live.js';
+import { lanes, ledgers, liveLanes, overview, useLive } from '../base/live.js';
 import { durationMs } from '../base/strip.js';
 import { labelOf, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
@@ -13,12 +13,11 @@ const words = texts.lane;
 
 /** All lanes of the key. */
 export function Lanes() {
-  const lanes = overview.value?.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
   return (
     <>
       <Title text={labelOf('lanes')} />
       <section>
-        <LaneList lanes={lanes ?? null} />
+        <LaneList lanes={lanes()} />
       </section>
     </>
   );
@@ -32,7 +31,6 @@ export function Lane({ of: name }: { readonly of: string }) {
   if (lane === undefined)
     return overview.value === null ? <p class="quiet">{texts.loading}</p> : <p>{words.missing}</p>;
   const { status, waiting, host, simulator, perMinute } = lane;
-  const { campaigns, quota } = status;
   const isClosed = ['held', 'stopped', 'backingOff'].includes(status.state);
   return (
     <>
@@ -66,12 +64,9 @@ export function Lane({ of: name }: { readonly of: string }) {
         <Facts
           facts={[
             [labelOf('quota'), <Quota status={status} />],
-            [labelOf('inFlight'), quota.inFlight],
+            [labelOf('inFlight'), status.quota.inFlight],
             [labelOf('sendsPerMinute'), <Sparkline values={perMinute} />],
-            [
-              labelOf('campaigns'),
-              words.campaigns(campaigns.running, campaigns.waiting, campaigns.scheduled),
-            ],
+            [labelOf('campaigns'), words.campaigns(status.campaigns)],
             [labelOf('unknownOutcomes'), status.unknownOutcomes],
           ]}
         />

@@ -4,10 +4,9 @@ import { durationMs } from '../base/strip.js';
 import { labelOf, stateText, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
 import { Sparkline } from '../parts/Chart.js';
+import { LaneLink } from '../parts/Section.js';
 import { Sentence } from '../parts/Sentence.js';
 import { Table } from '../parts/Table.js';
-
-const words = texts.lane;
 
 interface LaneListProps {
   readonly lanes: readonly LiveLane[] | null;
@@ -19,16 +18,13 @@ interface LaneListProps {
 export function LaneList({ lanes, explained = [] }: LaneListProps) {
   return (
     <>
-      <p class="quiet">{words.about}</p>
+      <p class="quiet">{texts.lane.about}</p>
       <Table
         caption={labelOf('lanes')}
         rows={lanes}
         rowKey={({ status }) => status.id}
         columns={[
-          [
-            labelOf('lane'),
-            ({ status: { name } }) => <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>,
-          ],
+          [labelOf('lane'), ({ status }) => <LaneLink {...status} />],
           [labelOf('state'), ({ status }) => <LaneState status={status} />],
           [labelOf('sendsPerMinute'), ({ perMinute }) => <Sparkline values={perMinute} />],
           [labelOf('quota'), ({ status }) => <Quota status={status} />],
@@ -55,13 +51,13 @@ export function LaneState({ status: { state } }: { readonly status: LaneStatus }
 export function Quota({ status: { quota } }: { readonly status: LaneStatus }) {
   const { limit, learned, span } = quota;
   const used = Math.round(quota.used.send + quota.used.poll);
-  const text = words.quotaText(used, limit, spanText(durationMs(span)));
+  const text = texts.lane.quotaText(used, limit, spanText(durationMs(span)));
   const [max, value] = limit === null ? [1, 0] : [limit, used];
   return (
     <span>
       <meter max={max} low={max - 1} optimum={0} value={value} title={text} aria-label={text} />{' '}
       <span class="nowrap">{text}</span>
-      {learned !== null && <span class="quiet"> ({words.learned})</span>}
+      {learned !== null && <span class="quiet"> ({texts.lane.learned})</span>}
     </span>
   );
 }

@@ -1,22 +1,13 @@
 import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/views/live-views.js';
 import { useRef } from 'preact/hooks';
 import { call, type Output } from '../base/api.js';
-import {
-  hasGap,
-  hasOneLane,
-  liveCampaigns,
-  liveLanes,
-  overview,
-  recentEvents,
-  serverNow,
-} from '../base/live.js';
+import { hasGap, hasOneLane, lanes, liveCampaigns, overview, recentEvents, serverNow } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import { resultOf } from '../base/recipients.js';
 import { mayRun } from '../base/session.js';
 import { eventText, labelOf, texts } from '../base/texts.js';
-import { isSameDay } from '../base/times.js';
 import { Bar, Progress } from '../parts/Bar.js';
-import { Section, SendLink, Title } from '../parts/Section.js';
+import { CampaignLink, Section, SendLink, Title } from '../parts/Section.js';
 import { Remedy, Sentence } from '../parts/Sentence.js';
 import { StopButtons } from '../parts/StopButtons.js';
 import { Table } from '../parts/Table.js';
@@ -39,7 +30,7 @@ export function Overview() {
   const campaignsOf = (ids: readonly string[]): LiveCampaign[] =>
     ids.flatMap((id) => liveCampaigns.value.get(id) ?? []);
   const title = (
-    <Title text={words.title}>
+    <Title text={labelOf('overview')}>
       <SendLink />
     </Title>
   );
@@ -48,18 +39,19 @@ export function Overview() {
   isReady.current ||= !schedules.isBusy && wanted.every((id) => liveCampaigns.value.has(id));
   if (now === null || !isReady.current) return [title, <p class="quiet">{texts.loading}</p>];
   const { attention } = now;
-  const lanes = now.lanes.flatMap((name) => liveLanes.value.get(name) ?? []);
-  const hasMore = lanes.length > LANES_SHOWN;
-  const busyFirst = hasMore ? lanes.toSorted((a, b) => busy(b) - busy(a)) : lanes;
+  const all = lanes() ?? [];
+  const hasMore = all.length > LANES_SHOWN;
+  const busyFirst = hasMore ? all.toSorted((a, b) => busy(b) - busy(a)) : all;
   const closed = attention.flatMap(({ lane, campaign, name }) => ((campaign ?? name) ? [] : (lane ?? [])));
   const running = campaignsOf(now.running);
-  const ended = campaignsOf(now.ended).filter(({ status }) =>
-    isSameDay(Date.parse(status.endedAt ?? ''), serverNow()),
+  const today = new Date(serverNow()).toDateString();
+  const ended = campaignsOf(now.ended).filter(
+    ({ status }) => new Date(status.endedAt ?? '').toDateString() === today,
   );
   return (
     <>
       {title}
-      <Section title={words.attention} class={attention.length === 0 ? undefined : 'attention'}>
+      <Section title={labelOf('needsAttention')} class={attention.length === 0 ? undefined : 'attention'}>
         {attention.length === 0 && <p class="quiet">✓ {words.allWell}</p>}
         <ul class="entries">
           {attention.map((item) => (
@@ -84,7 +76,7 @@ export function Overview() {
       {!hasOneLane() && (
         <Section title={labelOf('lanes')}>
           <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} explained={closed} />
-          {hasMore && <a href="/console/lanes">{words.allLanes(lanes.length)}</a>}
+          {hasMore && <a href="/console/lanes">{words.allLanes(all.length)}</a>}
         </Section>
       )}
       <Events />
@@ -109,7 +101,7 @@ function NeedsAttention({ item }: { readonly item: Attention }) {
       <span class="row end">
         {place && code !== 'unknown' && (
           <a class="button" href={`/console/${place}`}>
-            {words.why} <span class="unseen">{about}</span>
+            {labelOf('why')} <span class="unseen">{about}</span>
           </a>
         )}
         <Remedy remedy={remedy} lane={lane} campaign={campaign} about={about} />
@@ -118,18 +110,14 @@ function NeedsAttention({ item }: { readonly item: Attention }) {
   );
 }
 
-interface RunningProps extends LiveCampaign {
-  /** Whether what it waits for is explained above. */
-  readonly isExplained: boolean;
-}
-
-function Running({ status, waiting, sendsPerMinute, isExplained }: RunningProps) {
-  const { id, name, lane, zone, counts, eta, completion } = status;
+/** A campaign that is being sent. `isExplained`: whether what it waits for is explained above. */
+function Running({ status, waiting, sendsPerMinute, isExplained }: LiveCampaign & { isExplained: boolean }) {
+  const { lane, zone, counts, eta, completion } = status;
   return (
     <li class="stack">
       <div class="row">
         <h3>
-          <a href={`/console/campaigns/${id}`}>{name}</a>
+          <CampaignLink {...status} />
         </h3>
         {!hasOneLane() && <span class="quiet">{lane}</span>}
         <Progress status={status} sendsPerMinute={sendsPerMinute} />
@@ -144,7 +132,7 @@ function Running({ status, waiting, sendsPerMinute, isExplained }: RunningProps)
         )}
         {eta?.latest && (
           <span class="quiet end">
-            {words.allSentBy} <Time at={eta.latest} zone={zone} />
+            {labelOf('allSentBy')} <Time at={eta.latest} zone={zone} />
             {completion?.latest && [words.lastBy, <Time key="last" at={completion.latest} zone={zone} />]}
           </span>
         )}
@@ -173,10 +161,7 @@ function Scheduled({ campaigns, schedules }: ScheduledProps) {
       empty={words.noneScheduled}
       rows={rows.toSorted((a, b) => a.next.localeCompare(b.next))}
       columns={[
-        [
-          labelOf('name'),
-          (row) => ('counts' in row ? <a href={`/console/campaigns/${row.id}`}>{row.name}</a> : row.name),
-        ],
+        [labelOf('name'), (row) => ('counts' in row ? <CampaignLink {...row} /> : row.name)],
         [labelOf('starts'), ({ next, zone }) => <Time at={next || null} zone={zone} />],
         [labelOf('expectedEnd'), ({ eta, zone }) => eta && <TimeRange {...eta} zone={zone} />],
         [labelOf('window'), (row) => 'counts' in row && (row.window?.hours ?? words.anyTime)],
@@ -196,12 +181,12 @@ function Ended({ campaigns }: { readonly campaigns: readonly LiveCampaign[] }) {
       empty={words.noneEnded}
       rows={campaigns.map(({ status }) => status)}
       columns={[
-        [labelOf('name'), ({ id, name }) => <a href={`/console/campaigns/${id}`}>{name}</a>],
+        [labelOf('name'), (status) => <CampaignLink {...status} />],
         [labelOf('ended'), ({ endedAt, zone }) => <Time at={endedAt} zone={zone} />],
         [labelOf('recipients'), ({ counts }) => counts.total],
-        [texts.results.delivered, ({ counts }) => resultOf(counts, 'delivered')],
-        [texts.results.notDelivered, ({ counts }) => resultOf(counts, 'notDelivered')],
-        [texts.results.unclear, ({ counts }) => resultOf(counts, 'unclear')],
+        [labelOf('delivered'), ({ counts }) => resultOf(counts, 'delivered')],
+        [labelOf('notDelivered'), ({ counts }) => resultOf(counts, 'notDelivered')],
+        [labelOf('unclear'), ({ counts }) => resultOf(counts, 'unclear')],
         [labelOf('result'), ({ counts }) => <Bar counts={counts} isSmall />],
       ]}
     />
@@ -212,7 +197,7 @@ function Events() {
   const events = recentEvents.value;
   return (
     <details class="panel">
-      <summary>{words.events}</summary>
+      <summary>{labelOf('recentEvents')}</summary>
       {hasGap.value && <p class="warning">{words.gap}</p>}
       {events.length === 0 && <p class="quiet">{words.noEvents}</p>}
       <ol class="entries">

@@ -6,7 +6,7 @@ import { listTexts } from '../base/list-texts.js';
 import { hasOneLane, recentEvents } from '../base/live.js';
 import { problemOf, useLoaded, useSlowly } from '../base/loaded.js';
 import { type LoadedPage, type RowOf, readPage } from '../base/pages.js';
-import { labelOf, texts } from '../base/texts.js';
+import { labelOf } from '../base/texts.js';
 import { notify } from '../parts/Announcer.js';
 import { Choice } from '../parts/Form.js';
 import { NumberFilter } from '../parts/NumberFilter.js';
@@ -25,12 +25,12 @@ export function Replies() {
   const version = useSlowly(newest);
   return (
     <>
-      <Title text={words.title} />
+      <Title text={labelOf('replies')} />
       <section class="stack">
         <p class="quiet">{words.about}</p>
         <PagedTable
           operation="listInbound"
-          caption={words.title}
+          caption={labelOf('replies')}
           rowKey={keyOf}
           actions={[
             <CampaignFilter key="campaign" />,
@@ -118,7 +118,7 @@ async function saveReplies(campaign: string): Promise<void> {
     }
     cursor = page.nextCursor;
   }
-  saveFile(`${words.title}.csv`, lines);
+  saveFile(`${labelOf('replies')}.csv`, lines);
 }
 
 function Save({ campaign }: { readonly campaign: string }) {
@@ -156,7 +156,7 @@ function CampaignFilter() {
       <Choice
         id="filter-campaign"
         class="wide"
-        options={[{ value: '', label: texts.all }, ...(data ?? [])]}
+        options={[{ value: '', label: labelOf('all') }, ...(data ?? [])]}
         value={campaign}
         onChange={({ currentTarget }) => change({ campaign: currentTarget.value })}
       />

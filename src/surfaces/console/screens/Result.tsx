@@ -31,13 +31,13 @@ export function Result(campaign: LiveCampaign) {
           const states = RESULTS[name].filter((state) => counts[state] > 0);
           return (
             <div key={name}>
-              <dt>{texts.results[name]}</dt>
+              <dt>{labelOf(name)}</dt>
               <dd>
                 <strong>{countText(count)}</strong>{' '}
                 <span class="quiet">{percentText(count, counts.total)}</span>
               </dd>
               {states
-                .filter((state) => stateText(state) !== texts.results[name])
+                .filter((state) => stateText(state) !== labelOf(name))
                 .map((state) => (
                   <dd key={state} class="quiet">
                     {countText(counts[state])} {stateText(state).toLowerCase()}

@@ -17,15 +17,15 @@ export function Shortcuts() {
   const { route } = useLocation();
   const [isOpen, setOpen] = useState(false);
   const actions: readonly (readonly [key: string, about: string, action: () => void])[] = [
-    ['g o', texts.overview.title, () => route('/console/')],
+    ['g o', labelOf('overview'), () => route('/console/')],
     ['g c', labelOf('campaigns'), () => route('/console/campaigns')],
     ['g l', labelOf('lanes'), () => route('/console/lanes')],
     ['g f', labelOf('find'), () => route('/console/find')],
-    ['n', texts.nav.new, () => route('/console/new')],
+    ['n', labelOf('new'), () => route('/console/new')],
     ['/', words.field, focusField],
     ['p', words.pause, () => (isPaused.value = !isPaused.value)],
     ['r', words.reveal, () => (isRevealed.value = !isRevealed.value)],
-    ['?', words.title, () => setOpen(true)],
+    ['?', labelOf('shortcuts'), () => setOpen(true)],
   ];
   useEffect(() => {
     let wentAt = Number.NEGATIVE_INFINITY;
@@ -44,10 +44,10 @@ export function Shortcuts() {
   }, [route]);
   if (!isOpen) return null;
   return (
-    <Dialog title={words.title} onClose={() => setOpen(false)}>
+    <Dialog title={labelOf('shortcuts')} onClose={() => setOpen(false)}>
       <Facts facts={actions.map(([key, about]) => [<kbd key={key}>{key}</kbd>, about])} />
       <form method="dialog">
-        <button type="submit">{texts.close}</button>
+        <button type="submit">{labelOf('close')}</button>
       </form>
     </Dialog>
   );

@@ -1,5 +1,5 @@
 import { signedOutBecause, signIn } from '../base/session.js';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { Form } from '../parts/Form.js';
 import { Title } from '../parts/Section.js';
 
@@ -8,13 +8,13 @@ export function SignIn() {
   const because = signedOutBecause.value;
   return (
     <main class="stack">
-      <Title text={texts.signIn.title} />
+      <Title text={labelOf('signIn')} />
       {because !== null && <p role="status">{texts.signIn[because]}</p>}
       <section>
         <Form
           fields={['key']}
           shown={{ key: { label: texts.signIn.key, about: texts.signIn.about, type: 'password' } }}
-          submit={texts.signIn.title}
+          submit={labelOf('signIn')}
           onSubmit={({ key }) => signIn({ key: String(key ?? '').trim() })}
         />
       </section>

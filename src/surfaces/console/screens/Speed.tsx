@@ -50,8 +50,8 @@ export function Speed({ status }: { readonly status: CampaignStatus }) {
             caption={labelOf('sendsPerMinute')}
             rows={rates}
             columns={[
-              [texts.strip.from, (rate) => time(rate.from, true)],
-              [texts.chart.until, (rate) => time(rate.to, true)],
+              [labelOf('from'), (rate) => time(rate.from, true)],
+              [labelOf('until'), (rate) => time(rate.to, true)],
               [labelOf('sendsPerMinute'), ({ value }) => value],
             ]}
           />

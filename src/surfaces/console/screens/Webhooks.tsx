@@ -11,14 +11,13 @@ import { Time } from '../parts/Time.js';
 
 const words = listTexts.webhooks;
 type Webhook = Output<'listWebhooks'>['webhooks'][number];
-type Failed = RowOf<'listFailedDeliveries'>;
 
 /** The endpoints of programs: what each receives, whether it does, and what it has refused. */
 export function Webhooks() {
   const { data, error } = useLoaded('', (signal) => call('listWebhooks', {}, { signal }));
   return (
     <>
-      <Title text={words.title} />
+      <Title text={labelOf('webhooks')} />
       <p class="quiet">{words.about}</p>
       <Alert text={error} />
       {data === null && <p class="quiet">{texts.loading}</p>}
@@ -63,7 +62,7 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }) {
           [labelOf('receives'), receivedBy(webhook)],
           [words.only.outboxes, webhook.outboxes?.join(', ')],
           [words.only.tags, webhook.tags?.join(', ')],
-          [labelOf('lanes'), !hasOneLane() && (webhook.lanes?.join(', ') ?? texts.all)],
+          [labelOf('lanes'), !hasOneLane() && (webhook.lanes?.join(', ') ?? labelOf('all'))],
           [
             labelOf('accepted'),
             [
@@ -82,7 +81,7 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }) {
           <PagedTable
             operation="listFailedDeliveries"
             fixed={{ id }}
-            caption={words.failed}
+            caption={labelOf('refusedEvents')}
             cursorName={`failed-${id}`}
             columns={FAILED}
           />
@@ -95,10 +94,10 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }) {
 const eventText = (type: string): string => words.events[type as keyof typeof words.events] ?? type;
 const receivedBy = ({ events }: Webhook): string =>
   events === null
-    ? words.everything
+    ? labelOf('everything')
     : capital(events.map((type) => eventText(type).toLowerCase()).join(', '));
 
-const FAILED: readonly Column<Failed>[] = [
+const FAILED: readonly Column<RowOf<'listFailedDeliveries'>>[] = [
   [labelOf('givenUp'), ({ failedAt }) => <Time at={failedAt} withSeconds />],
   [labelOf('what'), ({ type, resultCount }) => words.what(eventText(type), resultCount)],
   [

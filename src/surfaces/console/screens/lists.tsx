@@ -13,13 +13,12 @@ import { campaignText, labelOf, stateText, texts } from '../base/texts.js';
 import { countText, spanText } from '../base/times.js';
 import { Bar } from '../parts/Bar.js';
 import { CommandButton } from '../parts/CommandDialog.js';
-import { SendLink, Title } from '../parts/Section.js';
+import { CampaignLink, SendLink, Title } from '../parts/Section.js';
 import { Settle } from '../parts/Settle.js';
 import { type Column, PagedTable } from '../parts/Table.js';
 import { Time } from '../parts/Time.js';
 
 interface List<Op extends Name> {
-  readonly texts: { readonly title: string; readonly about?: string; readonly none: string };
   readonly rowKey?: (row: RowOf<Op>) => string;
   readonly filters?: readonly string[];
   readonly actions?: () => ComponentChildren;
@@ -28,9 +27,12 @@ interface List<Op extends Name> {
   commands?(row: RowOf<Op>): ComponentChildren;
 }
 
+type ListName = Exclude<keyof typeof listTexts, 'find'>;
+
 /** A screen that is a table: what an operation lists, with filters in the address and the commands of its rows. */
-function screenOf<Op extends Name>(operation: Op, list: List<Op>) {
-  const { texts, actions, columns, commands, filters = [], ...table } = list;
+function screenOf<Op extends Name>(name: ListName, operation: Op, list: List<Op>) {
+  const { actions, columns, commands, filters = [], ...table } = list;
+  const { about, none }: { readonly about?: string; readonly none: string } = listTexts[name];
   const buttons: Column<RowOf<Op>> = [
     labelOf('commands'),
     (row) => <span class="row">{commands?.(row)}</span>,
@@ -41,11 +43,11 @@ function screenOf<Op extends Name>(operation: Op, list: List<Op>) {
     const isShown = (title: string): boolean => !hasOneLane() || title !== labelOf('lane');
     return (
       <>
-        <Title text={texts.title} />
+        <Title text={labelOf(name)} />
         <section class="stack">
-          {texts.about && <p class="quiet">{texts.about}</p>}
+          {about && <p class="quiet">{about}</p>}
           <PagedTable
-            {...{ ...table, operation, caption: texts.title, empty: texts.none }}
+            {...{ ...table, operation, caption: labelOf(name), empty: none }}
             columns={all.filter(([title]) => isShown(title))}
             filters={filters.filter((name) => isShown(labelOf(name)))}
             actions={actions?.()}
@@ -82,22 +84,17 @@ function Cron({ cron, zone }: { readonly cron: string; readonly zone: string }) 
   );
 }
 
-const CampaignLink = ({ id, name = id }: { readonly id: string; readonly name?: string }) => (
-  <a href={`/console/campaigns/${id}`}>{name}</a>
-);
-
 function changeOf({ change, numberCount }: Pick<SuppressionOperation, 'change' | 'numberCount'>) {
   return `${countText(numberCount)} ${listTexts.suppressions.changes[change]}`;
 }
 
 /** The screens that are tables, by the last part of their addresses. */
 export const LISTS = {
-  campaigns: screenOf('listCampaigns', {
-    texts: listTexts.campaigns,
+  campaigns: screenOf('campaigns', 'listCampaigns', {
     filters: ['state', 'name', 'lane', 'tag'],
     actions: () => <SendLink />,
     columns: [
-      [labelOf('name'), ({ id, name }) => <CampaignLink id={id} name={name} />],
+      [labelOf('name'), (status) => <CampaignLink {...status} />],
       [labelOf('state'), (status) => unbroken(campaignText(status))],
       [labelOf('progress'), ({ counts }) => <Bar counts={counts} isSmall />],
       [labelOf('recipients'), ({ counts }) => counts.total],
@@ -109,8 +106,7 @@ export const LISTS = {
   }),
 
   /** The outboxes of programs, and what waits in them. */
-  outboxes: screenOf('listOutboxes', {
-    texts: listTexts.outboxes,
+  outboxes: screenOf('outboxes', 'listOutboxes', {
     rowKey: ({ lane, name }) => `${lane}/${name}`,
     filters: ['lane'],
     columns: [
@@ -133,8 +129,7 @@ export const LISTS = {
   }),
 
   /** Recurring campaigns and follow-ups: when they run, in words. */
-  schedules: screenOf('listSchedules', {
-    texts: listTexts.schedules,
+  schedules: screenOf('schedules', 'listSchedules', {
     rowKey: ({ lane, id }) => `${lane}/${id}`,
     filters: ['lane'],
     columns: [
@@ -176,8 +171,7 @@ export const LISTS = {
   }),
 
   /** Each change of the suppression lists, which can be undone. The numbers themselves are found one by one. */
-  suppressions: screenOf('listSuppressionOperations', {
-    texts: listTexts.suppressions,
+  suppressions: screenOf('suppressions', 'listSuppressionOperations', {
     actions: () => [
       mayRun('findNumber') && (
         <a key="find" class="button" href="/console/find">
@@ -192,11 +186,7 @@ export const LISTS = {
         fields={['numbers', 'country', 'reason']}
         shown={{
           numbers: { about: listTexts.suppressions.numbersAbout },
-          country: {
-            label: listTexts.find.country,
-            about: '',
-            options: countryOptions(),
-          },
+          country: { label: listTexts.find.country, about: '', options: countryOptions() },
         }}
       />,
     ],
@@ -222,8 +212,7 @@ export const LISTS = {
   }),
 
   /** Who may use this installation. */
-  keys: screenOf('listKeys', {
-    texts: listTexts.keys,
+  keys: screenOf('keys', 'listKeys', {
     columns: [
       [
         labelOf('name'),

@@ -2,7 +2,7 @@ import { type ComponentType, h } from 'preact';
 import { lazy } from 'preact-iso';
 import { useRoute } from 'preact-iso/router';
 import type { Name } from '../base/api.js';
-import { labelOf, texts } from '../base/texts.js';
+import { labelOf } from '../base/texts.js';
 
 export interface Screen {
   readonly path: string;
@@ -18,7 +18,7 @@ const screen = (name: string, needs: Name, load: () => Promise<ComponentType>): 
   path: `/console/${name}`,
   component: lazy(load),
   needs,
-  ...(!name.includes('/') && { label: name === 'new' ? texts.nav.new : labelOf(name) }),
+  ...(!name.includes('/') && { label: labelOf(name || 'overview') }),
 });
 
 /** A screen of one thing, which its address names. Another one begins with nothing of this one. */
@@ -37,12 +37,7 @@ const list = (name: List, needs: Name): Screen =>
 
 /** The screens, in the order of the navigation. */
 export const SCREENS: readonly Screen[] = [
-  {
-    path: '/console/',
-    label: texts.overview.title,
-    needs: 'followLive',
-    component: lazy(() => import('./Overview.js').then(({ Overview }) => Overview)),
-  },
+  screen('', 'followLive', () => import('./Overview.js').then(({ Overview }) => Overview)),
   screen('new', 'uploadCampaign', () => import('./new/NewCampaign.js').then((file) => file.NewCampaign)),
   list('campaigns', 'listCampaigns'),
   screenOfOne('campaigns', () => import('./Campaign.js').then(({ Campaign }) => Campaign)),

@@ -43,10 +43,9 @@ export function SendStep(page: Page) {
     );
   if (preview === null || list === null) return <p class="quiet">{texts.sendAbout}</p>;
   const { recipientCount, digest } = preview;
-  const stale = staleBecause.value;
   const refusal = preview.refusal ?? (draft.again ? null : repeatedOf(failure?.thrown));
   const reason =
-    (stale && pageTexts.disabled[stale]) ||
+    (staleBecause.value !== null && pageTexts.disabled) ||
     ('problem' in start ? start.problem : missing) ||
     (!isCurrent && texts[whole.progress === null ? 'outdated' : 'checking']);
   return (

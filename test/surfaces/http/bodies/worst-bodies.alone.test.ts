@@ -16,7 +16,7 @@ import { scene } from '../../../scene/scene.js';
 const MAX_BLOCKED_MS = 100;
 const MAX_MEMORY = MAX_JSON_BYTES * MEMORY_PER_BYTE + GARBAGE_BYTES + LIST_BYTES;
 /** The collector decides when it runs, and other programs of the machine take time: the best of some. */
-const ATTEMPTS = 3;
+const ATTEMPTS = 6;
 
 /**
  * Runs in the server, and answers each message: how long the loop was blocked since the last one, and how much memory the process took at most.

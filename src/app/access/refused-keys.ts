@@ -32,7 +32,8 @@ interface Counted extends Pick<Parameters<AuditTrail['record']>[0], 'actor'> {
  * each, and one entry for the rest: guessing keys must not fill it. The number of keys and of codes is limited by itself.
  */
 export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, clock: Clock): RefusedKeys {
-  let counts = new Map<string, Counted>();
+  /** By what is counted, and by its name. */
+  let counts = new Map<string, Map<string, Counted>>();
   let minute = 0;
   let timer: NodeJS.Timeout | undefined;
 
@@ -42,7 +43,7 @@ export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, c
   const flush = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
-    const counted = [...counts.values()];
+    const counted = [...counts.values()].flatMap((of) => [...of.values()]);
     counts = new Map();
     recorded = recorded.then(() => record(counted));
     return recorded;
@@ -54,12 +55,6 @@ export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, c
       await trail.record({ actor, action, details: { ...of, count } }).catch(() => {});
     }
   };
-  /** An address as it is named among those that begin like this. */
-  const named = (start: string, address: string): string => {
-    if (counts.has(start + address)) return address;
-    return [...counts.keys()].filter((id) => id.startsWith(start)).length < MAX_ADDRESSES ? address : OTHERS;
-  };
-
   return {
     count(request) {
       const now = Math.floor(clock() / MINUTE_MS);
@@ -67,16 +62,18 @@ export function refusedKeys(trail: Pick<AuditTrail, 'record'>, events: Events, c
       minute = now;
       const { key } = request;
       const member = 'code' in request ? 'code' : key === undefined ? 'address' : 'from';
-      const start = `${member} ${key?.id} `;
-      const name = 'code' in request ? request.code : named(start, request.address);
-      const counted = counts.get(start + name) ?? {
+      const kind = `${member} ${key?.id}`;
+      const same = counts.get(kind) ?? new Map<string, Counted>();
+      const given = 'code' in request ? request.code : request.address;
+      const name = 'code' in request || same.has(given) || same.size < MAX_ADDRESSES ? given : OTHERS;
+      const counted = same.get(name) ?? {
         actor: key === undefined ? null : ({ kind: 'key', id: key.id, name: key.name } as const),
         action: key === undefined ? 'key.refused' : 'request.refused',
         of: { [member]: name },
         count: 0,
       };
       counted.count = Math.min(MAX_COUNT, counted.count + 1);
-      counts.set(start + name, counted);
+      counts.set(kind, same.set(name, counted));
       timer ??= setTimeout(() => void flush(), MINUTE_MS).unref();
     },
     close: flush,

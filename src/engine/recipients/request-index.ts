@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import pLimit from 'p-limit';
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
@@ -79,7 +80,7 @@ export async function locateRequests(
 /** As in request-index.lua, which writes the filter. */
 const BLOOM_HASHES = 8;
 const bitsFor = (ids: number): number => 64 + 24 * ids;
-/** Hashes of records that are read at a time. */
+/** Hashes of records, and filters, that are read at a time. */
 const READ_AT_ONCE = 100;
 
 /** Of a campaign's state: its ordinals, and of its requests those that were accepted, and how many of these are in its filter. */
@@ -108,9 +109,8 @@ export async function everAccepted(
       return places.flatMap((place) => ['GET', 'u1', place]);
     });
     const set = z.array(z.number()).parse(await redis.call('BITFIELD_RO', filter, ...reads));
-    for (const [at, id] of requestIds.entries()) {
+    for (const [at, id] of requestIds.entries())
       if (set.slice(at * BLOOM_HASHES, (at + 1) * BLOOM_HASHES).every((bit) => bit === 1)) matches.add(id);
-    }
   };
   for (const [campaign, json] of Object.entries(states)) {
     const state = readOrNull(() => campaignState.parse(JSON.parse(json)));
@@ -128,16 +128,16 @@ export async function everAccepted(
     }
     await addMatches(acceptedKey(keys, lane, campaign), ordinals);
     if (requests.accepted <= requests.remembered) continue;
-    for await (const id of recordedIds(redis, keys, lane, campaign, ordinals)) {
+    for await (const id of recordedIds(redis, keys, lane, campaign, ordinals))
       if (requestIds.includes(id)) matches.add(id);
-    }
   }
-  for (const campaign of await redis.zrange(keys.lane(lane, 'ended'), '0', '-1')) {
-    if (campaign in states) continue;
+  const ended = await redis.zrange(keys.lane(lane, 'ended'), '0', '-1');
+  const deleted = ended.filter((campaign) => !Object.hasOwn(states, campaign));
+  await pLimit(READ_AT_ONCE).map(deleted, async (campaign) => {
     const filter = acceptedKey(keys, lane, campaign);
     const bits = 8 * (await redis.strlen(filter));
     if (bits > 0) await addMatches(filter, (bits - 64) / 24);
-  }
+  });
   return matches;
 }
 

@@ -248,7 +248,7 @@ export function webhookService(deps: WebhookDeps) {
       },
 
       async remove(id) {
-        // One that cannot be read does not name its lanes, so only an operator of all lanes removes it.
+        // One that cannot be read does not name its lanes, so no key finds it, and only an operator removes it.
         if ((await store.damaged()).includes(id)) {
           await by.audited({ action: 'webhook.remove', details: { webhook: id } }, () =>
             store.removeDamaged(id),

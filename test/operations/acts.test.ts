@@ -56,7 +56,7 @@ const schedule = (again: boolean): Act => ({
   says: { outcome: again ? 'existing' : 'created', state: 'active' },
   status: again ? 200 : 201,
 });
-const changedSchedule = (outcome: 'changed' | 'unchanged'): Act => ({
+const changedSchedule = (outcome: 'updated' | 'unchanged'): Act => ({
   name: `a put of a schedule: ${outcome}`,
   library: () => volley.schedules.put({ id: 'library', ...times, message: 'Hello', recipients }),
   http: ['PUT', '/v1/schedules/http', { ...times, message: 'Hello', recipients }],
@@ -127,11 +127,11 @@ const ACTS: readonly Act[] = [
   campaign(true),
   schedule(false),
   schedule(true),
-  changedSchedule('changed'),
+  changedSchedule('updated'),
   changedSchedule('unchanged'),
   template('Hi {{name}}', 'created'),
   template('Hi {{name}}', 'unchanged'),
-  template('Hello {{name}}', 'changed'),
+  template('Hello {{name}}', 'updated'),
   deletedTemplate({ state: 'deleted' }, 200),
   outbox(false),
   outbox(true),

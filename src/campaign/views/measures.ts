@@ -10,6 +10,10 @@ export const time = z.string().describe('ISO 8601, UTC');
 export const textOrNull = z.string().nullable();
 /** How many of something. */
 export const count = z.int().min(0);
+/** What a put has done; `unchanged`: what is stored was as it asks. */
+export const PUT_OUTCOMES = ['created', 'updated', 'unchanged'] as const;
+/** See {@link PUT_OUTCOMES}. */
+export const putOutcome = z.enum(PUT_OUTCOMES).describe('`unchanged`: it was stored like this already');
 /** A number of permits. It need not be whole, because deductions from a quota fade over time. */
 export const permitCount = z.number();
 

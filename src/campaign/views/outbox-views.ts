@@ -3,7 +3,7 @@ import type { ErrorCode, ErrorItem } from '../errors/error-codes.js';
 import { errorCode, errorItem } from '../errors/error-item.js';
 import { type ReturnedFields, returnedOutboxFields } from '../fields/field-schemas.js';
 import { perName, RECIPIENT_STATES } from '../states/recipient.js';
-import { count, textOrNull, time } from './measures.js';
+import { count, PUT_OUTCOMES, putOutcome, textOrNull, time } from './measures.js';
 import { type SendWindow, sendWindow } from './views.js';
 
 /*
@@ -89,18 +89,13 @@ export const createdOutbox = outboxStatus
 
 /** An outbox after a put. */
 export interface PutOutbox extends OutboxStatus {
-  /** `unchanged`: it had these settings already. */
-  readonly outcome: 'created' | 'changed' | 'unchanged';
+  readonly outcome: (typeof PUT_OUTCOMES)[number];
 }
 
 /** See {@link PutOutbox}. */
 export const putOutbox = outboxStatus
   .unwrap()
-  .extend({
-    outcome: z
-      .enum(['created', 'changed', 'unchanged'])
-      .describe('`unchanged`: it had these settings already'),
-  })
+  .extend({ outcome: putOutcome })
   .readonly()
   .meta({ id: 'OutboxSettingsPut' });
 
@@ -222,8 +217,6 @@ export const outboxMessage = z
   })
   .readonly()
   .meta({ id: 'OutboxMessage' });
-/** What a put did. */
-const PUT_OUTCOMES = ['created', 'updated', 'unchanged'] as const;
 /** What a put of one message of many did. */
 export const BULK_OUTCOMES = [...PUT_OUTCOMES, 'refused'] as const;
 /** See {@link BULK_OUTCOMES}. */

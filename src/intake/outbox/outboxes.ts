@@ -154,7 +154,7 @@ export function openOutboxes(
       const { changed } = await replace({ ...input, lane }, more);
       const outbox = await readOutboxStatus(await finder.named(lane), input.name);
       if (outbox === null) throw noSuchOutbox(input.name);
-      return { ...outbox, outcome: changed.length === 0 ? 'unchanged' : 'changed' };
+      return { ...outbox, outcome: changed.length === 0 ? 'unchanged' : 'updated' };
     },
 
     async previewPut(given, more = {}) {

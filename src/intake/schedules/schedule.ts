@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type ShownScheduledFields, shownScheduledFields } from '../../campaign/fields/scheduled-fields.js';
 import { type Actor, actor } from '../../campaign/states/actor.js';
+import { type PUT_OUTCOMES, putOutcome } from '../../campaign/views/measures.js';
 
 /*
  *                     ┌──────────────── due, and then the next time ────────────────┐
@@ -194,18 +195,13 @@ export const addedSchedule = schedule
 
 /** A schedule after a put. */
 export interface PutSchedule extends Schedule {
-  /** `unchanged`: it had these settings already. */
-  readonly outcome: 'created' | 'changed' | 'unchanged';
+  readonly outcome: (typeof PUT_OUTCOMES)[number];
 }
 
 /** See {@link PutSchedule}. */
 export const putSchedule = schedule
   .unwrap()
-  .extend({
-    outcome: z
-      .enum(['created', 'changed', 'unchanged'])
-      .describe('`unchanged`: it had these settings already'),
-  })
+  .extend({ outcome: putOutcome })
   .readonly()
   .meta({ id: 'SchedulePut' });
 

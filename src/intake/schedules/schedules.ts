@@ -207,7 +207,7 @@ export function openSchedules(deps: SchedulesDeps): Schedules {
   const keep = async (
     input: ScheduleInput,
     mayReplace: boolean,
-  ): Promise<{ readonly kept: 'created' | 'changed' | 'existing'; readonly schedule: Schedule }> => {
+  ): Promise<{ readonly kept: 'created' | 'updated' | 'existing'; readonly schedule: Schedule }> => {
     const { checkInput } = await import('./input.js');
     const now = await store.now();
     const { definition, recipients } = await checkInput(input, { ...deps, now });
@@ -246,7 +246,7 @@ export function openSchedules(deps: SchedulesDeps): Schedules {
     const about = { lane: schedule.lane, schedule: id, next: stored.next, actor };
     if (result === 'added') events.emit({ type: 'schedule.added', ...about });
     if (result === 'changed') events.emit({ type: 'schedule.changed', ...about });
-    return { kept: result === 'added' ? 'created' : result, schedule };
+    return { kept: result === 'added' ? 'created' : result === 'changed' ? 'updated' : result, schedule };
   };
   /** The input of a schedule that may leave out its list: then it is that of the schedule that it replaces. */
   const withList = async (input: ScheduleInput): Promise<ScheduleInput> => {

@@ -11,6 +11,7 @@ import { fieldsOf, problemsOf } from '../../campaign/fields/field-sets.js';
 import { FIELDS } from '../../campaign/fields/fields.js';
 import { limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
 import type { Operator } from '../../campaign/states/audit.js';
+import type { PUT_OUTCOMES } from '../../campaign/views/measures.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 
 /*
@@ -52,7 +53,7 @@ export const template = z
 
 /** What {@link Templates.put} has done. */
 export interface PutTemplate extends Template {
-  readonly outcome: 'created' | 'changed' | 'unchanged';
+  readonly outcome: (typeof PUT_OUTCOMES)[number];
 }
 
 /** On which lane a template is; default: the first configured one. */
@@ -135,7 +136,7 @@ export function openTemplates({ redis, keys, config, finder, by, laneNamed }: Te
       await by.audited({ action: 'template.set', lane: id, details: { template: name } }, () =>
         redis.hset(hashOf(id), name, json),
       );
-      return { ...saved, outcome: before === undefined ? 'created' : 'changed' };
+      return { ...saved, outcome: before === undefined ? 'created' : 'updated' };
     },
     async list(choice = {}) {
       const { lane, id } = await placeOf(choice);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { putOutcome } from '../../campaign/views/measures.js';
 import { template } from '../../intake/templates/templates.js';
 import { byLane } from '../access.js';
 import { call } from '../operation.js';
@@ -34,7 +35,7 @@ export const putTemplate = call({
     examples: ['template put sale --message "Hi {{name}}, your code is {{voucher}}" --sender ACME'],
   },
   input: ofTemplate.extend(membersOf('template')),
-  output: template.extend({ outcome: z.enum(['created', 'changed', 'unchanged']) }),
+  output: template.extend({ outcome: putOutcome }),
   returns: 'The template',
   outcomes: ['overLimit'],
   run: (volley, input) => volley.templates.put(input),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { NotAllowedError } from '../../campaign/errors/errors.js';
 import type { ApiKey } from '../../campaign/states/api-key.js';
-import { allowsScope } from '../../campaign/states/api-key.js';
 import { DELIVERED_EVENTS } from '../../campaign/views/webhook-events.js';
 import {
   failedDelivery,
@@ -10,7 +9,7 @@ import {
   webhookWithSecret,
 } from '../../campaign/views/webhook-views.js';
 import { MAX_FILTER } from '../../reporting/webhooks/webhook-methods.js';
-import { byLanesOfKey, byWebhook } from '../access.js';
+import { byLanesOfKey, byWebhook, requireRead } from '../access.js';
 import { call, page } from '../operation.js';
 import { count, LANE_FLAG, laneName, onlyOfLane } from '../schemas/schemas.js';
 
@@ -34,12 +33,9 @@ const WEBHOOK = {
 const COMMAND = { ...WEBHOOK, scope: 'operate', bucket: 'control' } as const;
 
 /** What an endpoint gets, a key must be allowed to read. */
-function mustRead(key: ApiKey | undefined): void {
-  if (key === undefined || allowsScope(key, 'read')) return;
-  throw new NotAllowedError(
-    'A webhook gets numbers and references, so the key needs the scope `read` as well',
-  );
-}
+const mustRead = (key: ApiKey | undefined): void => {
+  if (key !== undefined) requireRead(key, 'A webhook gets numbers and references');
+};
 
 const MAX_EVENT_TYPES = DELIVERED_EVENTS.length;
 const some = z.array(z.string().min(1).max(64)).min(1).max(MAX_FILTER).optional();

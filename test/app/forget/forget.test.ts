@@ -172,7 +172,7 @@ test('A number is forgotten in the list of a schedule as its campaigns read it, 
   for (const [schedule] of lists) {
     // It keeps the list, which is checked again.
     const put = await volley.schedules.put({ ...schedule, message: 'Hello {{name}}' });
-    expect(put).toMatchObject({ outcome: 'changed', recipients: { kind: 'inline', recipientCount: 2 } });
+    expect(put).toMatchObject({ outcome: 'updated', recipients: { kind: 'inline', recipientCount: 2 } });
   }
 });
 

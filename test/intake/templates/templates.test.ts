@@ -32,7 +32,7 @@ test('A text is saved with its sender and its columns, and a put says what it ha
   expect(await templates.put(saved)).toEqual({ ...shown, outcome: 'created' });
   expect(await templates.put(saved)).toEqual({ ...shown, outcome: 'unchanged' });
   const changed = { name: 'hello', message: 'Hello' };
-  expect(await templates.put(changed)).toMatchObject({ outcome: 'changed', sender: null, columns: [] });
+  expect(await templates.put(changed)).toMatchObject({ outcome: 'updated', sender: null, columns: [] });
   await templates.put({ name: 'a-first', message: 'Hi' });
   expect((await templates.list()).map(({ name }) => name)).toEqual(['a-first', 'hello']);
   // Every object inherits a member of this name.
@@ -137,7 +137,7 @@ test('A schedule copies the text of a template of its lane, when it is added and
   expect((await volley.schedules.get('weekly')).campaign.message).toBe('Hi {{name}}');
   // It is that of the lane of the schedule, which the request need not name.
   const put = await volley.schedules.put({ id: 'weekly', template: 'weekly', ...TIMES });
-  expect(put).toMatchObject({ outcome: 'changed', lane: 'other', campaign: { message: 'Hello {{name}}' } });
+  expect(put).toMatchObject({ outcome: 'updated', lane: 'other', campaign: { message: 'Hello {{name}}' } });
   const missing = volley.schedules.put({ id: 'weekly', template: 'missing', ...TIMES });
   await expect(missing).rejects.toThrow('lane other has no template missing');
 });
@@ -150,7 +150,7 @@ test('A lane has at most 1,000 templates and 1 MB of them, and those that it has
   await redis.hset(hash, full);
   const refusal = /lane other would have more than 1,000 templates, or more than 1 MB of them: delete some/;
   await expect(templates.put({ name: 'more', lane, message: 'Hi' })).rejects.toThrow(refusal);
-  expect(await templates.put({ name: 't7', lane, message: 'Hello' })).toMatchObject({ outcome: 'changed' });
+  expect(await templates.put({ name: 't7', lane, message: 'Hello' })).toMatchObject({ outcome: 'updated' });
   await redis.hset(hash, 't6', JSON.stringify({ message: 'x'.repeat(970_000) }));
   await expect(templates.put({ name: 't7', lane, message: 'x'.repeat(20_000) })).rejects.toThrow(refusal);
   await redis.hset(hash, 't8', 'damaged');

@@ -52,7 +52,7 @@ test('A schedule is added once; its id comes from its file', async () => {
     'high',
     '--replace',
   );
-  expect(replaced.stdout).toMatch(/^Schedule spring-sale is changed on lane default/);
+  expect(replaced.stdout).toMatch(/^Schedule spring-sale is updated on lane default/);
   expect((await json('schedule', 'show', 'spring-sale')).output).toMatchObject({
     campaign: { priority: 'high' },
   });

@@ -247,11 +247,11 @@ test('A follow-up is added with a time after its campaign has started, for a key
   });
   const moved = { ...body, toResultsOf: { ...toResultsOf, after: '1d' } };
   expect(await call('PUT', '/v1/schedules/after', { body: { ...moved, id: undefined } })).toMatchObject({
-    json: { outcome: 'changed', next: '2030-05-07T09:00:00.000Z' },
+    json: { outcome: 'updated', next: '2030-05-07T09:00:00.000Z' },
   });
   const kept = { lane: 'main', message: 'Hello {{name}}' };
   expect(await call('PUT', '/v1/schedules/after', { body: kept })).toMatchObject({
-    json: { outcome: 'changed', next: '2030-05-07T09:00:00.000Z', recipients: { after: '1d' } },
+    json: { outcome: 'updated', next: '2030-05-07T09:00:00.000Z', recipients: { after: '1d' } },
   });
 
   const wrong = async (pointer: string, change: object, own?: string) => {

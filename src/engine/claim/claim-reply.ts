@@ -1,6 +1,7 @@
 import type { Stopwatch } from '../../base/clock.js';
 import type { ScriptEvent } from '../scripts/script-events.js';
 import type { GrantedPermit } from './permit.js';
+import type { SettleResult } from './settlement.js';
 
 /**
  * Why a claim call returned no more claims.
@@ -77,4 +78,14 @@ export interface ClaimCall extends Partial<ClaimingProcess> {
   readonly age?: Stopwatch;
   /** Time in ms, for tests and simulations. Default: the time of Redis. */
   readonly now?: number | undefined;
+}
+
+/** The claims of a lane's sends, or of its polls. Each call is safe to repeat. */
+export interface Claims<Claim, Settlement> {
+  /** Claims the next batches, or the requests that are due for a poll. */
+  take(call: ClaimCall): Promise<ClaimReply<Claim>>;
+  /** Whether the claim still holds, and so its permit. */
+  confirm(claim: Claim): Promise<boolean>;
+  /** Says how they ended. */
+  settle(settlements: readonly Settlement[]): Promise<SettleResult>;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { loadScript } from '../../base/redis/script.js';
 import type { LaneStore } from '../scripts/lane-script.js';
 import { scriptEvents } from '../scripts/script-events.js';
-import { type ClaimReply, WHY } from './claim-reply.js';
+import { type ClaimCall, type ClaimReply, WHY } from './claim-reply.js';
 
 /** A claim as the scripts return it, of either kind. */
 export const claimShape = z.object({
@@ -34,6 +34,12 @@ export function claimReply<Claim>(pick: (claim: z.output<typeof claimShape>) => 
     };
   };
 }
+
+/** The arguments of a claim script for a call. */
+export const claimArgs = ({ turn, call, want, seen = 0, kept = 0, process = '', now }: ClaimCall) => ({
+  ...{ turn, call, want, seen, kept, process },
+  time: now,
+});
 
 const confirmScript = loadScript(import.meta.url, './confirm-claim.lua', (reply) => reply === 1);
 

@@ -1,5 +1,5 @@
-import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
-import type { Settlement, SettleResult } from '../claim/settlement.js';
+import type { Claims } from '../claim/claim-reply.js';
+import type { Settlement } from '../claim/settlement.js';
 import type { PollResult } from './effects.js';
 
 /** A request that may be polled: that of the batch that begins at `first`, or of a message. */
@@ -20,12 +20,5 @@ export interface PollSettlement extends Settlement {
   readonly result: PollResult;
 }
 
-/** The claims of a lane's polls. Each call is safe to repeat. */
-export interface PollClaims {
-  /** Claims the requests that are due for a poll. */
-  take(call: ClaimCall): Promise<ClaimReply<PollClaim>>;
-  /** Whether the claim still holds, and so its permit. */
-  confirm(claim: PollClaim): Promise<boolean>;
-  /** Says how polls ended. */
-  settle(settlements: readonly PollSettlement[]): Promise<SettleResult>;
-}
+/** The claims of a lane's polls. */
+export type PollClaims = Claims<PollClaim, PollSettlement>;

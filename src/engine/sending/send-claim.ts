@@ -1,5 +1,5 @@
-import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
-import type { Settlement, SettleResult } from '../claim/settlement.js';
+import type { Claims } from '../claim/claim-reply.js';
+import type { Settlement } from '../claim/settlement.js';
 import type { SendResult } from './effects.js';
 
 /** A batch that may be sent: recipients `first` to `first + count - 1` of a campaign, or one message of an outbox. */
@@ -34,12 +34,5 @@ export interface SendSettlement extends Settlement {
   readonly result: SendResult;
 }
 
-/** The claims of a lane's batches. Each call is safe to repeat. */
-export interface SendClaims {
-  /** Claims the next batches. */
-  take(call: ClaimCall): Promise<ClaimReply<SendClaim>>;
-  /** Whether the claim still holds. */
-  confirm(claim: SendClaim): Promise<boolean>;
-  /** Says how batches ended. */
-  settle(settlements: readonly SendSettlement[]): Promise<SettleResult>;
-}
+/** The claims of a lane's batches. */
+export type SendClaims = Claims<SendClaim, SendSettlement>;

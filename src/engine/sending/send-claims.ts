@@ -1,6 +1,5 @@
 import type { Random } from '../../base/clock.js';
-import type { ClaimCall, ClaimReply } from '../claim/claim-reply.js';
-import { claimReply, confirmClaim } from '../claim/claims.js';
+import { claimArgs, claimReply, confirmClaim } from '../claim/claims.js';
 import { grantPermit, NO_PERMIT } from '../claim/permit.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
 import type { SendClaim, SendClaims } from './send-claim.js';
@@ -24,29 +23,9 @@ const claimSend = laneScript(
 /** The claims of a lane's batches in Redis. `random`: backoffs that {@link settleSends} begins vary by it; tests need none. */
 export function sendClaims(store: LaneStore & { readonly random?: Random }): SendClaims {
   return {
-    take: async ({
-      turn,
-      call,
-      want,
-      age = NO_PERMIT.age,
-      seen = 0,
-      kept = 0,
-      process = '',
-      mayLoseMs = 0,
-      withReplicaMs = mayLoseMs,
-      now,
-    }: ClaimCall): Promise<ClaimReply<SendClaim>> => {
-      const reply = await claimSend(store, {
-        turn,
-        call,
-        want,
-        seen,
-        kept,
-        process,
-        mayLoseMs,
-        withReplicaMs,
-        time: now,
-      });
+    take: async (call) => {
+      const { age = NO_PERMIT.age, mayLoseMs = 0, withReplicaMs = mayLoseMs } = call;
+      const reply = await claimSend(store, { ...claimArgs(call), mayLoseMs, withReplicaMs });
       const claims = reply.claims.map(({ closesAt = Number.POSITIVE_INFINITY, ...claim }): SendClaim => {
         const isRepeat = claim.again === 'underCorrelator';
         const repeatUntil = isRepeat ? (claim.firstAt ?? 0) + store.rules.repeatFor : closesAt;

@@ -22,7 +22,7 @@ import {
 import { type Heartbeats, ROLES, type Role } from '../engine/recovery/heartbeats.js';
 import { sinceSweep } from '../engine/recovery/sweep.js';
 import { REQUESTS, stateMembers } from '../engine/store/campaigns.js';
-import { laneStatus } from './status.js';
+import { laneStatus, OF_LANE } from './status.js';
 
 /**
  * Why a lane starts no requests, or only a probe. `throttled`: the service returned 429; `unreachable`: it does not
@@ -251,15 +251,7 @@ async function notificationSnapshot(redis: Redis, keys: Keys, lane: LaneId): Pro
 }
 
 function causeOf(view: LaneStatusRecord): ClosedCause | null {
-  const first = firstClosed(view, [
-    'stopped',
-    'held',
-    'recovering',
-    'unbounded',
-    'noToken',
-    'throttled',
-    'unreachable',
-  ])?.cause;
+  const first = firstClosed(view, OF_LANE)?.cause;
   if (first === undefined) return null;
   if (first === 'held') return 'operator';
   return first === 'recovering' || first === 'unbounded' ? 'recovery' : first;

@@ -279,7 +279,7 @@ function whyUnserved(lane: string, isConfigured: boolean, lacksCredentials: bool
 }
 
 /** The causes that close a lane for all its campaigns. Its window is read from its settings, and the rest is over soon. */
-const OF_LANE = [
+export const OF_LANE = [
   'stopped',
   'held',
   'recovering',

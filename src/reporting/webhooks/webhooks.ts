@@ -6,6 +6,8 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { listed } from '../../campaign/errors/listed.js';
+import { LABEL } from '../../campaign/fields/field-kinds.js';
+import { NAME } from '../../campaign/fields/fields.js';
 import { describeActor } from '../../campaign/states/actor.js';
 import { type ApiKey, allowsScope } from '../../campaign/states/api-key.js';
 import type { AuditAction, AuditedOperation, Operator } from '../../campaign/states/audit.js';
@@ -366,11 +368,18 @@ const KEY_ENDS = {
   keyInvalid: 'does not work any more',
 } as const;
 
+/** Names as they are stored. Throws an InputError for one that nothing can have. */
+function namesOf(field: string, names: readonly string[] | undefined, form: RegExp): string[] | null {
+  const wrong = names?.find((name) => !form.test(name));
+  if (wrong === undefined) return names === undefined ? null : [...new Set(names)];
+  throw new InputError(`\`${field}\` contains ${JSON.stringify(wrong)}, which none can have`, { field });
+}
+
 /** A filter as it is stored. */
 const filterOf = ({ events, outboxes, tags }: Omit<WebhookSettings, 'url'>): EventFilter => ({
   events: events === undefined ? null : [...new Set(events)],
-  outboxes: outboxes === undefined ? null : [...new Set(outboxes)],
-  tags: tags === undefined ? null : [...new Set(tags)],
+  outboxes: namesOf('outboxes', outboxes, NAME),
+  tags: namesOf('tags', tags, LABEL),
 });
 
 const iso = (ms: number): string => new Date(ms).toISOString();

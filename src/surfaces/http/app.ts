@@ -86,7 +86,7 @@ function createApp(options: HttpOptions): HttpApp {
   const stallTimeoutMs = stallTimeoutOf(options);
   const closeGraceMs = durationOption('closeGrace', options.closeGrace, CLOSE_GRACE_MS);
   const sendProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    const problem = errorToProblem(error, () => bodyTooLarge(request), acceptedBody(request), request.apiKey);
+    const problem = errorToProblem(error, () => bodyTooLarge(request), acceptedBody(request), request);
     if (problem.code === 'failed') {
       const { method, routeOptions } = request;
       const route = routeOptions.url ?? 'none';

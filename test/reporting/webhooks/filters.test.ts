@@ -125,3 +125,16 @@ test('After its address was changed, an endpoint gets what waits at the new one,
   expect(await webhooks.get(id)).toMatchObject({ waitingCount: 0 });
   await expect(webhooks.set(id, { url: 'http://shop.example/' })).rejects.toThrow('must begin with https://');
 });
+
+test('A filter with a name that nothing can have is refused, and nothing is stored', async () => {
+  const { webhooks } = fixture();
+  for (const [field, filter] of [
+    ['tags', { tags: ['vip', 'a b'] }],
+    ['outboxes', { outboxes: ['-orders'] }],
+  ] as const)
+    await expect(webhooks.add({ url: receiver.url, ...filter })).rejects.toMatchObject({
+      message: expect.stringContaining(`\`${field}\` contains`),
+      errors: [{ pointer: `/${field}` }],
+    });
+  expect(await webhooks.list()).toEqual([]);
+});

@@ -119,7 +119,7 @@ export const texts = {
     againAbout: (message: string) => `This creates another campaign with the same text: “${message}”`,
     includes: 'It goes to',
     leavesOut: 'It does not go to',
-    againName: (name: string) => `${name}, again`,
+    againName: (name: string) => `${name.slice(0, 180)}, again`,
     againDone: (count: number) => `It is sent again to ${counted(count, 'person', 'people')}.`,
     report: 'Report for Excel',
     line: (line: number) => `line ${countText(line)}`,

@@ -1,7 +1,9 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isFull, isUnavailable, RedisFullError } from '../../../base/redis/unavailable.js';
 import { RecordsBusyError } from '../../../call-records/store/errors.js';
 import { type ErrorCode, type ErrorItem, isProblemCode } from '../../../campaign/errors/error-codes.js';
+import { pointerStep } from '../../../campaign/errors/error-item.js';
 import {
   AmbiguousNameError,
   asSentence,
@@ -19,46 +21,37 @@ import { RecoveringError } from '../../../intake/outbox/definition/errors.js';
 import { invalidParts, itemOf, moreErrors, Problem } from '../server/problem.js';
 import { type BodyFormat, expectedBody } from './request-body.js';
 
+/** What of a request an error depends on. */
+type Asked = Partial<Pick<FastifyRequest, 'apiKey' | 'params' | 'body'>>;
+
 /**
- * Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. `key`: that of the
- * request, which limits what an error may name; null or undefined if there is none.
+ * Maps any error that a route throws to an error response. An unexpected error becomes `failed` and reveals nothing. The key of the request
+ * limits what an error may name; an error about a member that is in the address points there.
  */
 export function errorToProblem(
   error: unknown,
   tooLarge: () => Problem,
   accepted: BodyFormat,
-  key?: ApiKey | null,
+  asked: Asked = {},
 ): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof z.ZodError) return ofSchema(error);
-  if (error instanceof NoSuchLaneError) return noSuchLane(error, key);
+  if (error instanceof z.ZodError) return invalidParts(schemaItems(error));
+  if (error instanceof NoSuchLaneError) return noSuchLane(error, asked.apiKey);
   if (error instanceof OtherFormatError) {
     // The message names processes, which are no business of the client.
-    return new Problem('unavailable', 'An upgrade of Volley is in progress. Retry in a moment.', {
-      headers: { 'retry-after': '10' },
-    });
+    return retryIn(10, 'unavailable', 'An upgrade of Volley is in progress. Retry in a moment.');
   }
   if (error instanceof AmbiguousNameError) return ambiguous(error);
-  if (error instanceof RecoveringError) {
-    return new Problem('unavailable', error.message, { headers: { 'retry-after': '5' } });
-  }
+  if (error instanceof RecoveringError) return retryIn(5, 'unavailable', error.message);
   if (error instanceof RecordsBusyError) {
-    return new Problem('tooManyRequests', 'Another request of this credential is in flight.', {
-      headers: { 'retry-after': String(Math.ceil(error.retryInMs / 1_000)) },
-    });
+    const seconds = Math.ceil(error.retryInMs / 1_000);
+    return retryIn(seconds, 'tooManyRequests', 'Another request of this credential is in flight.');
   }
-  if (isFull(error)) {
-    const detail =
-      error instanceof RedisFullError ? error.message : 'Redis is full: it has reached maxmemory';
-    return new Problem('full', detail, { headers: { 'retry-after': '60' } });
-  }
-  if (isUnavailable(error)) {
-    return new Problem('unavailable', 'Redis does not respond. Retry in a moment.', {
-      headers: { 'retry-after': '2' },
-    });
-  }
+  if (error instanceof RedisFullError) return retryIn(60, 'full', error.message);
+  if (isFull(error)) return retryIn(60, 'full', 'Redis is full: it has reached maxmemory');
+  if (isUnavailable(error)) return retryIn(2, 'unavailable', 'Redis does not respond. Retry in a moment.');
   if (error instanceof VolleyError && isProblemCode(error.code)) {
-    const errors = error instanceof InputError ? error.errors : [];
+    const errors = error instanceof InputError ? error.errors.map((item) => inAddress(item, asked)) : [];
     const detail = error instanceof InputErrors ? firstOf(error) : error.message;
     const members = error instanceof LimitError ? limitOf(error) : {};
     return new Problem(error.code, detail, { errors, members });
@@ -87,6 +80,16 @@ function firstOf({ all: [first, ...others] }: InputErrors): string {
   return `${asSentence(first?.message ?? '')}${moreErrors(others.length)}`;
 }
 
+const retryIn = (seconds: number, ...[code, detail]: ConstructorParameters<typeof Problem>): Problem =>
+  new Problem(code, detail, { headers: { 'retry-after': String(seconds) } });
+
+/** The last part of the address names what the request is about. A body may have a member of that name, or of another part's. */
+const inAddress = (item: ErrorItem, { params, body }: Asked): ErrorItem => {
+  const name = Object.keys(Object(params)).at(-1) ?? '';
+  const isNamed = item.pointer === `/${name}` && !Object.hasOwn(Object(body), name);
+  return isNamed ? { ...item, pointer: `path${item.pointer}` } : item;
+};
+
 /** Which limit, for programs. */
 const limitOf = ({ limit, owner, left, resetsAt }: LimitError) => ({ limit, owner, left, resetsAt });
 
@@ -108,15 +111,11 @@ function ambiguous({ message, lanes }: AmbiguousNameError): Problem {
   });
 }
 
-function ofSchema(error: z.ZodError): Problem {
-  return invalidParts(schemaItems(error));
-}
-
 /** The parts that do not match a schema. Fastify notes on the error which part of the request it validated. */
 export function schemaItems(error: z.ZodError & { readonly validationContext?: unknown }): ErrorItem[] {
   const part = PARTS[String(error.validationContext)] ?? '';
   const pointerTo = (path: readonly PropertyKey[]): string =>
-    [part, ...path.map((step) => String(step).replaceAll('~', '~0').replaceAll('/', '~1'))].join('/');
+    [part, ...path.map((step) => pointerStep(String(step)))].join('/');
   return error.issues.flatMap((issue) => {
     const texts = issue.message.split('\n');
     const paths =

@@ -1,3 +1,4 @@
+import { pointerStep } from '../../../campaign/errors/error-item.js';
 import { MAX_MEMBERS } from '../../../operations/schemas/recipient-rows.js';
 import { invalidMember, invalidParts, itemOf, Problem } from '../server/problem.js';
 
@@ -71,7 +72,7 @@ function crowded(value: unknown, list?: string): string | null {
   if (members.length > MAX_MEMBERS) return '';
   for (const [name, member] of members) {
     const inside = name === list && Array.isArray(member) ? crowdedItem(member) : crowded(member);
-    if (inside !== null) return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}${inside}`;
+    if (inside !== null) return `/${pointerStep(name)}${inside}`;
   }
   return null;
 }

@@ -88,7 +88,7 @@ test('A name or credentials in use get 409, and fields that a tenant may not set
   const cases = [
     ['POST', '/v1/lanes', { name: 'shop', apiKey: 'x' }, 409, 'laneTaken', '/name'],
     ['POST', '/v1/lanes', lane('again', 'two'), 409, 'laneTaken', undefined],
-    ['PUT', '/v1/lanes/default', { hourlyQuota: 1 }, 400, 'badInput', '/name'],
+    ['PUT', '/v1/lanes/default', { hourlyQuota: 1 }, 400, 'badInput', 'path/name'],
     [
       'POST',
       '/v1/lanes',

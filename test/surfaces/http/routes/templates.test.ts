@@ -69,3 +69,18 @@ test('A key for one lane sees and uses only the templates of its lane, and need 
   expect((await call('DELETE', '/v1/templates/reminder', own)).status).toBe(200);
   expect((await volley.templates.get('reminder')).message).toBe('Hi {{name}}');
 });
+
+test.each([
+  ['PUT', '/v1/templates/foo%20bar', { message: 'Hi' }, 'path/name'],
+  [
+    'PUT',
+    '/v1/schedules/Weekly',
+    { cron: '0 9 * * 1', message: 'Hi', recipients: [{ to: '+447700900123' }] },
+    'path/id',
+  ],
+  ['PUT', '/v1/outboxes/foo%20bar', { message: 'Hi' }, 'path/name'],
+])('An error about a name in the address points there: %s %s', async (method, path, body, pointer) => {
+  const { status, json } = await call(method, path, { body });
+  expect(status).toBe(400);
+  expect(json).toMatchObject({ errors: expect.arrayContaining([expect.objectContaining({ pointer })]) });
+});

@@ -77,6 +77,10 @@ interface ClaimedState {
   readonly remainder: string;
 }
 
+/** Of each part: the first ordinal that was never claimed, and the end. */
+export const claimedParts = (of: Parts, { part = 0, cursor }: ClaimedState): [number, number][] =>
+  of.map(([, stored, end], at) => [at + 1 === part ? cursor : stored, end]);
+
 /** How many recipients a campaign has in each zone, and how many of them it has still to send to. */
 export function countZones(of: Parts, { part = 0, cursor, released, remainder }: ClaimedState): ZoneCount[] {
   const counts = new Map<string, { recipients: number; waiting: number }>();

@@ -28,14 +28,20 @@ type StoredCost = z.output<typeof storedCost>;
 const storedContent = z.object({
   /** The last revision with it. */
   last: z.number(),
-  /** Recipients from this ordinal on had not been claimed when it was replaced. */
-  until: z.number(),
+  /** Which recipients had been claimed when it was replaced; see {@link isClaimed}. */
+  until: z.union([z.number(), z.array(z.tuple([z.number(), z.number()]))]),
   text: z.string(),
   sender: z.string(),
   senderName: z.string().optional(),
 });
 /** See {@link storedContent}. */
 export type EarlierContent = z.output<typeof storedContent>;
+
+/** Whether a recipient had been claimed: those before an ordinal, or of a list with parts, before one in each, given with its end. */
+export function isClaimed(until: EarlierContent['until'], ordinal: number): boolean {
+  const cursor = typeof until === 'number' ? until : (until.find(([, end]) => ordinal < end)?.[0] ?? 0);
+  return ordinal < cursor;
+}
 
 /** The part of a campaign that only an operator changes after its commit. During the import it is incomplete. */
 export interface CampaignMeta extends StoredFields {

@@ -10,7 +10,7 @@ import { CostCollector } from '../../engine/recipients/costs.js';
 import { DamagedError } from '../../engine/recipients/damaged.js';
 import { SLICE, unpackSlice } from '../../engine/recipients/slice-blob.js';
 import { readSlices } from '../../engine/recipients/stored-slices.js';
-import type { CampaignMeta } from '../../engine/store/campaign-meta.js';
+import { type CampaignMeta, type EarlierContent, isClaimed } from '../../engine/store/campaign-meta.js';
 
 /*
  * What another text means for the recipients of a campaign: their segments, and what the messages cost. The list is read slice by slice, outside of
@@ -54,14 +54,13 @@ export function templateFor(text: string, placeholders: readonly string[]): Temp
 }
 
 /**
- * Reads the recipients of a campaign that is to have another text. `cursor`: those from this ordinal on get it, in
- * place of `text`. Throws an error for the first of them
- * who may not get it.
+ * Reads the recipients of a campaign that is to have another text in place of `text`. `until`: who was claimed with that. Throws an error
+ * for the first of the others who may not get it.
  */
 export async function measure(
   { redis, keys, prices, limits }: MeasureDeps,
   meta: CampaignMeta,
-  { ordinals, cursor, text }: { readonly ordinals: number; readonly cursor: number; readonly text: string },
+  { ordinals, until, text }: Pick<EarlierContent, 'until' | 'text'> & { readonly ordinals: number },
 ): Promise<Measured> {
   const before = templateFor(text, meta.placeholders);
   const contents = [...(meta.earlier ?? []), { text: meta.text, until: Number.POSITIVE_INFINITY }].map(
@@ -72,15 +71,15 @@ export async function measure(
   const costs = new CostCollector();
   let unpriced = 0;
   const add = (ordinal: number, number: string, values: readonly string[]): void => {
-    const template = contents.find(({ until }) => ordinal < until)?.template;
+    const template = contents.find(({ until }) => isClaimed(until, ordinal))?.template;
     if (template === undefined || number === FORGOTTEN) {
       costs.add(0);
       return;
     }
     const { segments } = segmentsOf(template.render(values));
-    if (ordinal >= cursor) mustBeAllowed(ordinal, number, segments, template.length(values));
-    if (ordinal >= cursor && limits.needsPrices)
-      mustNotBeDearer(segments, segmentsOf(before.render(values)).segments);
+    const isNew = !isClaimed(until, ordinal);
+    if (isNew) mustBeAllowed(ordinal, number, segments, template.length(values));
+    if (isNew && limits.needsPrices) mustNotBeDearer(segments, segmentsOf(before.render(values)).segments);
     const micros = meter?.add(number, segments);
     if (micros === undefined && priceOf !== undefined) unpriced += 1;
     costs.add(micros ?? 0);

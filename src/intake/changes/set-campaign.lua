@@ -52,10 +52,11 @@ local function refusal()
   if not key_bytes.grow_campaign(keyBytesKey, id, paid, payer, bytes, limit) then return 'full' end
 end
 
--- The window of a running campaign is another one.
+-- The window of a running campaign is another one. The part that is claimed from was open by the earlier one.
 local function use_window()
   local waited = c.opensAt
-  local _, opensAt = WINDOW.at(windowsKey, c.window, now, true)
+  if c.part then c.partCloses = 0 end
+  local _, opensAt = WINDOW.of(windowsKey, c, now, true)
   if waited then
     redis.call('ZREM', scheduledKey, id)
     if not WINDOW.queue(runningKey, scheduledKey, windowsKey, lane.virtualTime, id, c, now) then campaign_continues(lane, c, now) end

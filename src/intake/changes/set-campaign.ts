@@ -8,7 +8,12 @@ import type { Keys } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { StateError } from '../../campaign/errors/state-error.js';
-import { isOfRecipients, windowParts } from '../../campaign/estimate/window.js';
+import {
+  describeWindow,
+  isOfRecipients,
+  nextCommonOpening,
+  windowParts,
+} from '../../campaign/estimate/window.js';
 import {
   COMPARED_MEMBERS,
   type FieldOf,
@@ -26,13 +31,14 @@ import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
 import { costsKey, metaKey } from '../../engine/recipients/campaign-keys.js';
 import { keyFull, payerOf, usedBytes } from '../../engine/recipients/key-bytes.js';
+import { claimedParts, type Parts, readParts } from '../../engine/recipients/zoned-slices.js';
 import { registerWindows } from '../../engine/recovery/windows.js';
 import { laneScript } from '../../engine/scripts/lane-script.js';
 import { scriptEvents } from '../../engine/scripts/script-events.js';
 import { type CampaignMeta, readMeta, storedMeta } from '../../engine/store/campaign-meta.js';
 import { readState, type StoredState } from '../../engine/store/campaigns.js';
 import { checkCampaign } from '../import/campaign-input.js';
-import { comparingKey } from '../import/import-session.js';
+import { comparingKey, rulesOf } from '../import/import-session.js';
 import { RecoveringError } from '../outbox/definition/errors.js';
 import { OtherRevisionError, OverBudgetError, UnpricedError } from './errors.js';
 import { measure, templateFor } from './measure.js';
@@ -121,7 +127,7 @@ export async function setCampaign(
     const { revision = 0 } = meta;
     if (wanted !== undefined && wanted !== revision) throw new OtherRevisionError(id, revision);
     const change = await plannedChange(deps, lane, { meta, state, changes, maxCost });
-    const { changed, next, cost } = change;
+    const { changed, cost } = change;
     const view = {
       id,
       revision,
@@ -133,8 +139,7 @@ export async function setCampaign(
       return { ...view, recipientCount: state.counts.planned ?? 0 };
     }
     await mustHaveRoom(redis);
-    if (next.window !== undefined && !isOfRecipients(next.window))
-      await registerWindows(lane, [next.window], deps.clock());
+    await registerWindows(lane, change.rules, deps.clock());
     const details = { changed: changed.join(' '), revision: revision + 1 };
     const { outcome, events } = await by.audited(
       { action: 'campaign.set', lane: lane.id, campaign: id, details },
@@ -165,6 +170,8 @@ interface Change {
   readonly isContent: boolean;
   /** Whether nothing may have been claimed. */
   readonly isFresh: boolean;
+  /** Of its windows. */
+  readonly rules: readonly string[];
   /** What the messages cost then; undefined: that is not known. */
   readonly cost: { readonly total: string; readonly currency: string } | undefined;
   /** Which of the costs each message has; undefined: as before. */
@@ -205,19 +212,10 @@ async function plannedChange(
     members.has(storedAs(name)) && !isDeepStrictEqual(meta[storedAs(name)], stored[storedAs(name)]);
   const changed = [...new Set<ChangedName>([...given, 'window'])].filter(isOther);
   const isContent = CONTENT.some((name) => changed.includes(name));
-  const isZoned = state.part !== undefined;
+  const parts = state.part === undefined ? null : await readParts(redis, keys, lane.id, meta.id);
   const isUnclaimed = state.counts.planned === state.ordinals && state.released.length === 0;
-  const isFresh = isZoned ? isUnclaimed : state.cursor === 0;
-  if (changed.includes('window') && (isZoned || isOfRecipients(stored.window)))
-    throw new InputError(
-      "a window in each recipient's own zone cannot be changed: cancel the campaign, and create another one",
-      { field: 'window' },
-    );
-  // With several zones, no ordinal divides the recipients who were claimed from the others.
-  if (isContent && isZoned && !isFresh)
-    throw new InputError(
-      "with a window in each recipient's own zone, the content can change only until the first message is sent",
-    );
+  const isFresh = parts === null ? state.cursor === 0 : isUnclaimed;
+  if (changed.includes('window')) mustOpen(meta.window, stored.window, parts, lane.rules.sendWindow, clock());
   const { revision = 0, earlier = [], text, sender, senderName } = meta;
   if (isContent && !isFresh && earlier.length >= MAX_CONTENTS)
     throw new InputError(
@@ -231,7 +229,7 @@ async function plannedChange(
     );
   const kept = {
     last: revision,
-    until: state.cursor,
+    until: parts === null ? state.cursor : claimedParts(parts, state),
     text,
     sender,
     ...(senderName === undefined ? {} : { senderName }),
@@ -248,11 +246,12 @@ async function plannedChange(
   templateFor(next.text, meta.placeholders);
   const { budget, limits } = checked;
   const isMeasured = changed.includes('message') || budget !== undefined;
-  if (!isMeasured) return { meta, next, changed, isContent, isFresh, cost: meta.cost, chunks: undefined };
-  const { ordinals, cursor } = state;
+  const rules = rulesOf(next, parts);
+  if (!isMeasured)
+    return { meta, next, changed, isContent, isFresh, rules, cost: meta.cost, chunks: undefined };
   const measured = await measure({ redis, keys, prices: config.prices, limits }, next, {
-    ordinals,
-    cursor: isZoned ? (isFresh ? 0 : ordinals) : cursor,
+    ordinals: state.ordinals,
+    until: isFresh ? 0 : kept.until,
     text,
   });
   const { cost, micros, chunks } = measured;
@@ -260,7 +259,31 @@ async function plannedChange(
     throw new UnpricedError(cost.unpriced);
   if (budget !== undefined && micros > budget)
     throw new OverBudgetError(cost?.total ?? '', cost?.currency ?? '');
-  return { meta, next: { ...next, cost }, changed, isContent, isFresh, cost, chunks };
+  return { meta, next: { ...next, cost }, changed, isContent, isFresh, rules, cost, chunks };
+}
+
+/**
+ * Throws an InputError for a window by which some recipients would never get their message: one in their own zones, for a list without zones,
+ * or one that is never open in a zone. That of a lane, too, is a rule.
+ */
+function mustOpen(
+  before: string | undefined,
+  window: string | undefined,
+  parts: Parts | null,
+  lanes: string | undefined,
+  now: number,
+): void {
+  const refuse = (reason: string): never => {
+    throw new InputError(reason, { field: 'window' });
+  };
+  if (isOfRecipients(before) !== isOfRecipients(window))
+    refuse(
+      "whether the hours are those of each recipient's own zone cannot change: cancel the campaign, and create another one",
+    );
+  if (!isOfRecipients(window)) return;
+  const closed = rulesOf({ window }, parts).find((rule) => nextCommonOpening([rule, lanes], now) === null);
+  if (closed !== undefined)
+    refuse(`the window (${describeWindow(closed)}) never opens, or never while that of the lane is open`);
 }
 
 /** The campaign with these changes, as it would be created. */

@@ -319,7 +319,7 @@ export async function settledImport(
 }
 
 /** The rules of the windows of a campaign: of recipients with zones of their own, one for each zone. */
-function rulesOf({ window }: CampaignMeta, parts: Parts | null): string[] {
+export function rulesOf({ window }: Pick<CampaignMeta, 'window'>, parts: Parts | null): string[] {
   if (!isOfRecipients(window)) return window === undefined ? [] : [window];
   return [...new Set(parts?.map(([zone]) => inZone(window, zone)))];
 }

@@ -349,27 +349,69 @@ test('A batch is charged for the text with which it was claimed', async () => {
   expect(lost && (await chargeOfBatch(own.lane, lost, chargeOf))).toBeUndefined();
 });
 
-test("With a window in each recipient's own zone, the text changes until the first claim, and the window does not", async () => {
-  const own = fixture();
+describe("With a window in each recipient's own zone", () => {
   const window = { hours: 'Mon-Sun 00:00-24:00', zone: 'recipient' } as const;
-  const recipients = PEOPLE.map((person, at) => ({
-    ...person,
-    zone: at === 0 ? 'Asia/Tokyo' : 'Europe/Oslo',
-  }));
-  const id = await own.create({ window, recipients });
-  expect(await own.set(id, { message: 'Hello {{name}}', priority: 'high' })).toMatchObject({
-    changed: ['message', 'priority'],
+  // The parts of the list begin with Tokyo's recipients, each of them a batch.
+  const zones = ['Asia/Tokyo', 'Europe/Oslo', 'Asia/Tokyo'];
+  const recipients = PEOPLE.map((person, at) => ({ ...person, zone: zones[at] }));
+
+  test('the text changes for those who were never claimed, in all zones, and its price with it', async () => {
+    const own = fixture({ PRICE_PER_SEGMENT: '0.05 EUR' });
+    const id = await own.create({ window: { ...window, hours: hoursNow('Europe/Oslo') }, recipients });
+    expect(await own.set(id, { message: 'Hello {{name}}', priority: 'high' })).toMatchObject({
+      changed: ['message', 'priority'],
+    });
+    expect(await own.texts(await own.claim())).toEqual(['12345: Hello Bo']);
+    const long = 'x'.repeat(161);
+    expect(await own.set(id, { message: long })).toMatchObject({ cost: { total: '0.25' } });
+    await own.set(id, { window });
+    expect(await own.texts(await own.claim())).toEqual([`12345: ${long}`, `12345: ${long}`]);
+    await expect(own.set(id, { sendAt: Date.now() + 60_000 })).rejects.toThrow();
   });
-  expect((await own.texts(await own.claim(1))).length).toBe(1);
-  await expect(own.set(id, { message: 'Dear {{name}}' })).rejects.toThrow(
-    'only until the first message is sent',
-  );
-  await expect(own.set(id, { window: null })).rejects.toThrow(
-    "in each recipient's own zone cannot be changed",
-  );
-  await expect(own.set(id, { sendAt: Date.now() + 60_000 })).rejects.toThrow();
-  expect(await own.set(id, { priority: 'normal' })).toMatchObject({ changed: ['priority'] });
-  const plain = await own.create({ again: true });
-  await expect(own.set(plain, { window })).rejects.toThrow('cannot be changed');
-  expect((await own.claim()).length).toBeGreaterThan(0);
+
+  test('the hours change, also for the zone that is being claimed', async () => {
+    const own = fixture();
+    const id = await own.create({ window, recipients });
+    expect(await own.claim(1)).toHaveLength(1);
+    const hours = hoursWithout(new Date());
+    expect(await own.set(id, { window: { hours, zone: 'recipient' } })).toMatchObject({
+      changed: ['window'],
+    });
+    expect(await own.claim()).toEqual([]);
+    expect((await own.state(id)).opensAt).toBeGreaterThan(Date.now());
+    await own.set(id, { window });
+    expect((await own.claim()).length).toBe(2);
+  });
+
+  test('another kind of window is refused, and so are hours that never come', async () => {
+    const own = fixture();
+    const id = await own.create({ window, recipients });
+    for (const other of [null, { hours: 'Mon-Sun 09:00-20:00' }])
+      await expect(own.set(id, { window: other, zone: 'Europe/Oslo' })).rejects.toThrow('cannot change');
+    const plain = await own.create({ again: true });
+    await expect(own.set(plain, { window })).rejects.toThrow('cannot change');
+    const except = Array.from({ length: 400 }, (_, day) =>
+      new Date(Date.now() + (day - 2) * 86_400_000).toISOString().slice(0, 10),
+    );
+    await expect(
+      own.set(id, { window: { hours: 'Mon-Sun 09:00-10:00', zone: 'recipient', except } }),
+    ).rejects.toMatchObject({ errors: [{ pointer: expect.stringContaining('/window') }] });
+    expect((await own.claim()).length).toBeGreaterThan(0);
+  });
 });
+
+/** Hours that are open now in a zone, and closed where it is eight hours later. */
+function hoursNow(zone: string): string {
+  const hour = Number(new Date().toLocaleString('en-GB', { timeZone: zone, hour: '2-digit' }));
+  return `Mon-Sun ${String(Math.min(hour, 22)).padStart(2, '0')}:00-${Math.min(hour, 22) + 2}:00`;
+}
+
+/** Hours that are closed now in Tokyo and in Oslo, and two hours before and after. */
+function hoursWithout(now: Date): string {
+  const hour = now.getUTCHours();
+  const closed = [9, 1, 2].flatMap((offset) =>
+    [-2, -1, 0, 1, 2].map((more) => (hour + offset + more + 24) % 24),
+  );
+  const open = Array.from({ length: 24 }, (_, at) => at).find((at) => !closed.includes(at)) ?? 0;
+  return `Mon-Sun ${String(open).padStart(2, '0')}:00-${String(open).padStart(2, '0')}:59`;
+}

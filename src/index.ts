@@ -98,6 +98,7 @@ export {
   type PutOutcome,
   type PutResult,
 } from './campaign/views/outbox-views.js';
+export type { LaneFilter, PageOptions } from './campaign/views/page.js';
 export type { PlannedCost, Preview, Refusal, Sample, SentBefore } from './campaign/views/preview-views.js';
 export type {
   FoundRecipient,
@@ -175,11 +176,8 @@ export type { OutboxDeleter } from './intake/outbox/delete-outbox.js';
 export type { CsvColumns } from './intake/outbox/messages/read-messages.js';
 export type { ImportOptions, Outbox } from './intake/outbox/outbox-methods.js';
 export type {
-  OutboxChoice,
   Outboxes,
-  OutboxFilter,
   OutboxPage,
-  OutboxPageOptions,
 } from './intake/outbox/outboxes.js';
 export type { OutboxSetter, OutboxSettingsInput, SetOptions } from './intake/outbox/set-outbox.js';
 export type { MessagePageOptions } from './intake/outbox/views/list-messages.js';
@@ -192,12 +190,9 @@ export type {
   ProvidedList,
   PutSchedule,
   Schedule,
-  ScheduleChoice,
   ScheduleDetails,
-  ScheduleFilter,
   ScheduleInput,
   SchedulePage,
-  SchedulePageOptions,
   Schedules,
 } from './intake/schedules/schedules.js';
 export type {

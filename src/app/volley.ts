@@ -6,6 +6,7 @@ import type { ActingFor, Actor } from '../campaign/states/actor.js';
 import type { ForgottenNumber } from '../campaign/states/forgotten.js';
 import type { CampaignChange } from '../campaign/views/change-views.js';
 import type { Check } from '../campaign/views/check-views.js';
+import type { LaneFilter } from '../campaign/views/page.js';
 import type { Preview } from '../campaign/views/preview-views.js';
 import type { LaneStatus } from '../campaign/views/views.js';
 import type { Inbound } from '../engine/inbound/inbound-service.js';
@@ -19,7 +20,7 @@ import type { CampaignChanges, ChangeCampaignOptions } from '../intake/changes/s
 import type { CampaignInput, EnqueueOutcome } from '../intake/import/campaign-input.js';
 import type { SuppressionList } from '../intake/import/suppression-list.js';
 import type { Outbox } from '../intake/outbox/outbox-methods.js';
-import type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
+import type { Outboxes } from '../intake/outbox/outboxes.js';
 import type { Schedules } from '../intake/schedules/schedules.js';
 import type { Templates } from '../intake/templates/templates.js';
 import type { CampaignReader } from '../reporting/campaign-reader.js';
@@ -39,7 +40,7 @@ import type { ForgetOptions } from './forget/forget.js';
 
 export type { MessageResolution, Resolution, ResolveOutcome } from '../engine/sending/unknown.js';
 export type { Outbox } from '../intake/outbox/outbox-methods.js';
-export type { OutboxChoice, Outboxes } from '../intake/outbox/outboxes.js';
+export type { Outboxes } from '../intake/outbox/outboxes.js';
 export type { TokenCache } from '../service/auth/token-cache.js';
 export type { TokenState } from '../service/auth/token-state.js';
 export type { PositionKind } from './access/positions.js';
@@ -171,7 +172,7 @@ export interface Volley extends VolleyReader, OperatorCommands {
    * The outbox of this name. Its methods reject with a `NotFoundError` if there is none, and with an `AmbiguousNameError` if several lanes
    * have one: then name its lane.
    */
-  outbox(name: string, choice?: OutboxChoice): Outbox;
+  outbox(name: string, choice?: LaneFilter): Outbox;
   /** Adds, changes, and removes lanes that are stored in Redis. */
   readonly storedLanes: LaneAdmin;
   /** The numbers that no campaign sends to. */

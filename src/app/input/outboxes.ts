@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { inputFields } from '../../campaign/fields/field-schemas.js';
 import { durationText, optional, strict, withMethod } from '../../campaign/fields/input.js';
 import { MESSAGE_STATES } from '../../campaign/views/outbox-views.js';
+import type { LaneFilter } from '../../campaign/views/page.js';
 import type { OutboxInput } from '../../intake/outbox/definition/define-outbox.js';
 import { MAX_CANCELLED_IDS } from '../../intake/outbox/messages/cancel-some.js';
 import type { Outbox } from '../../intake/outbox/outbox-methods.js';
-import type { OutboxChoice, Outboxes } from '../../intake/outbox/outboxes.js';
+import type { Outboxes } from '../../intake/outbox/outboxes.js';
 import type { OutboxSettingsInput, SetOptions } from '../../intake/outbox/set-outbox.js';
 import { csvStream, iterableOf } from './campaigns.js';
 import {
@@ -40,7 +41,7 @@ const setOptions: Argument<SetOptions> = options({
 });
 
 /** Which outbox a name means. */
-export const CHOICE: Argument<OutboxChoice> = options({ lanes: maybeTexts });
+export const CHOICE: Argument<LaneFilter> = options({ lanes: maybeTexts });
 
 /** The methods of all outboxes. */
 export const OUTBOXES_METHODS: Inputs<Outboxes> = {

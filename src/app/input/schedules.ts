@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { inputFields } from '../../campaign/fields/field-schemas.js';
 import { callback, optional, strict } from '../../campaign/fields/input.js';
+import type { LaneFilter } from '../../campaign/views/page.js';
 import type { RecipientInput } from '../../intake/import/read-objects.js';
 import type { ScheduleInput } from '../../intake/schedules/input.js';
 import { OVERLAPS } from '../../intake/schedules/schedule.js';
-import type { ScheduleChoice, Schedules } from '../../intake/schedules/schedules.js';
+import type { Schedules } from '../../intake/schedules/schedules.js';
 import type { TemplateChoice, Templates } from '../../intake/templates/templates.js';
 import {
   type Argument,
@@ -37,7 +38,7 @@ const settings = members<ScheduleInput>({
   catchUp: maybeDuration,
   recipients: optional(recipients),
 });
-const choice: Argument<ScheduleChoice> = options({ lanes: maybeTexts });
+const choice: Argument<LaneFilter> = options({ lanes: maybeTexts });
 const onLane: Argument<TemplateChoice> = options({ lane: maybeText });
 
 /** The methods of all templates. */

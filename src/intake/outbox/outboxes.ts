@@ -13,6 +13,7 @@ import type {
   OutboxStatus,
   PutOutbox,
 } from '../../campaign/views/outbox-views.js';
+import type { LaneFilter, PageOptions } from '../../campaign/views/page.js';
 import { orNull } from '../../engine/recipients/damaged.js';
 import { keyFull, payerOf } from '../../engine/recipients/key-bytes.js';
 import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
@@ -44,26 +45,6 @@ import type { Outbox } from './outbox-methods.js';
 import { readOutboxStatus } from './outbox-status.js';
 import { OUTBOX_BYTES, type SetOptions, settingsReplacer } from './set-outbox.js';
 
-/** Which outbox a name means. A name is unique within its lane. */
-export interface OutboxChoice {
-  /** Only that of one of these lanes; default: of any lane. */
-  readonly lanes?: readonly string[] | undefined;
-}
-
-/** Which outboxes to list. */
-export interface OutboxFilter {
-  /** Those of these lanes; default: of all. */
-  readonly lanes?: readonly string[] | undefined;
-}
-
-/** Which page of the outboxes to list. */
-export interface OutboxPageOptions extends OutboxFilter {
-  /** 1 to 200; default 50. */
-  readonly limit?: number | undefined;
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string | undefined;
-}
-
 /** Outboxes of a page. */
 export interface OutboxPage {
   readonly outboxes: OutboxStatus[];
@@ -83,14 +64,14 @@ export interface Outboxes {
   /** What {@link Outboxes.put} would do to the messages of an outbox that exists. Changes nothing. */
   previewPut(input: OutboxInput, options?: SetOptions): Promise<OutboxChange>;
   /** By name; of all lanes, or of these. */
-  list(options?: OutboxFilter): Promise<OutboxStatus[]>;
+  list(options?: LaneFilter): Promise<OutboxStatus[]>;
   /** The same in pages. A page may be short or empty before the last one. */
-  page(options?: OutboxPageOptions): Promise<OutboxPage>;
+  page(options?: PageOptions): Promise<OutboxPage>;
   /**
    * The lane of an outbox. Rejects with a `NotFoundError` if there is no such outbox, and with an `AmbiguousNameError` if several lanes
    * have one.
    */
-  laneOf(name: string, choice?: OutboxChoice): Promise<string>;
+  laneOf(name: string, choice?: LaneFilter): Promise<string>;
 }
 
 const createScript = loadScript(import.meta.url, './create-outbox.lua', (reply) => {
@@ -107,9 +88,9 @@ export function openOutboxes(
   options: OutboxesOptions,
   opener: OutboxOpener,
   by: Operator,
-): Outboxes & { open(name: string, choice?: OutboxChoice): Outbox } {
+): Outboxes & { open(name: string, choice?: LaneFilter): Outbox } {
   const { redis, keys, config, finder, clock, random } = options;
-  const openedOn = async (name: string, lanes: OutboxChoice['lanes']): Promise<Opened> =>
+  const openedOn = async (name: string, lanes: LaneFilter['lanes']): Promise<Opened> =>
     opener.open(await opener.laneOf(name, lanes), name);
   const page: Outboxes['page'] = async ({ lanes, limit = DEFAULT_PAGE, cursor: after } = {}) => {
     if (!(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE))

@@ -5,6 +5,7 @@ import { InputError, NotFoundError } from '../../campaign/errors/errors.js';
 import { limitsAmong } from '../../campaign/limits/limits.js';
 import { describeActor } from '../../campaign/states/actor.js';
 import type { Operator } from '../../campaign/states/audit.js';
+import type { LaneFilter, PageOptions } from '../../campaign/views/page.js';
 import type { Preview } from '../../campaign/views/preview-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
@@ -39,30 +40,10 @@ const MAX_NEXT = 1_000;
 const DEFAULT_PAGE = 50;
 const MAX_PAGE = 200;
 
-/** Which schedules {@link Schedules.list} returns. */
-export interface ScheduleFilter {
-  /** Only those of these lanes. */
-  readonly lanes?: readonly string[] | undefined;
-}
-
-/** Which page of them {@link Schedules.page} returns. */
-export interface SchedulePageOptions extends ScheduleFilter {
-  /** Default 50. */
-  readonly limit?: number | undefined;
-  /** `nextCursor` of the page before. */
-  readonly cursor?: string | undefined;
-}
-
 /** Some schedules; `nextCursor` is the `cursor` of the next page, null on the last one. */
 export interface SchedulePage {
   readonly schedules: Schedule[];
   readonly nextCursor: string | null;
-}
-
-/** Which schedule an id means. An id is unique on its lane. */
-export interface ScheduleChoice {
-  /** Only that of one of these lanes; default: of any lane. */
-  readonly lanes?: readonly string[] | undefined;
 }
 
 /** Recurring campaigns, and follow-ups. Each occurrence of a schedule creates at most one campaign, whatever process dies. */
@@ -79,28 +60,28 @@ export interface Schedules {
    */
   put(input: ScheduleInput): Promise<PutSchedule>;
   /** Lists the schedules by id. */
-  list(options?: ScheduleFilter): Promise<Schedule[]>;
+  list(options?: LaneFilter): Promise<Schedule[]>;
   /** A page of them, in the same order: by id, and those of one id by the id of their lane. */
-  page(options?: SchedulePageOptions): Promise<SchedulePage>;
+  page(options?: PageOptions): Promise<SchedulePage>;
   /**
    * Returns a schedule with its latest occurrences. Rejects with a NotFoundError if there is none, and with an AmbiguousNameError if
    * several lanes have one; so do the methods below.
    */
-  get(id: string, choice?: ScheduleChoice): Promise<ScheduleDetails>;
+  get(id: string, choice?: LaneFilter): Promise<ScheduleDetails>;
   /** Returns when a schedule is due next, ISO 8601 in UTC; for a paused one, when it would be. `count`: 1 to 1,000. */
-  next(id: string, count: number, choice?: ScheduleChoice): Promise<string[]>;
+  next(id: string, count: number, choice?: LaneFilter): Promise<string[]>;
   /**
    * Requests a run now, besides the occurrences, which a worker performs within seconds. Returns the `sendAt` of its occurrence, with which
    * {@link Schedules.get} lists it. While a run is requested, requesting it again returns the same one. An API key with limits may run, and
    * resume, what it may send itself: its limits apply to the run, too.
    */
-  run(id: string, choice?: ScheduleChoice): Promise<{ readonly sendAt: string }>;
+  run(id: string, choice?: LaneFilter): Promise<{ readonly sendAt: string }>;
   /** Pauses a schedule. What is due meanwhile does not run. */
-  pause(id: string, choice?: ScheduleChoice): Promise<void>;
+  pause(id: string, choice?: LaneFilter): Promise<void>;
   /** Resumes a paused schedule at its next occurrence; a follow-up at its time, or now if that has passed. */
-  resume(id: string, choice?: ScheduleChoice): Promise<void>;
+  resume(id: string, choice?: LaneFilter): Promise<void>;
   /** Removes a schedule and its stored list. Its campaigns remain. */
-  remove(id: string, choice?: ScheduleChoice): Promise<void>;
+  remove(id: string, choice?: LaneFilter): Promise<void>;
   /**
    * Provides a list for the schedules that name it, while this process works. The function is called for each occurrence. Returns a
    * function that ends it.
@@ -144,9 +125,9 @@ export function openSchedules(deps: SchedulesDeps): Schedules {
     return stored;
   };
   /** The schedule with this id, on any lane or on one of these. */
-  const find = async (id: string, choice?: ScheduleChoice): Promise<StoredSchedule> =>
+  const find = async (id: string, choice?: LaneFilter): Promise<StoredSchedule> =>
     read(await refFor(id, choice));
-  const refFor = async (id: string, { lanes }: ScheduleChoice = {}): Promise<string> => {
+  const refFor = async (id: string, { lanes }: LaneFilter = {}): Promise<string> => {
     const wanted = lanes && (await Promise.all(lanes.map(finder.idOf)));
     const all = await store.lanesOf(id);
     const found = wanted === undefined ? all : all.filter((lane) => wanted.includes(lane));
@@ -177,7 +158,7 @@ export function openSchedules(deps: SchedulesDeps): Schedules {
     id: string,
     name: 'pause' | 'resume' | 'run',
     options: { readonly reason?: string; readonly next?: number },
-    choice: ScheduleChoice | undefined,
+    choice: LaneFilter | undefined,
   ) => {
     const stored = await find(id, choice);
     const { ref, definition, state, run: requested } = stored;

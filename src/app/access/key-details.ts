@@ -31,7 +31,8 @@ export async function keyDetails(
     suppressionsLeft,
     today: {
       recipientCount: messages,
-      cost: amount(BigInt(micros)),
+      // Nothing else counts the cost of a message of an outbox.
+      cost: costPerDay === null ? null : amount(BigInt(micros)),
       recipientsLeft: recipientsPerDay === null ? null : Math.max(0, recipientsPerDay - messages),
       costLeft: typeof most === 'bigint' ? amount(most - BigInt(micros)) : null,
       resetsAt: new Date(endsAt).toISOString(),

@@ -10,6 +10,7 @@ import {
   NotFoundError,
   throwInputErrors,
 } from '../../campaign/errors/errors.js';
+import { costProblem } from '../../campaign/limits/check-limits.js';
 import { keyLimits, limitsAmong } from '../../campaign/limits/limits.js';
 import { describeActor } from '../../campaign/states/actor.js';
 import { API_SCOPES, type ApiKey } from '../../campaign/states/api-key.js';
@@ -64,14 +65,15 @@ interface ManageDeps {
     key: Pick<UnsignedKey, 'lifetime' | 'limits'>,
     endsBy?: number | null,
   ): { readonly text: string; readonly stored: UnsignedKey['secrets'][number] };
+  readonly currency: string | undefined;
   signed(id: string, key: UnsignedKey): string;
   add(id: string, key: UnsignedKey, by: Pick<Operator, 'audited'>, actor: string): Promise<ApiKey>;
   viewOf(stored: StoredKey): Promise<ApiKey>;
   readonly shared: Omit<ApiKeys, 'create' | 'createLink' | 'rotate' | 'set' | 'revoke'>;
 }
 
-/** The limits of a key. Throws an InputError that names those that are not valid. */
-function checkedLimits(given: SomeLimits): UnsignedKey['limits'] {
+/** The limits of a key. Throws an InputError that names those that are not valid. `currency`: of the prices. */
+function checkedLimits(given: SomeLimits, currency: string | undefined): UnsignedKey['limits'] {
   const checked = keyLimits.safeParse(limitsAmong(given));
   throwInputErrors(
     (checked.error?.issues ?? []).map(({ path: [name], message }) => {
@@ -79,6 +81,8 @@ function checkedLimits(given: SomeLimits): UnsignedKey['limits'] {
       return new InputError(`\`${field}\` ${message}`, { field });
     }),
   );
+  const problem = costProblem(checked.data, currency);
+  if (problem !== null) throw new InputError(`\`costPerDay\` ${problem}`, { field: 'costPerDay' });
   return checked.data ?? {};
 }
 
@@ -138,7 +142,7 @@ export const managingKeys =
         const endsBy = own && endOf(own);
         const usual = Math.min(DEFAULT_LIFETIME_MS, (endsBy ?? Number.POSITIVE_INFINITY) - clock());
         const lifetime = wanted === null ? null : durationOption('lifetime', wanted, usual);
-        const limits = checkedLimits({ ...own?.limits, ...limitsAmong(others) });
+        const limits = checkedLimits({ ...own?.limits, ...limitsAmong(others) }, deps.currency);
         const secret = newSecret(id, { lifetime, limits }, wanted === undefined ? endsBy : null);
         const most = own?.maxSuppressions ?? DEFAULT_MAX_SUPPRESSIONS;
         const key: UnsignedKey = {
@@ -215,7 +219,7 @@ export const managingKeys =
         const key: UnsignedKey = {
           ...found,
           maxSuppressions: maxSuppressions ?? found.maxSuppressions,
-          limits: checkedLimits({ ...found.limits, ...given, ...lifted }),
+          limits: checkedLimits({ ...found.limits, ...given, ...lifted }, deps.currency),
         };
         if (own !== null) {
           requireWithin(own, key, deps.requestsPerMinute);

@@ -82,7 +82,7 @@ const ROWS: readonly Row[] = [
   { code: 'callRecords', check: ({ volley }) => checkRecords(volley) },
   {
     code: 'schedules',
-    check: async ({ volley, now }) => checkSchedules(await volley.schedules.list(), now),
+    check: async ({ volley }) => checkSchedules(await volley.schedules.list()),
   },
   { code: 'webhooks', check: async ({ volley, now }) => checkWebhooks(await volley.webhooks.list(), now) },
   {

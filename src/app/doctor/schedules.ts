@@ -1,21 +1,14 @@
 import { counted } from '../../base/counted.js';
-import { moment } from '../../base/moments.js';
 import { oneLine } from '../../campaign/text/visible-text.js';
 import type { Schedule } from '../../intake/schedules/schedules.js';
-import { type Finding, fail, firstFew, ok, warn } from './check.js';
-
-/** Workers look for due schedules every two seconds. */
-const LATE_MS = 5 * 60_000;
+import { type Finding, fail, firstFew, ok } from './check.js';
 
 /** Whether schedules have failed, or are due and no worker runs them. */
-export function checkSchedules(schedules: readonly Schedule[], now: number): Finding[] {
+export function checkSchedules(schedules: readonly Schedule[]): Finding[] {
   const name = 'schedules';
   const failing = schedules.filter(({ state, failuresInARow }) => state === 'paused' && failuresInARow > 0);
-  const late = schedules.filter(
-    ({ next, waiting }) => next !== null && !waiting && Date.parse(next) < now - LATE_MS,
-  );
-  const troubled = schedules.filter(({ state, problem }) => state === 'active' && problem !== null);
-  const named = new Set([...failing, ...late, ...troubled]);
+  const troubled = schedules.filter((each) => each.problem !== null && !failing.includes(each));
+  const named = new Set([...failing, ...troubled]);
   const others = schedules.length - named.size;
   return [
     ...firstFew(troubled, ({ id, problem }) =>
@@ -30,13 +23,6 @@ export function checkSchedules(schedules: readonly Schedule[], now: number): Fin
         name,
         `${id} is paused: ${oneLine(reason ?? '')}`,
         `Fix the cause, then: volley schedule resume ${id}`,
-      ),
-    ),
-    ...firstFew(late, ({ id, next, zone }) =>
-      warn(
-        name,
-        `${id} has been due since ${moment(Date.parse(next ?? ''), now, zone)}, and no worker has run it`,
-        'Start a worker that serves its lane and, if code provides its list, provides it.',
       ),
     ),
     ...(others > 0 ? [ok(name, `${counted(others, 'schedule')} without a problem`)] : []),

@@ -1,5 +1,6 @@
 import { createHash, createHmac, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { costProblem } from '../../campaign/limits/check-limits.js';
 import type { PriceList } from '../../campaign/limits/price.js';
 import { formatDuration } from '../duration.js';
 import type { LaneId } from '../redis/keys.js';
@@ -74,6 +75,7 @@ export function loadConfig(given: Environment, more: ConfigOptions = {}): Config
   const lanes = read.lanes.flatMap(({ credentials, ...rules }) =>
     credentials === undefined ? [] : [{ ...rules, ...simulatedUrl(rules, simulator), credentials }],
   );
+  problems.push(...costProblems(read.lanes, prices));
   const without = read.lanes.filter(({ credentials }) => credentials === undefined);
   const hasClients = lanes.some(({ credentials }) => accountOf(credentials)?.scope !== undefined);
   const tokenUrl = simulator?.v3?.tokenUrl ?? settings.TOKEN_URL;
@@ -136,13 +138,20 @@ export function loadLocalConfig(given: Environment, more: Pick<ConfigOptions, 'r
   const lanes = readLanes(reading, options).lanes.map(({ credentials: _credentials, ...rules }) => rules);
   const prices = readPrices(reading, options);
   const { settings, problems } = reading;
-  problems.push(...notTexts);
+  problems.push(...notTexts, ...costProblems(lanes, prices));
   // Commands that only use Redis neither call the services nor store tokens.
   problems.push(...cleartextProblems({ ...exposureOf(settings), services: {}, hasAccounts: false }));
   const misspelled = misspelledIn(environment);
   if (problems.length + misspelled.length > 0) throw new ConfigError([...problems, ...misspelled]);
   return { ...localConfig(settings, prices), lanes };
 }
+
+/** Daily limits of lanes in another currency than the prices. */
+const costProblems = (lanes: readonly LaneRules[], prices: PriceList | undefined): string[] =>
+  lanes.flatMap(({ name, limits }) => {
+    const problem = costProblem(limits, prices?.currency);
+    return problem === null ? [] : [`lane ${name}: the limit costPerDay ${problem}`];
+  });
 
 /** With its default instead of a misspelled setting, a process would do something else than its operator wants. */
 const misspelledIn = (environment: Environment): string[] =>

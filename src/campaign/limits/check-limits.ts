@@ -124,6 +124,12 @@ export function limitsFor(
 /** No limits. */
 export const NO_LIMITS = limitsOf([], undefined);
 
+/** Why a daily limit of the cost fits no price, which have this currency; null if it does. Completes a sentence that begins with its name. */
+export function costProblem({ costPerDay }: SomeLimits = {}, currency: string | undefined): string | null {
+  const read = costPerDay && currency ? parseLimit(costPerDay, currency) : 0n;
+  return typeof read === 'string' ? read : null;
+}
+
 function microsOf(costPerDay: string | null, who: string, currency: string | undefined): number | null {
   if (costPerDay === null) return null;
   const problem = (reason: string) => new InputError(`the limit \`costPerDay\` of ${who} ${reason}`);

@@ -64,7 +64,7 @@ export interface ApiKeyDetails extends ApiKey {
   readonly today: {
     /** Messages that it has stored in this UTC day on all of its lanes. */
     readonly recipientCount: number;
-    /** What they cost, such as `20.00 EUR`; null without prices. */
+    /** What they cost, such as `20.00 EUR`; null without prices, and without `costPerDay`. */
     readonly cost: string | null;
     /** How many more messages it may store today, and what they may cost; null without this limit. */
     readonly recipientsLeft: number | null;

@@ -13,6 +13,7 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { loadScript } from '../../base/redis/script.js';
 import { InputError, throwInputErrors } from '../../campaign/errors/errors.js';
+import { costProblem } from '../../campaign/limits/check-limits.js';
 import { actor } from '../../campaign/states/actor.js';
 import { createSeal } from '../../service/auth/seal.js';
 import { readOrNull, readRecord } from '../recipients/damaged.js';
@@ -141,6 +142,11 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
     if (lane?.credentials === undefined) throw new InputError('the lane has no credentials');
     return { ...lane, credentials: lane.credentials };
   };
+  const checkCost = ({ limits }: LaneRules): void => {
+    const problem = costProblem(limits, config.prices?.currency);
+    if (problem !== null)
+      throw new InputError(`limits.costPerDay ${problem}`, { field: 'limits/costPerDay' });
+  };
   const digestOf = async (rules: LaneRules, given: Credentials): Promise<string> => {
     const url = config.storedLanes[rules.profile];
     if (url === undefined)
@@ -249,6 +255,7 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
     async add(name: string, some: LaneFields, created: Pick<Content, 'createdAt' | 'createdBy'>) {
       const given = withoutNull(some);
       const settings = checked(name, given);
+      checkCost(settings);
       const credential = await digestOf(settings, settings.credentials);
       const isNew = { id: '', revision: 0, name };
       return write('add', isNew, { ...created, name, ...sealed(name, given) }, credential);
@@ -258,6 +265,7 @@ export function storedLanes(redis: Redis, keys: Keys, config: Config | LocalConf
     async set(lane: StoredLane, changes: LaneFields) {
       const given = withoutNull({ ...fieldsBefore(lane, changes), ...changes });
       const settings = checked(lane.name, given);
+      checkCost(settings);
       const credential = await digestOf(settings, settings.credentials);
       const { name, createdAt, createdBy } = lane;
       return write('set', lane, { name, createdAt, createdBy, ...sealed(name, given) }, credential);

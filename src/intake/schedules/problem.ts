@@ -3,12 +3,15 @@ import { hostname } from 'node:os';
 import type { ScheduleStore } from './store.js';
 import type { StoredSchedule } from './stored-schedule.js';
 
+/** Workers look for due schedules every two seconds, and one that reads a long list says so. */
+const LATE_MS = 5 * 60_000;
+
 /**
- * Finds out why schedules fail. Workers read the files of lists, so a missing one says something only on the machine of a worker, or if
+ * Finds out why schedules fail, or are due and no worker runs them. Workers read the files of lists, so a missing one says something only on the machine of a worker, or if
  * no worker runs. `workerHosts`: where workers run; it is called once.
  */
 export function problemFinder(
-  store: Pick<ScheduleStore, 'occurrences'>,
+  store: Pick<ScheduleStore, 'occurrences' | 'now'>,
   workerHosts: () => Promise<readonly string[]>,
 ): (schedule: StoredSchedule) => Promise<string | null> {
   const here = hostname();
@@ -17,9 +20,16 @@ export function problemFinder(
     asked ??= workerHosts().then((hosts) => hosts.length === 0 || hosts.includes(here));
     return asked;
   };
-  return async ({ ref, definition: { source }, counts }) => {
+  let now: Promise<number> | undefined;
+  return async ({ ref, definition: { source }, counts, state, next, run, waiting }) => {
     if (source.kind === 'file' && !(await isFile(source.path)) && (await readsHere()))
       return `there is no file ${source.path} on ${here}`;
+    const due = [run, state === 'active' && waiting === 0 ? next : 0].filter((at) => at > 0);
+    now ??= store.now();
+    if (Math.min(...due) < (await now) - LATE_MS) {
+      const list = source.kind === 'provided' ? ` and provides the list ${source.name}` : '';
+      return `no worker has run it since ${new Date(Math.min(...due)).toISOString()}, when it was due: start one that serves its lane${list}`;
+    }
     if (counts.failed === 0) return null;
     const [latest] = await store.occurrences(ref, 1);
     return latest?.outcome === 'failed' ? (latest.reason ?? 'its last occurrence failed') : null;

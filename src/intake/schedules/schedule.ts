@@ -112,7 +112,7 @@ export interface Schedule {
   readonly state: 'active' | 'paused' | 'ended';
   /** Why it is paused; null while it is active. */
   readonly reason: string | null;
-  /** Why it fails: the reason of its last occurrence, or that the file with its list is missing; null if it does not fail. */
+  /** Why it fails, if it does: the reason of its last occurrence, that the file of its list is missing, or that no worker runs it. */
   readonly problem: string | null;
   /** Null for a follow-up, which is due once. */
   readonly cron: string | null;
@@ -149,7 +149,7 @@ export const schedule = z
       .string()
       .nullable()
       .describe(
-        'Why it fails: the reason of its last occurrence, or that the file with its list is missing, which a process on the machine of a worker sees; null if it does not fail',
+        'Why it fails: the reason of its last occurrence, that no worker runs it, or that the file with its list is missing, which a process on the machine of a worker sees; null if it does not fail',
       ),
     cron: z.string().nullable().describe('Null for a follow-up, which is due once'),
     zone: z.string(),

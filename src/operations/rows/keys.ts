@@ -79,7 +79,10 @@ const apiKeyDetails: z.ZodType<ApiKeyDetails> = z.object({
   today: z
     .object({
       recipientCount: count.describe('Messages that it has stored in this UTC day on all of its lanes'),
-      cost: z.string().nullable().describe('What these messages cost; null without prices'),
+      cost: z
+        .string()
+        .nullable()
+        .describe('What these messages cost; null without prices, and without the limit `costPerDay`'),
       recipientsLeft: count
         .nullable()
         .describe('How many more messages it may store today; null without this limit'),

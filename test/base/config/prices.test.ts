@@ -116,3 +116,12 @@ test('A price file that cannot be read, and an invalid price, are reported toget
     /PRICE_PER_SEGMENT must have a decimal point.*PRICE_FILE must be a file that you can read\. There is no file none\.csv/s,
   );
 });
+
+test('A daily limit of a lane is in the currency of the prices', () => {
+  const limitIn = (currency: string) => () =>
+    pricesOf({ PRICE_PER_SEGMENT: '0.042 EUR', LANE_LIMITS: `{"costPerDay":"10 ${currency}"}` });
+  expect(problemsOf(limitIn('EUR'))).toEqual([]);
+  expect(problemsOf(limitIn('USD'))).toEqual([
+    'lane default: the limit costPerDay must be in EUR, the currency of the prices',
+  ]);
+});

@@ -104,6 +104,33 @@ test('Every key sees itself, whatever its scope, with what is left of its limits
   expect(today.resetsAt).toBe(`${midnight}T00:00:00.000Z`);
 });
 
+test('What messages of an outbox cost today is shown only if a limit counts it', async () => {
+  await volley.outboxes.create({ name: 'orders', lane: 'main', message: 'Hi' });
+  for (const [limits, cost] of [
+    [{ recipientsPerDay: 10 }, null],
+    [{ recipientsPerDay: 10, costPerDay: '1 EUR' }, '0.05 EUR'],
+  ] as const) {
+    const { key } = await operators({ scopes: ['send'], ...limits });
+    const body = { to: '+447700900123' };
+    expect((await call('PUT', `/v1/outboxes/orders/messages/${cost}`, { key, body })).status).toBe(200);
+    expect((await me(key)).today).toMatchObject({ recipientCount: 1, cost });
+  }
+});
+
+test('A daily limit of the cost in another currency than the prices is refused, and nothing is stored', async () => {
+  const { id } = await operators();
+  const before = (await call('GET', '/v1/keys')).json;
+  for (const refused of [
+    await create(undefined, { costPerDay: '10 USD' }),
+    await call('PUT', `/v1/keys/${id}`, { body: { costPerDay: '10 USD' } }),
+  ])
+    expect(refused.json).toMatchObject({
+      status: 400,
+      errors: [{ pointer: '/costPerDay', message: expect.stringContaining('must be in EUR') }],
+    });
+  expect((await call('GET', '/v1/keys')).json).toEqual(before);
+});
+
 /** What a key may not give another, by what the other would have. */
 const BEYOND: readonly (readonly [own: object, wanted: object, status: object])[] = [
   [{}, { scope: ['send', 'read'] }, { code: 'forbidden' }],

@@ -58,7 +58,14 @@ async function remind(outbox, { id, version, cancelled, phone, name, appointment
 async function results() {
   let cursor;
   while (!stop.signal.aborted) {
-    const { results: page, nextCursor, hasMore } = await volley.results({ cursor });
+    const {
+      results: page,
+      nextCursor,
+      hasMore,
+    } = await volley.results({ cursor }).catch((error) => {
+      if (error.statusCode !== 503) throw error;
+      return { results: [], nextCursor: cursor, hasMore: false }; // Redis does not respond: ask again
+    });
     for (const { message, status, reason } of page) {
       if (status === 'deliveredToTerminal') console.log(`${message}: delivered`);
       else if (status !== 'cancelled') console.log(`${message}: call the patient (${reason || status})`);

@@ -11,6 +11,7 @@ const COLUMNS = [
   'to',
   'reference',
   'tag',
+  'zone',
   'values',
   'text',
   'sentAt',

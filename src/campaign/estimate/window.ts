@@ -113,7 +113,7 @@ export const countryOf = (zone: string): string | null =>
   zone.startsWith(COUNTRY) ? zone.slice(COUNTRY.length) : null;
 
 /** The zone for people: `America/Denver`, or `all zones of US`. */
-const describeZone = (zone: string): string =>
+export const describeZone = (zone: string): string =>
   countryOf(zone) === null ? zone : `all zones of ${countryOf(zone)}`;
 
 /** When a window opens, in its local time: `09:00`, or `Mon 09:00` if that is more than a day after `now`. Of a country: of a zone that opens then. */
@@ -351,7 +351,7 @@ export function windowNow(rule: string | undefined, now: number): SendWindow | n
   return {
     hours,
     except,
-    zone: null,
+    zone: isOfRecipients(rule) ? RECIPIENT : null,
     opensAt: isOpen || next === null ? null : new Date(next.from).toISOString(),
     closesAt: isOpen ? new Date(next.until).toISOString() : null,
   };

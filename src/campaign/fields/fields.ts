@@ -348,10 +348,10 @@ export const FIELDS = {
     kind: 'choice',
     choices: ['number'],
     description:
-      "`number`: a row without a time zone gets its message in the hours that are open in all zones of its number's country. Default: such a row is invalid.",
+      "`number`: a row, or message of an outbox, without a time zone is sent in the hours that are open in all zones of its number's country. Default: it is invalid.",
     flag: '--zone-from <number>',
-    help: "with --window-zone recipient: rows without a zone use the hours that are open in all zones of their number's country",
-    takenBy: LISTS,
+    help: "with --window-zone recipient: rows or messages without a zone are sent in the hours that are open in all zones of their number's country",
+    takenBy: [...LISTS, 'outbox'],
     stored: 'never',
     compared: null,
     withoutRead: 'whole',

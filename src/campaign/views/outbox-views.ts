@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { ErrorCode, ErrorItem } from '../errors/error-codes.js';
 import { errorCode, errorItem } from '../errors/error-item.js';
-import { type ReturnedFields, returnedOutboxFields } from '../fields/field-schemas.js';
+import { type ReturnedFields, returnedOutboxFields, schemaOf } from '../fields/field-schemas.js';
+import { FIELDS } from '../fields/fields.js';
 import { perName, RECIPIENT_STATES } from '../states/recipient.js';
 import { count, PUT_OUTCOMES, putOutcome, textOrNull, time } from './measures.js';
 import { type SendWindow, sendWindow } from './views.js';
@@ -26,6 +27,8 @@ export interface OutboxStatus extends Pick<ReturnedFields, 'tags'> {
   readonly sendRule: string;
   /** The zone of local times. */
   readonly zone: string | null;
+  /** `number`: a message without a zone is sent in the hours that are open in all zones of its number's country. */
+  readonly zoneFrom: 'number' | null;
   /** How long after its time a message may still be sent, such as `1h`; then it lapses. */
   readonly late: string;
   /** Null: messages may be sent whenever the lane may send. */
@@ -56,6 +59,7 @@ export const outboxStatus = z
       .string()
       .describe('When a message without a time of its own is sent, such as `appointment - 24h`'),
     zone: textOrNull.describe('The zone of local times'),
+    zoneFrom: schemaOf('zoneFrom').nullable().describe(FIELDS.zoneFrom.description),
     late: z
       .string()
       .describe('How long after its time a message may still be sent, such as `1h`; then it lapses'),
@@ -170,6 +174,8 @@ export interface OutboxMessageStatus {
   readonly to: string | null;
   readonly reference: string | null;
   readonly tag: string | null;
+  /** Its own time zone. */
+  readonly zone: string | null;
   /** The values that are stored, by their names; null once the state is final. */
   readonly values: Readonly<Record<string, string>> | null;
   /** The text with these values; null without them. */
@@ -177,7 +183,7 @@ export interface OutboxMessageStatus {
   readonly sentAt: string | null;
   /** The service's id of the request, or our reference if the outcome of the request is unknown. */
   readonly requestId: string | null;
-  /** Why it was not sent or delivered, or cannot be. */
+  /** Why it was not sent or delivered, or cannot be; while it waits for the hours of its own zone, until when. */
   readonly reason: string | null;
   /** The service's own word for the delivery status, where it says more than `state`. */
   readonly serviceStatus: string | null;
@@ -199,6 +205,7 @@ export const outboxMessage = z
     ),
     reference: textOrNull,
     tag: textOrNull,
+    zone: textOrNull.describe('Its own time zone'),
     values: z
       .record(z.string(), z.string())
       .readonly()

@@ -28,7 +28,7 @@ end
 function PLACEHOLDERS.may_have_waited(lane, c)
   local from = lane.lostFrom
   -- Which of its zones had their turn is known only together with how many batches each may have lost.
-  if c.part then return true end
+  if WINDOW.is_of_recipients(c) then return true end
   return math.max(c.launchAt, c.notBefore or 0) > from or c.outbox ~= nil and LOST.count_messages(c, lane, from) > 0
 end
 
@@ -72,11 +72,12 @@ function PLACEHOLDERS.make_own(claimsKey, lane, id, c, now)
   local most, claim = PLACEHOLDERS.batch_size(lane, c), nil
   local batches = isAwaiting and LOST.batches(lane) or lane.placeholders
   local zoned = c.part and ZONES.take_lost(c, batches, most, lane.lostFrom, lane_lost_until(lane))
+  if c.outbox and WINDOW.is_of_recipients(c) then zoned = OUTBOX.take_lost(c, lane, batches) end
   for at = 1, zoned and #zoned or batches do
     local range
     if zoned then range = zoned[at] else range = campaign_next(c, most, lane) end
     if not range then break end
-    if zoned and not range.again then range.edition = c.revision end
+    if c.part and not range.again then range.edition = c.revision end
     campaign_move(c, 'planned', 'sending', range.count)
     if isAwaiting then lane.heldBack = lane.heldBack + range.count end
     claim = PLACEHOLDERS.add(claimsKey, lane, id, claim, range, now)

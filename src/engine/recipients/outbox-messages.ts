@@ -69,6 +69,7 @@ export const UNSET = {
   firstAt: 0,
   accused: 0,
   tag: '',
+  zone: '',
 } as const;
 
 const [count, text] = [z.number().optional(), z.string().optional()];
@@ -93,6 +94,7 @@ const stored = z.tuple([
   text,
   count,
   count,
+  text,
   text,
 ]);
 
@@ -127,6 +129,8 @@ export interface StoredMessage {
   readonly again: string;
   /** By which its sender cancels and lists messages. */
   readonly tag: string;
+  /** Its own time zone, or that of the country of its number (campaign/estimate/window.ts); empty if it needs none. */
+  readonly zone: string;
 }
 
 const STATES: ReadonlyMap<string, RecipientState> = new Map([
@@ -159,7 +163,20 @@ export function parseMessage(raw: string): StoredMessage {
       ...rest
     ] = stored.parse(JSON.parse(raw));
     const letter = STATES.get(state) ?? 'unknown';
-    const [, , at = 0, took = 0, requestId = '', reason = '', word = '', again = '', , , tag = ''] = rest;
+    const [
+      ,
+      ,
+      at = 0,
+      took = 0,
+      requestId = '',
+      reason = '',
+      word = '',
+      again = '',
+      ,
+      ,
+      tag = '',
+      zone = '',
+    ] = rest;
     return {
       number,
       state: letter,
@@ -177,6 +194,7 @@ export function parseMessage(raw: string): StoredMessage {
       word,
       again,
       tag,
+      zone,
     };
   });
 }
@@ -245,6 +263,6 @@ export async function readEdition(
 export function withoutPerson(raw: string): string {
   const members: unknown[] = z.array(z.unknown()).parse(JSON.parse(raw));
   const names = Object.keys(UNSET);
-  const blank = ['to', 'values', 'reference', 'reason', 'tag'].map((name) => names.indexOf(name));
+  const blank = ['to', 'values', 'reference', 'reason', 'tag', 'zone'].map((name) => names.indexOf(name));
   return JSON.stringify(members.map((member, at) => (blank.includes(at) ? '' : member)));
 }

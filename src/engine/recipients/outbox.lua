@@ -23,11 +23,11 @@ local OUTBOX = {
   -- `firstAt`, `accused`: see Range (campaigns.lua).
   MEMBERS = {
     'number', 'due', 'to', 'values', 'reference', 'state', 'version', 'edition', 'payer', 'paid', 'at', 'took', 'requestId', 'reason', 'word',
-    'again', 'firstAt', 'accused', 'tag',
+    'again', 'firstAt', 'accused', 'tag', 'zone',
   },
   UNSET = {
     number = 0, state = 'W', version = -1, edition = 0, due = 0, to = '', values = {}, reference = '', payer = 0, paid = 0, at = 0, took = 0,
-    requestId = '', reason = '', word = '', again = '', firstAt = 0, accused = 0, tag = '',
+    requestId = '', reason = '', word = '', again = '', firstAt = 0, accused = 0, tag = '', zone = '',
   },
   -- The state of a message that has no letter: it is planned (people read: waiting), or sending. The others: states.lua.
   WAITING = 'W', SENDING = 'Q',

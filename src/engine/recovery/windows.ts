@@ -1,4 +1,4 @@
-import { type Opening, openingsFrom } from '../../campaign/estimate/window.js';
+import { isOfRecipients, type Opening, openingsFrom } from '../../campaign/estimate/window.js';
 import type { LaneStore } from '../scripts/lane-script.js';
 
 /*
@@ -25,12 +25,13 @@ export interface WindowsDue {
 
 type Store = Pick<LaneStore, 'redis' | 'keys' | 'id'>;
 
-/** Makes the openings of windows known before a campaign uses them. `now`: ms since the epoch. */
+/** Makes the openings of windows known before something uses them; those of recipients only in their zones. `now`: ms since the epoch. */
 export async function registerWindows(
   { redis, keys, id }: Store,
-  rules: readonly string[],
+  used: readonly string[],
   now: number,
 ): Promise<void> {
+  const rules = used.filter((rule) => !isOfRecipients(rule));
   if (rules.length === 0) return;
   const key = keys.lane(id, 'windows');
   const known = await redis.hmget(key, ...rules);

@@ -9,8 +9,7 @@
 do
 -- When a zone's window closes, nil, and since when it is open; or nil, and when it opens.
 local function hours_at(c, zone, now, isNoted)
-  local rule = string.gsub(c.window, '; recipient', '; ' .. zone, 1)
-  return WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)
+  return WINDOW.at(ZONES.base .. 'windows', WINDOW.rule_in(c, zone), now, isNoted)
 end
 
 -- When the window of a range closes; nil, and when it opens.
@@ -86,8 +85,9 @@ function ZONES.take_lost(c, batches, most, from, upTo)
 end
 end
 
--- When the window of a campaign closes, or nil, and when it opens: see WINDOW.at.
+-- When the window of a campaign closes, or nil, and when it opens: see WINDOW.at. An outbox is open as a whole if each message has its own.
 function WINDOW.of(windowsKey, c, now, isNoted)
+  if c.outbox and WINDOW.is_of_recipients(c) then return math.huge end
   if c.part then return ZONES.at(c, now, isNoted) end
   return WINDOW.at(windowsKey, c.window, now, isNoted)
 end

@@ -5,11 +5,10 @@
   A window closes MARGIN_MS early, so that what leaves last arrives in time.
   An entry of the lane's hash `windows` is [used at, computed at, from, until, from, until, …], in ms.
 ]]
-local WINDOW = { known = {}, MARGIN_MS = 100, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000 }
+local WINDOW = { known = {}, MARGIN_MS = 100, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000, KNOWN_BACK_MS = 86400000 }
 
--- When the window of this rule closes, nil, and since when it is open; or nil, and when it opens. Nil for no rule. `isNoted`: the script may write.
-function WINDOW.at(windowsKey, rule, now, isNoted)
-  if not rule then return nil end
+-- The entry of a rule; empty if its openings are not known. `isNoted`: the script may write.
+function WINDOW.entry(windowsKey, rule, now, isNoted)
   local times = WINDOW.known[rule]
   if not times then
     local stored = redis.call('HGET', windowsKey, rule)
@@ -21,6 +20,13 @@ function WINDOW.at(windowsKey, rule, now, isNoted)
     end
     WINDOW.known[rule] = times
   end
+  return times
+end
+
+-- When the window of this rule closes, nil, and since when it is open; or nil, and when it opens. Nil for no rule.
+function WINDOW.at(windowsKey, rule, now, isNoted)
+  if not rule then return nil end
+  local times = WINDOW.entry(windowsKey, rule, now, isNoted)
   for i = 3, #times, 2 do
     if now < times[i] then return nil, times[i] end
     local closesAt = times[i + 1] - WINDOW.MARGIN_MS
@@ -29,10 +35,24 @@ function WINDOW.at(windowsKey, rule, now, isNoted)
   return nil, now + WINDOW.UNKNOWN_AGAIN_MS
 end
 
+-- Whether the hours of a window are those of each recipient's own zone; and its rule in such a zone.
+function WINDOW.is_of_recipients(c) return c.window ~= nil and string.find(c.window, '; recipient', 1, true) ~= nil end
+function WINDOW.rule_in(c, zone) return (string.gsub(c.window, '; recipient', '; ' .. zone, 1)) end
+
+-- The openings of a rule in a time, each as from when and until when something may be claimed; nil if not all of them are known.
+function WINDOW.between(windowsKey, rule, from, upTo)
+  local times, openings = WINDOW.entry(windowsKey, rule, upTo), {}
+  if #times < 3 or times[2] - WINDOW.KNOWN_BACK_MS > from or times[#times] < upTo then return nil end
+  for i = 3, #times, 2 do
+    local closesAt = times[i + 1] - WINDOW.MARGIN_MS
+    if times[i] < upTo and from < closesAt then openings[#openings + 1] = { from = times[i], upTo = closesAt } end
+  end
+  return openings
+end
+
 -- Since when the closed window of this rule is closed; `now` if that is not known.
 function WINDOW.closed_since(windowsKey, rule, now)
-  WINDOW.at(windowsKey, rule, now)
-  local since, times = now, WINDOW.known[rule]
+  local since, times = now, WINDOW.entry(windowsKey, rule, now)
   for i = 4, #times, 2 do
     if times[i] <= now then since = times[i] end
   end
@@ -42,7 +62,7 @@ end
 -- When a request must not leave any more: when the first of its windows closes, or when it lapses; nil if it may at any time. A range has its own
 -- window if each recipient has: it stays closed if its hours are not known.
 function WINDOW.closes_at(windowsKey, c, rules, now, range)
-  local own = c.part and (range.closesAt or 0) or WINDOW.at(windowsKey, c.window, now)
+  local own = WINDOW.is_of_recipients(c) and (range.closesAt or 0) or WINDOW.at(windowsKey, c.window, now)
   local at = math.min(own or math.huge, WINDOW.at(windowsKey, rules.sendWindow, now) or math.huge, range.notAfter or math.huge)
   if c.lapseAt > 0 then at = math.min(at, c.lapseAt) end
   return at < math.huge and at or nil

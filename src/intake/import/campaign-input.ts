@@ -242,8 +242,7 @@ export function checkCampaign(
       `the start is too far ahead: it must be before ${formatInZone(zone ?? 'UTC', latest)} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
     );
   for (const name of ['zoneColumn', 'zoneFrom'] as const) {
-    if (input[name] !== undefined && window?.zone === undefined)
-      refuse(name, `\`${name}\` needs hours of the recipients' zones: set \`window.zone\` to \`recipient\``);
+    if (input[name] !== undefined && window?.zone === undefined) refuse(name, needsZones(name));
   }
   throwInputErrors(problems);
   const sendAt = start.ok ? start.at : undefined;
@@ -260,6 +259,10 @@ export function checkCampaign(
     limits,
   };
 }
+
+/** What to say of a field that only hours in the recipients' zones need. */
+export const needsZones = (name: FieldName): string =>
+  `\`${name}\` needs hours of the recipients' zones: set \`window.zone\` to \`recipient\``;
 
 /** An actor without limits of its own: only those of the lane apply. */
 const UNLIMITED = { actor: { kind: 'library', id: null, name: 'library' } } as const;

@@ -11,10 +11,11 @@ import type { Actor } from '../../campaign/states/actor.js';
 import { activate, type Wakers } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import type { LaneFinder } from '../../engine/lane/lane-finder.js';
+import { registerWindows } from '../../engine/recovery/windows.js';
 import { lanesOf, onlyLane } from '../../engine/store/lane-index.js';
 import { messageChecker } from './definition/check-message.js';
 import { OutboxClosedError } from './definition/errors.js';
-import { editionOf, type OutboxSettings, readOutboxSettings } from './definition/settings.js';
+import { editionOf, type OutboxSettings, readOutboxSettings, windowIn } from './definition/settings.js';
 import { unusedValues } from './definition/unused-values.js';
 import { writerNotes } from './definition/writers.js';
 import {
@@ -143,8 +144,17 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
         return answered(store.put(messages, undefined, true), error);
       }
     };
+    /** Rules that scripts know. */
+    const registered = new Set<string>();
+    const registerWindowsOf = async (messages: readonly Entry[]): Promise<void> => {
+      const rules = new Set(messages.flatMap(({ message }) => windowIn(settings, message.zone ?? '') ?? []));
+      const unknown = [...rules].filter((rule) => !registered.has(rule));
+      await registerWindows(lane, unknown, clock());
+      for (const rule of unknown) registered.add(rule);
+    };
     const storeAll = async (messages: readonly Entry[]): Promise<readonly PutReply[]> => {
       await mustHaveRoom(redis, lane.monotonic);
+      await registerWindowsOf(messages);
       const put = () => store.put(messages);
       return answered(activate(lane, put, ({ isEarlier }) => (isEarlier ? wake(messages) : null)));
     };

@@ -1,14 +1,14 @@
 import { exactDuration } from '../../base/duration.js';
-import { nextCommonOpening, windowNow } from '../../campaign/estimate/window.js';
+import { isOfRecipients, nextCommonOpening, windowNow } from '../../campaign/estimate/window.js';
 import { returnedOfOutbox } from '../../campaign/fields/field-sets.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import type { OutboxStatus } from '../../campaign/views/outbox-views.js';
 import type { Lane } from '../../engine/lane/lane.js';
 import { orNull } from '../../engine/recipients/damaged.js';
-import { outboxId, outboxKeys } from '../../engine/recipients/outbox-messages.js';
+import { outboxId, outboxKeys, readMessages } from '../../engine/recipients/outbox-messages.js';
 import { readState } from '../../engine/store/campaigns.js';
 import { pageOfOutboxes } from './definition/outbox-index.js';
-import { type OutboxSettings, readOutboxSettings } from './definition/settings.js';
+import { type OutboxSettings, readOutboxSettings, windowIn } from './definition/settings.js';
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -37,12 +37,13 @@ export async function readOutboxStatus(
     sender: settings.sender,
     sendRule: settings.sendRule,
     zone: settings.zone ?? null,
+    zoneFrom: settings.zoneFrom ?? null,
     late: exactDuration(settings.lateMs),
     window: windowNow(settings.window, lane.clock()),
     ...returnedOfOutbox(settings),
     createdAt: new Date(settings.created).toISOString(),
     counts: { total: state?.total ?? 0, waiting, ...counts },
-    nextDue: waiting === 0 ? null : whenSent(settings, lane, await nextDue(lane, name)),
+    nextDue: waiting === 0 ? null : await nextSent(lane, name, settings),
   };
 }
 
@@ -98,22 +99,30 @@ export async function outboxTotals(
   );
 }
 
-/** When a message that is due at this time is sent: when its window and that of the lane are open. */
+/** When a message that is due at this time, and has this zone, is sent: when its window and that of the lane are open. */
 export function whenSent(
-  { window }: Pick<OutboxSettings, 'window'>,
+  settings: Pick<OutboxSettings, 'window'>,
   { rules, clock }: Pick<Lane, 'rules' | 'clock'>,
   due: string | null,
+  zone = '',
 ): string | null {
-  const windows = [window, rules.sendWindow].filter((rule) => rule !== undefined);
+  const windows = [windowIn(settings, zone), rules.sendWindow].filter((rule) => rule !== undefined);
   if (due === null || windows.length === 0) return due;
   const at = Math.max(Date.parse(due), clock());
   const opening = nextCommonOpening(windows, at);
   return opening === null || opening.from <= at ? due : iso(opening.from);
 }
 
-/** When the next waiting message is due; null if none waits. */
-async function nextDue({ redis, keys, id }: Lane, name: string): Promise<string | null> {
-  const { due } = outboxKeys(keys, id, name).fixed;
-  const [, at] = await redis.zrangebyscore(due, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
-  return at === undefined ? null : iso(Number(at));
+/** Messages of an outbox that are compared: in their own hours, the first that is due may not be the first that is sent. */
+const MESSAGES_COMPARED = 100;
+
+/** When the next waiting message is sent; null if none waits. */
+async function nextSent(lane: Lane, name: string, settings: OutboxSettings): Promise<string | null> {
+  const { due, messages } = outboxKeys(lane.keys, lane.id, name).fixed;
+  const most = isOfRecipients(settings.window) ? MESSAGES_COMPARED : 1;
+  const flat = await lane.redis.zrangebyscore(due, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, most);
+  const ids = flat.filter((_, at) => at % 2 === 0);
+  const stored = most === 1 ? [] : await readMessages(lane.redis, messages, ids);
+  const times = ids.map((_, at) => whenSent(settings, lane, iso(Number(flat[2 * at + 1])), stored[at]?.zone));
+  return times.sort()[0] ?? null;
 }

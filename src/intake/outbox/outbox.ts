@@ -94,7 +94,7 @@ export function operatedOutbox(
   const resultOf = async (entry: Entry, reply: PutReply): Promise<PutDone> => {
     const outcome = await allowed(reply, entry);
     const { lane, settings } = await open();
-    return done(entry.id, outcome, whenSent(settings, lane, iso(reply.due)));
+    return done(entry.id, outcome, whenSent(settings, lane, iso(reply.due), entry.message.zone));
   };
 
   /** Records messages of a list before they are stored. */

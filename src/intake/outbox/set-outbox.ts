@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { InputError } from '../../campaign/errors/errors.js';
+import { isOfRecipients } from '../../campaign/estimate/window.js';
 import { type Limits, limitsFor, refusedSender } from '../../campaign/limits/check-limits.js';
 import type { Operator } from '../../campaign/states/audit.js';
 import type { OutboxChange } from '../../campaign/views/outbox-views.js';
@@ -203,8 +204,9 @@ export function settingsReplacer(
 }
 
 /** Throws for a value that neither the text nor the rule uses. */
-function refuseUnused({ columns }: OutboxSettings, values: SetOptions['values'] = {}): void {
-  const unused = Object.keys(values).find((value) => !columns.includes(value));
+function refuseUnused({ columns, window }: OutboxSettings, values: SetOptions['values'] = {}): void {
+  const used = isOfRecipients(window) ? [...columns, 'zone'] : columns;
+  const unused = Object.keys(values).find((value) => !used.includes(value));
   if (unused === undefined) return;
   throw new InputError(`neither the message nor the send time uses the value ${JSON.stringify(unused)}`, {
     field: 'values',

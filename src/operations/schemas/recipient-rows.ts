@@ -42,7 +42,7 @@ export const messageMembers = z.object({
     .max(40)
     .nullable()
     .optional()
-    .describe('ISO 8601 with an offset, or a local time of the zone of the outbox'),
+    .describe('ISO 8601 with an offset, or a local time of `zone`, or else of the zone of the outbox'),
   version: z
     .int()
     .min(0)
@@ -51,6 +51,14 @@ export const messageMembers = z.object({
     .describe('A message with a lower version than the stored one has no effect'),
   reference: z.string().max(128).nullable().optional().describe('Returned with the status'),
   tag: z.string().max(64).nullable().optional().describe('By which you can cancel and list messages'),
+  zone: z
+    .string()
+    .max(100)
+    .nullable()
+    .optional()
+    .describe(
+      'Its IANA time zone: of its local times, and of the window if that is in the zone of each recipient',
+    ),
 });
 
 type JsonRow = Readonly<Record<string, string | number | null | undefined>>;

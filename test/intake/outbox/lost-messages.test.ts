@@ -1,59 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { reportToBarrier } from '../../../src/engine/recovery/replay-claims.js';
 import type { ScriptRules } from '../../../src/engine/scripts/script-rules.js';
-import type { SendClaim } from '../../../src/engine/sending/send-claim.js';
 import { RecoveringError } from '../../../src/intake/outbox/definition/errors.js';
 import { cancelEach } from '../../../src/intake/outbox/messages/cancel-all.js';
 import { REWRITE_LEASE_MS } from '../../../src/intake/outbox/messages/rewrite-messages.js';
 import { outboxStore } from '../../../src/intake/outbox/messages/store.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { START } from '../../engine/lane/lane-fixture.js';
-import { losableServer } from '../../engine/losable-server.js';
-import { reportReplay } from '../../engine/recovery/mortal-workers.js';
-import { LATE_MS, NOW, outboxFixture } from './outbox-fixture.js';
+import { LATE_MS, NOW } from './outbox-fixture.js';
 import { storedOutbox } from './stored-outbox.js';
+import { LOSS, twoWorkers as workersOf } from './two-workers.js';
 
 const { redis, prefix } = testRedis('outbox-lost-messages');
-/** How much the server may lose. */
-const LOSS = 2_000;
-
-/** A lane with the workers `a` and `b`, of which `a` dies together with what Redis has stored last. */
-async function twoWorkers(name: string, change: Partial<ScriptRules> = {}) {
-  const own = await outboxFixture(redis, `${prefix}-${name}`, { inFlight: 1_000, ...change });
-  let turns = 0;
-  const self = (process: string) => ({ process, seen: 0, mayLoseMs: LOSS, withReplicaMs: LOSS });
-  const claim = async (process: string, want = 1_000) => {
-    turns += 1;
-    const turn = `${process}${turns}`;
-    return (await own.claims.send({ turn, call: 1, want, ...self(process), now: own.now() })).claims;
-  };
-  /** The process has replayed all its claims. */
-  const replayed = (process: string) => reportReplay(own.laneStore, self(process), { now: own.now() });
-  const server = losableServer(redis, `${prefix}-${name}`);
-  for (const process of ['a', 'b'])
-    await reportToBarrier(own.laneStore, 'join', self(process), { now: own.now() });
-  await claim('a');
-  own.advance(2 * LOSS);
-  return {
-    ...own,
-    claim,
-    backUp: () => server.backUp(),
-    async lose(): Promise<void> {
-      await server.lose();
-      await own.stored.changeServer();
-    },
-    replayed,
-    /** What `b` claims when the lane has recovered. */
-    async recover(): Promise<SendClaim[]> {
-      await claim('b');
-      await replayed('b');
-      own.advance(2 * own.rules.grace);
-      const claimed: SendClaim[] = [];
-      for (let calls = 0; calls < 10; calls += 1) claimed.push(...(await claim('b')));
-      return claimed;
-    },
-  };
-}
+const twoWorkers = (name: string, change: Partial<ScriptRules> = {}) =>
+  workersOf(redis, `${prefix}-${name}`, change);
 
 describe('A message that a lost worker has claimed', () => {
   test('is not sent again when the window opens that has closed since', async () => {

@@ -85,6 +85,11 @@ export function storedOutbox({ redis, keys, id }: Pick<LaneStore, 'redis' | 'key
       const at = await redis.zscore(outboxes, name);
       return at === null ? null : Number(at);
     },
+    /** From when on each waiting message may be claimed, ms, by its id. */
+    async dueTimes(): Promise<Readonly<Record<string, number>>> {
+      const flat = await redis.zrangebyscore(due, 0, '+inf', 'WITHSCORES');
+      return Object.fromEntries(flat.flatMap((id, at) => (at % 2 === 0 ? [[id, Number(flat[at + 1])]] : [])));
+    },
     /** The lane does not know that it has something to do. */
     leaveAlone: () => redis.zrem(outboxes, name),
     /** How many messages it stores, and how many times it has for them and for days. */

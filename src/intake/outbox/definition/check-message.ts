@@ -17,7 +17,7 @@ export interface OutboxMessage {
   readonly id: string;
   readonly to: string;
   /**
-   * When it is sent: ISO 8601 with an offset, or a local time of the outbox's zone; ms since the epoch; or a Date. Default: as the outbox says.
+   * When it is sent: ISO 8601 with an offset, or a local time of its `zone`, or else of the outbox's; ms since the epoch; or a Date. Default: as the outbox says.
    */
   readonly sendAt?: Time | null | undefined;
   /** A whole number from 0. A message with a lower version than the stored one has no effect. */
@@ -26,6 +26,8 @@ export interface OutboxMessage {
   readonly reference?: string | null | undefined;
   /** By which you can cancel and list messages, such as the id of a shop; 1 to 64 letters, digits, and `.`, `_`, `:`, `-`. */
   readonly tag?: string | null | undefined;
+  /** Its IANA time zone, such as `America/Denver`: of its local times, and of the window of the outbox if that is in the zone of each recipient. */
+  readonly zone?: string | null | undefined;
   /** Only `sendAt` may be a Date. */
   readonly [value: string]: string | number | Date | null | undefined;
 }
@@ -144,20 +146,20 @@ export function messageChecker(
     const tag = textOf(message, 'tag');
     if (tag !== '' && labelsProblem('tag', [tag]) !== null)
       refuse('tag', 'is not a text of 1 to 64 letters (A-Z, a-z), digits, and . _ : -');
-    const content = readContent((member) => textOf(message, member), now, limits);
+    const content = readContent((member) => textOf(message, member), now, read.ok ? read.number : '', limits);
     for (const problem of content.problems)
       if (!problems.some(({ member }) => member === problem.member)) problems.push(problem);
     const [first, ...others] = problems;
     if (first !== undefined) return { ok: false, id, problems: [first, ...others] };
     if (!read.ok || version === undefined) throw new Error('a member that is not valid has no problem');
-    const { values, dueAt, hasOwnTime } = content;
+    const { values, dueAt, hasOwnTime, zone } = content;
     const { revision } = settings;
     const due = Math.ceil(dueAt / 1_000);
     return {
       ok: true,
       id,
       cost: (price ?? 0) * (content.segments ?? 0),
-      message: { due, version, number: read.number, values, reference, tag, hasOwnTime, revision },
+      message: { due, version, number: read.number, values, reference, tag, zone, hasOwnTime, revision },
     };
   };
 }

@@ -13,7 +13,7 @@ import { type CampaignFields, FIELDS, NAME } from '../../../campaign/fields/fiel
 import { placeholdersOf } from '../../../campaign/text/template.js';
 import { parseSendTimeRule, SEND_TIME_FORM } from '../../../campaign/time/send-time.js';
 import { isZone, noSuchZone } from '../../../campaign/time/zone.js';
-import { windowOf, withDefaults } from '../../import/campaign-input.js';
+import { needsZones, windowOf, withDefaults } from '../../import/campaign-input.js';
 import type { OutboxDefinition } from './settings.js';
 
 /** An outbox to be created. */
@@ -31,7 +31,7 @@ export interface OutboxInput extends Pick<CampaignFields, FieldOf<'outbox'>> {
 const LATE_MS = 3_600_000;
 const MAX_LATE_MS = 30 * 86_400_000;
 /** Members of a message that are not values, and so cannot be placeholders. */
-const RESERVED = ['sendAt', 'version'];
+const RESERVED = ['sendAt', 'version', 'zone'];
 
 /** Checks what does not depend on Redis. `lane`: that of an outbox that exists. Throws an InputError that names the member. */
 export function defineOutbox(
@@ -73,8 +73,8 @@ export function defineOutbox(
       'there is no time zone: set `zone`, such as Europe/London, because the send time follows from local times',
     );
   const { sendWindow } = lane ?? requestedLane(config, input.lane);
-  if (input.window?.zone !== undefined)
-    refuse('window/zone', 'the window of an outbox is in its own zone: leave `zone` of the window out');
+  if (input.zoneFrom !== undefined && input.window?.zone === undefined)
+    refuse('zoneFrom', needsZones('zoneFrom'));
   const window = windowOf(input, sendWindow, now);
   const lateMs = input.late === undefined ? LATE_MS : (durationOf(input.late) ?? 0);
   if (!(lateMs >= 1_000 && lateMs <= MAX_LATE_MS))

@@ -1,6 +1,11 @@
 import { formatDuration } from '../../../base/duration.js';
 import type { ErrorCode } from '../../../campaign/errors/error-codes.js';
-import { describeWindow, nextCommonOpening } from '../../../campaign/estimate/window.js';
+import {
+  countryOf,
+  describeWindow,
+  isOfRecipients,
+  nextCommonOpening,
+} from '../../../campaign/estimate/window.js';
 import { MAX_TEXT_LENGTH } from '../../../campaign/fields/fields.js';
 import { type LimitRefusal, type Limits, NO_LIMITS } from '../../../campaign/limits/check-limits.js';
 import { notText } from '../../../campaign/text/lone-surrogate.js';
@@ -9,7 +14,8 @@ import { compileTemplate } from '../../../campaign/text/template.js';
 import { readTime } from '../../../campaign/time/moment.js';
 import { applyRule } from '../../../campaign/time/send-time.js';
 import { formatInZone } from '../../../campaign/time/zone.js';
-import { type OutboxSettings, ruleOf } from './settings.js';
+import { zoneFinder } from '../../import/rows/zone-of.js';
+import { type OutboxSettings, ruleOf, windowIn } from './settings.js';
 
 /*
  * What the settings of an outbox make of a message: its values, and when it is due. A put checks it, and so does a change of the settings, for
@@ -40,6 +46,8 @@ export interface MessageContent {
   readonly hasOwnTime: boolean;
   /** How many segments it has; null if no limit depends on that. */
   readonly segments: number | null;
+  /** Its own zone, or that of the country of its number; '' if it has and needs none. */
+  readonly zone: string;
   readonly problems: readonly MessageProblem[];
 }
 
@@ -49,20 +57,47 @@ interface Due {
   readonly problem?: MessageProblem | undefined;
 }
 
-/** Reads the values of messages by the settings of an outbox. `windows`: its window and that of its lane. `valueIn` returns '' for none. */
+/** The zone of the local times of a message, and the windows in which it may be sent. */
+interface Hours {
+  readonly zone: string | undefined;
+  readonly windows: readonly string[];
+}
+
+/**
+ * Reads the values of messages by the settings of an outbox. `windows`: its window and that of its lane. `valueIn` returns '' for none;
+ * `number`: in E.164 with its plus, '' if it is invalid.
+ */
 export function contentReader(
   settings: OutboxSettings,
   windows: readonly string[],
-): (valueIn: (member: string) => string, now: number, limits?: Limits) => MessageContent {
+): (valueIn: (member: string) => string, now: number, number: string, limits?: Limits) => MessageContent {
   const rule = ruleOf(settings);
   const compiled = compileTemplate(settings.message, settings.columns);
   if (!compiled.ok) throw new Error(compiled.reason);
   const { template } = compiled;
-  const { zone, lateMs, columns } = settings;
+  const { window, lateMs, columns } = settings;
   const used = template.placeholders.map((name) => [name, columns.indexOf(name)] as const);
 
+  const zoneOf = zoneFinder({
+    window: isOfRecipients(window) ? window : undefined,
+    laneWindow: windows.find((each) => each !== window),
+    isFromNumber: settings.zoneFrom === 'number',
+  });
+  /** Of a message with this zone; null: with none that can be used. */
+  const hoursOf = (own: string | null): Hours => {
+    const isLocal = own !== null && own !== '' && countryOf(own) === null;
+    const rules = own === null ? [] : windows.map((rule) => windowIn({ window: rule }, own));
+    return { zone: isLocal ? own : settings.zone, windows: rules.filter((rule) => rule !== undefined) };
+  };
+
   /** Why a message lapses before its window opens; undefined if it does not. `due`: its time, if that is not `at`. */
-  const tooLate = (member: string, at: number, what: string, due = at): MessageProblem | undefined => {
+  const tooLate = (
+    { zone, windows }: Hours,
+    member: string,
+    at: number,
+    what: string,
+    due = at,
+  ): MessageProblem | undefined => {
     if (windows.length === 0) return undefined;
     const opening = nextCommonOpening(windows, at);
     if (opening !== null && opening.from < due + lateMs) return undefined;
@@ -74,9 +109,10 @@ export function contentReader(
   };
 
   /** When it is due, ms; 0: at once. */
-  const dueOf = (given: string, valueIn: (member: string) => string, now: number): Due => {
+  const dueOf = (given: string, valueIn: (member: string) => string, now: number, hours: Hours): Due => {
+    const { zone } = hours;
     if (given === '' && rule.kind === 'now')
-      return { at: 0, problem: tooLate('sendAt', now, 'is not set, so the message is due now') };
+      return { at: 0, problem: tooLate(hours, 'sendAt', now, 'is not set, so the message is due now') };
     const member = given !== '' || rule.kind === 'now' ? 'sendAt' : rule.column;
     const refused = (reason: string, code: ErrorCode = 'invalidValue'): Due => ({
       at: 0,
@@ -99,10 +135,10 @@ export function contentReader(
       return refused(
         `is ${text}, so it would be sent at ${shown()}, more than ${MAX_AHEAD_YEARS} years ahead`,
       );
-    return { at, problem: tooLate(member, Math.max(at, now), `is ${text}`, at) };
+    return { at, problem: tooLate(hours, member, Math.max(at, now), `is ${text}`, at) };
   };
 
-  return (valueIn, now, limits = NO_LIMITS) => {
+  return (valueIn, now, number, limits = NO_LIMITS) => {
     const problems: MessageProblem[] = [];
     const refuse = (member: string, code: ErrorCode, reason: string): void =>
       void problems.push({ member, code, reason });
@@ -122,8 +158,13 @@ export function contentReader(
     if (refused !== null)
       problems.push({ member: 'to', code: 'notAllowed', reason: refused.reason, refused });
     const given = valueIn('sendAt').trim();
-    const { at: dueAt, problem } = dueOf(given, valueIn, now);
+    const text = valueIn('zone').trim();
+    // The number has its own problem.
+    const found = number === '' && text === '' ? null : zoneOf(text, number, now);
+    if (found?.ok === false) refuse('zone', found.code, found.reason);
+    const zone = found?.ok === true ? found.zone : null;
+    const { at: dueAt, problem } = dueOf(given, valueIn, now, hoursOf(zone));
     if (problem !== undefined) problems.push(problem);
-    return { values, dueAt, hasOwnTime: given !== '', segments, problems };
+    return { values, dueAt, hasOwnTime: given !== '', segments, zone: zone ?? '', problems };
   };
 }

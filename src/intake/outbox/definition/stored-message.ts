@@ -12,6 +12,8 @@ export interface WaitingMessage {
   readonly reference: string;
   /** Default: none. */
   readonly tag?: string;
+  /** Its own time zone, or that of the country of its number (campaign/estimate/window.ts). Default: none. */
+  readonly zone?: string;
   /** Whether the message has a `sendAt` of its own, and does not follow the rule of the outbox. */
   readonly hasOwnTime?: boolean;
   /** The revision of the outbox by which it was checked; 0, the default, until the outbox is changed for the first time. */
@@ -25,17 +27,15 @@ const PAID_UNIT = 16;
 /** What an API key pays for a message, in bytes, from its put until it is forgotten: about what it takes while it waits. */
 export function paidBytes(
   id: string,
-  { values, reference, tag = '' }: Pick<WaitingMessage, 'values' | 'reference' | 'tag'>,
+  { values, reference, tag = '', zone = '' }: Pick<WaitingMessage, 'values' | 'reference' | 'tag' | 'zone'>,
 ): number {
-  const texts = [...values, reference, ...(tag === '' ? [] : [tag])].reduce(
-    (sum, text) => sum + Buffer.byteLength(text) + 1,
-    0,
-  );
+  const given = [tag, zone].filter((text) => text !== '');
+  const texts = [...values, reference, ...given].reduce((sum, text) => sum + Buffer.byteLength(text) + 1, 0);
   return Math.ceil((OWN_BYTES + 2 * Buffer.byteLength(id) + texts) / PAID_UNIT) * PAID_UNIT;
 }
 
 /** The members between the revision and the tag, of a message that waits. */
-const BEFORE_TAG = Object.values(UNSET).slice(8, -1);
+const BEFORE_TAG = Object.values(UNSET).slice(8, -2);
 
 /** A waiting message as scripts read it: the first members of a stored one. It has no number yet. */
 export function messageText({
@@ -45,6 +45,7 @@ export function messageText({
   values,
   reference,
   tag = '',
+  zone = '',
   hasOwnTime = false,
   revision = 0,
 }: WaitingMessage): string {
@@ -58,6 +59,6 @@ export function messageText({
     'W',
     version ?? -1,
     revision,
-    ...(tag === '' ? [] : [...BEFORE_TAG, tag]),
+    ...(tag + zone === '' ? [] : [...BEFORE_TAG, tag, ...(zone === '' ? [] : [zone])]),
   ]);
 }

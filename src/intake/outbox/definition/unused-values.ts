@@ -3,7 +3,7 @@ import { placeholdersOf } from '../../../campaign/text/template.js';
 import { type OutboxSettings, ruleOf } from './settings.js';
 
 /** The members of a message that are no values. */
-export const MEMBERS = ['id', 'to', 'sendAt', 'version', 'reference', 'tag'] as const;
+export const MEMBERS = ['id', 'to', 'sendAt', 'version', 'reference', 'tag', 'zone'] as const;
 /** How many are named: a message may have thousands. */
 const MAX_NAMED = 20;
 

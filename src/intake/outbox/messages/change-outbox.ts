@@ -1,5 +1,5 @@
 import { exactDuration } from '../../../base/duration.js';
-import { windowParts } from '../../../campaign/estimate/window.js';
+import { countryOf, isOfRecipients, windowParts } from '../../../campaign/estimate/window.js';
 import type { Limits } from '../../../campaign/limits/check-limits.js';
 import { placeholdersOf } from '../../../campaign/text/template.js';
 import type { OutboxChange } from '../../../campaign/views/outbox-views.js';
@@ -31,7 +31,11 @@ export function changedSettings(
   const isTimed = changed.includes('sendRule') || changed.includes('zone');
   const known = placeholderNames(stored.message);
   const isNew = placeholderNames(wanted.message).some((name) => !known.includes(name));
-  const isRead = isTimed || isNew || Object.keys(fill).length > 0;
+  // Their messages wait for other hours, or may lack a zone.
+  const isRezoned =
+    (changed.includes('window') || changed.includes('zoneFrom')) &&
+    (isOfRecipients(stored.window) || isOfRecipients(wanted.window));
+  const isRead = isRezoned || isTimed || isNew || Object.keys(fill).length > 0;
   return {
     changed,
     settings: {
@@ -75,7 +79,8 @@ export function inputOf(name: string, lane: string, settings: OutboxSettings): O
   const others = { ...fields, late: exactDuration(lateMs) };
   if (rule === undefined) return { ...others, name, lane };
   const { hours, except } = windowParts(rule);
-  return { ...others, name, lane, window: { hours, except } };
+  const zone = isOfRecipients(rule) ? ('recipient' as const) : undefined;
+  return { ...others, name, lane, window: { hours, except, zone } };
 }
 
 /** Reads messages that wait by settings that may be later than those by which they were put. */
@@ -86,13 +91,15 @@ export function waitingReader(
   const readContent = contentReader(settings, windows);
   const places = new Map(settings.columns.map((name, at) => [name, at]));
   return (message, now, limits) => {
-    const { values, due } = message;
+    const { values, due, number, zone = '' } = message;
     const valueIn = (member: string): string => {
       if (member === 'sendAt') return keepsTime(settings, message) ? new Date(due * 1_000).toISOString() : '';
+      // That of its country follows from the number, if the settings say so.
+      if (member === 'zone' && zone !== '' && countryOf(zone) === null) return zone;
       const value = values[places.get(member) ?? -1] ?? '';
       return value.trim() === '' ? (settings.fill?.[member] ?? '') : value;
     };
-    return readContent(valueIn, now, limits);
+    return readContent(valueIn, now, number, limits);
   };
 }
 
@@ -128,12 +135,12 @@ export function unfitMessages() {
 export function rewritten(
   settings: OutboxSettings,
   message: WaitingMessage,
-  { values, dueAt }: MessageContent,
+  { values, dueAt, zone }: MessageContent,
   now: number,
 ): string {
   const isKept = keepsTime(settings, message) || (dueAt === 0 && message.due * 1_000 <= now);
   // 0: at once.
   const changed = dueAt === 0 ? 0 : Math.max(1, Math.ceil(dueAt / 1_000));
   const due = isKept ? message.due : changed;
-  return messageText({ ...message, values, due, revision: settings.revision });
+  return messageText({ ...message, values, due, zone, revision: settings.revision });
 }

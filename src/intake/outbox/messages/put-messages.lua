@@ -63,7 +63,7 @@ end
 -- A final message has only a digest of its values, which other values may have, too.
 local function is_same(m, before, isNow)
   local text_of = type(before.values) == 'table' and cjson.encode or OUTBOX.digest
-  return m.to == before.to and m.reference == before.reference and m.tag == before.tag and (isNow or m.due == before.due)
+  return m.to == before.to and m.reference == before.reference and m.tag == before.tag and m.zone == before.zone and (isNow or m.due == before.due)
     and text_of(m.values) == text_of(before.values)
 end
 

@@ -32,7 +32,7 @@ for at = 1, entry_args(), 5 do
       local after = OUTBOX.read(entry_arg(at + 3))
       from = OUTBOX.keeps_from(lane, now)
       m.due = after.due == 0 and math.floor(math.max(now, from) / 1000) or after.due
-      m.values, m.edition = after.values, after.edition
+      m.values, m.edition, m.zone = after.values, after.edition, after.zone
     end
     OUTBOX.arrive(c, m, OUTBOX.wait(c, m, from), now)
   end

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { outboxId, outboxKeys, type StoredMessage } from '../../../engine/recipients/outbox-messages.js';
+import { registerWindows } from '../../../engine/recovery/windows.js';
 import { type LaneStore, laneScript } from '../../../engine/scripts/lane-script.js';
-import { editionOf, type OutboxSettings } from '../definition/settings.js';
+import { editionOf, type OutboxSettings, windowIn } from '../definition/settings.js';
 import type { WaitingMessage } from '../definition/stored-message.js';
 import { refusalsOf, rewritten, unfitMessages, waitingReader } from './change-outbox.js';
 import { outboxStore } from './store.js';
@@ -34,18 +35,25 @@ async function rewriteSome(
 ): Promise<boolean> {
   const read = waitingReader(settings, []);
   const entries: (string | number)[][] = [];
+  const zones = new Set<string>();
   for (const [id, message] of stored) {
     if (!isChangeable(message) || message.edition >= settings.since) continue;
     const waiting = asWaiting(message);
     const content = read(waiting, now);
     const refusals = refusalsOf(content);
     unfit.note(id, refusals);
+    zones.add(content.zone);
     const [after, why] = refusals[0]
       ? ['', `its \`${refusals[0].member}\` does not fit settings that the outbox got later`]
       : [rewritten(settings, waiting, content, now), ''];
     entries.push([id, message.number, message.edition, after, why]);
   }
   if (entries.length === 0 && !isLast) return true;
+  await registerWindows(
+    lane,
+    [...zones].flatMap((zone) => windowIn(settings, zone) ?? []),
+    now,
+  );
   const { outbox } = outboxKeys(lane.keys, lane.id, name).fixed;
   for (let from = 0; from === 0 || from < entries.length; from += MESSAGES_AT_ONCE) {
     const entryArgs = entries.slice(from, from + MESSAGES_AT_ONCE).flat();

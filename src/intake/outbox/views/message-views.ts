@@ -1,10 +1,19 @@
 import { NotFoundError } from '../../../campaign/errors/errors.js';
+import {
+  countryOf,
+  describeZone,
+  inZone,
+  isOfRecipients,
+  nextCommonOpening,
+  openingTime,
+} from '../../../campaign/estimate/window.js';
 import { requestReference } from '../../../campaign/states/campaign.js';
 import { compileTemplate, type Template } from '../../../campaign/text/template.js';
 import type { OutboxMessageStatus } from '../../../campaign/views/outbox-views.js';
 import type { Lane } from '../../../engine/lane/lane.js';
 import { outboxId, readEdition, type StoredMessage } from '../../../engine/recipients/outbox-messages.js';
 import { parseStatusWord } from '../../../engine/recipients/status-words.js';
+import { readOutboxSettings } from '../definition/settings.js';
 import { isChangeable } from '../messages/rewrite-messages.js';
 import { outboxStore } from '../messages/store.js';
 import { REASONS } from './reasons.js';
@@ -52,8 +61,22 @@ export async function messageViewer(lane: Lane, name: string): Promise<MessageVi
     return (await unknown).get(`${number} ${id}`);
   };
 
+  /** The hours of its own zone for which a message waits; null if it waits for none. */
+  let settings: ReturnType<typeof readOutboxSettings> | undefined;
+  const waitsFor = async ({ due, zone }: StoredMessage): Promise<string | null> => {
+    const now = lane.clock();
+    if (zone === '' || due * 1_000 > now) return null;
+    settings ??= readOutboxSettings(redis, keys, laneId, name);
+    const { window } = (await settings) ?? {};
+    if (!isOfRecipients(window)) return null;
+    const rule = inZone(window, zone);
+    const opening = nextCommonOpening([rule, lane.rules.sendWindow], now);
+    if (opening === null || opening.from <= now) return null;
+    return `waits for ${openingTime(rule, opening.from, now)} in ${describeZone(zone)}`;
+  };
+
   return async (id, message) => {
-    const { number, state, due, version, to, reference, values, edition, at, word, reason } = message;
+    const { number, state, due, version, to, reference, values, edition, at, word, zone } = message;
     const isKept = ['planned', 'sending', 'unknown', 'deliveredToNetwork'].includes(state);
     const content = isKept
       ? (await contentOf(isChangeable(message) ? undefined : edition))(values)
@@ -69,10 +92,11 @@ export async function messageViewer(lane: Lane, name: string): Promise<MessageVi
       to: to || null,
       reference: reference || null,
       tag: message.tag || null,
+      zone: countryOf(zone) === null ? zone || null : null,
       ...content,
       sentAt: wasSent ? iso(at) : null,
       requestId: message.requestId || (claim === undefined ? null : requestReference(outboxId(name), claim)),
-      reason: reason || REASONS[state] || null,
+      reason: message.reason || REASONS[state] || (state === 'planned' ? await waitsFor(message) : null),
       serviceStatus: said?.word ?? null,
       serviceCode: said?.code || null,
     };

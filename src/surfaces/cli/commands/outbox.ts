@@ -65,9 +65,10 @@ export function addOutboxCommands(program: Command, context: Context): void {
           .option('--set <name=value>', 'a value of the text (repeatable)', setting)
           .option(
             '--send-at <time>',
-            "when it is sent, ISO 8601; without an offset, in the outbox's zone",
+            'when it is sent, ISO 8601; without an offset, in --zone, or else in the zone of the outbox',
             filled,
           )
+          .option('--zone <zone>', 'its time zone, for local times and the window', filled)
           .option(
             '--version <number>',
             'the version of the message; a lower one than the stored one has no effect',
@@ -92,6 +93,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   version: '--version',
   reference: '--reference',
   tag: '--tag',
+  zone: '--zone',
 };
 
 const setting = namedValues('name=Ada', (name) => {

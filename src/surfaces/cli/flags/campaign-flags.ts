@@ -66,6 +66,7 @@ const RESETS: Partial<Readonly<Record<FieldName, string>>> = {
   validFor: 'none lets no message lapse',
   window: 'none removes it',
   zone: "none for that of the lane's window",
+  zoneFrom: 'none requires a zone',
 };
 
 /**
@@ -130,9 +131,14 @@ function withField(
       command
         .addOption(option(flag, help, 'hours', filled))
         .addOption(option(field.exceptFlag, field.exceptHelp, 'except', someNames));
-      // The messages of an outbox have no zones of their own, and zones do not change.
-      if (by === 'outbox' || by === 'change') return command;
-      return command.addOption(option(field.zoneFlag, field.zoneHelp, 'zone', oneOf(['recipient'])));
+      // The zones of a campaign do not change.
+      if (by === 'change') return command;
+      const whose = oneOf(isChange ? ['recipient', 'none'] : ['recipient']);
+      const zone = (text: string): string | null => (whose(text) === 'none' ? null : 'recipient');
+      const about = isChange
+        ? field.zoneHelp.replace(/ \(default: .*/, '; none for those of --zone')
+        : field.zoneHelp;
+      return command.addOption(option(field.zoneFlag, about, 'zone', zone));
     }
     case 'resultsOf':
       return withResultsOf(command, field, by);

@@ -22,6 +22,7 @@ const message = {
     reference: null,
     revision: 0,
     tag: null,
+    zone: null,
     values: null,
     text: null,
     campaign: null,

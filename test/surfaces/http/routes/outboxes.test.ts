@@ -8,8 +8,8 @@ const { call, key, volley } = await scene('http-outboxes', {
 }).api();
 const outbox = outboxCreator(call);
 
-/** Other values of each field that an outbox stores. */
-const OTHER_FIELDS: Readonly<Record<OutboxName | 'window', unknown>> = {
+/** Other values of each field that an outbox stores, but for one that needs another. */
+const OTHER_FIELDS: Readonly<Record<Exclude<OutboxName, 'zoneFrom'> | 'window', unknown>> = {
   message: 'Hello {{name}}',
   sender: '12345',
   senderName: 'Shop',

@@ -11,14 +11,14 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   campaign: 8680,
   base: 6790,
   service: 4300,
-  engine: 19_670,
-  intake: 13_775,
+  engine: 19_775,
+  intake: 13_910,
   'call-records': 2495,
   reporting: 7170,
   tools: 6680,
   app: 6960,
-  operations: 5575,
-  surfaces: 21_280,
+  operations: 5582,
+  surfaces: 21_288,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -70,15 +70,9 @@ export interface CampaignFields {
     | undefined;
   /** The IANA zone of `window` and of local times, such as `Europe/Paris`; default: the zone of the lane's window. */
   readonly zone?: string | undefined;
-  /**
-   * The column, or the member of each recipient, with its IANA zone, if `window.zone` is `recipient`; default: `zone`. A row without a
-   * zone is invalid.
-   */
+  /** The column, or the member of each recipient, with its IANA zone, if `window.zone` is `recipient`; default: `zone`. */
   readonly zoneColumn?: string | undefined;
-  /**
-   * `number`: a row without a zone gets its messages in the hours that are open in all zones of its number's country. An area code does not say
-   * where a phone is.
-   */
+  /** `number`: what has no zone is sent in the hours that are open in all zones of its number's country. Default: it is invalid. */
   readonly zoneFrom?: 'number' | undefined;
   /**
    * What to do with a row that has the number of an earlier row and a different text: `first` leaves it out and lists it, `keep`

@@ -22,7 +22,7 @@ export interface ZoneRules {
   readonly isFromNumber: boolean;
 }
 
-/** The zone of a recipient, '' if none is needed, or what is wrong with it; the reason continues `zone`. */
+/** The zone of a recipient, '' if none is needed, or what is wrong with it; the reason continues `line 7, column "zone": `. */
 export type ZoneOutcome =
   | { readonly ok: true; readonly zone: string }
   | {
@@ -41,20 +41,15 @@ export function zoneFinder({ window, laneWindow, isFromNumber }: ZoneRules) {
   const refused = (code: 'noZone' | 'invalidZone', reason: string): ZoneOutcome => ({
     ok: false,
     code,
-    reason,
+    reason: code === 'noZone' ? `is empty, ${reason}` : reason,
   });
-  const checked = (
-    zone: string,
-    from: number,
-    code: 'noZone' | 'invalidZone',
-    closed: string,
-  ): ZoneOutcome => {
+  const checked = (zone: string, from: number, of: 'noZone' | 'invalidZone', closed: string): ZoneOutcome => {
     if (window === undefined) return { ok: true, zone };
     const rule = inZone(window, zone);
-    if (nextCommonOpening([rule], from) === null) return refused(code, closed);
+    if (nextCommonOpening([rule], from) === null) return refused(of, closed);
     if (nextCommonOpening([rule, laneWindow], from) !== null) return { ok: true, zone };
-    const reason = `the window (${describeWindow(rule)}) and that of the lane (${describeWindow(laneWindow ?? '')}) are never open at the same time`;
-    return refused(code, reason);
+    const both = `the window (${describeWindow(rule)}) and that of the lane (${describeWindow(laneWindow ?? '')})`;
+    return refused(of, `${of === 'noZone' ? 'and ' : ''}${both} are never open at the same time`);
   };
   const ofText = (text: string, from: number): ZoneOutcome => {
     const zone = readZone(text, names);
@@ -63,11 +58,8 @@ export function zoneFinder({ window, laneWindow, isFromNumber }: ZoneRules) {
   };
   const ofCountry = (country: string | undefined, from: number): ZoneOutcome => {
     if (country === undefined || countryZones(country).length === 0)
-      return refused(
-        'noZone',
-        'is empty, and the zones of the country of its number are not known; enter a zone',
-      );
-    const closed = `no hour of the window is open in all zones of ${country}; enter the zone of the recipient`;
+      return refused('noZone', 'and the zones of the country of its number are not known; enter a zone');
+    const closed = `and no hour of the window is open in all zones of ${country}; enter the zone of the recipient`;
     return checked(zoneOfCountry(country), from, 'noZone', closed);
   };
   const remembered = (key: string, read: () => ZoneOutcome): ZoneOutcome => {
@@ -84,7 +76,7 @@ export function zoneFinder({ window, laneWindow, isFromNumber }: ZoneRules) {
     if (!isFromNumber)
       return refused(
         'noZone',
-        'is empty, so the hours of the recipient are not known; enter a zone such as Europe/Paris',
+        'so the hours of the recipient are not known; enter a zone such as Europe/Paris',
       );
     const country = countryOfNumber(number);
     return remembered(`+${country}`, () => ofCountry(country, from));

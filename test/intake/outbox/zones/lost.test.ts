@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { START } from '../../engine/lane/lane-fixture.js';
-import { NOW } from './outbox-fixture.js';
-import { LOSS, twoWorkers } from './two-workers.js';
+import { testRedis } from '../../../base/redis/test-redis.js';
+import { START } from '../../../engine/lane/lane-fixture.js';
+import { NOW } from '../outbox-fixture.js';
+import { LOSS, twoWorkers } from '../two-workers.js';
 
 const { redis, prefix } = testRedis('outbox-zones-lost');
 const MINUTE = 60_000;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { outboxId } from '../../../src/engine/recipients/outbox-messages.js';
-import { registerWindows } from '../../../src/engine/recovery/windows.js';
-import { testRedis } from '../../base/redis/test-redis.js';
-import { START } from '../../engine/lane/lane-fixture.js';
-import { NOW, outboxFixture } from './outbox-fixture.js';
+import { outboxId } from '../../../../src/engine/recipients/outbox-messages.js';
+import { registerWindows } from '../../../../src/engine/recovery/windows.js';
+import { testRedis } from '../../../base/redis/test-redis.js';
+import { START } from '../../../engine/lane/lane-fixture.js';
+import { NOW, outboxFixture } from '../outbox-fixture.js';
 
 const { redis, prefix } = testRedis('outbox-zones');
 const HOUR = 3_600_000;

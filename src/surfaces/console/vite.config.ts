@@ -5,6 +5,8 @@ import { defineConfig } from 'vite';
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: '/console/',
+  // Below the prefix of an app, the server corrects the addresses in the page; files refer to each other relatively.
+  experimental: { renderBuiltUrl: (_file, { hostType }) => ({ relative: hostType !== 'html' }) },
   build: {
     outDir: fileURLToPath(new URL('../../../dist/src/surfaces/console', import.meta.url)),
     emptyOutDir: true,

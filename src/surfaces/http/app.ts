@@ -40,8 +40,6 @@ import { requestIdOf, standardHeaders } from './server/standard-headers.js';
 /** The HTTP API as a Fastify app. */
 export type HttpApp = FastifyInstance;
 
-/** Below `/v1`; each requires an API key with a scope. */
-const KEYED_ROUTES: readonly Routes[] = [operations];
 const PUBLIC_ROUTES: readonly Routes[] = [health, docs, callbacks, consolePage];
 
 /** Worker processes stop ten seconds after their longest request, and the API has to drain before that. */
@@ -81,7 +79,7 @@ export function createHttp(given: HttpOptions): HttpApp {
 }
 
 function createApp(options: HttpOptions): HttpApp {
-  const { config, volley } = options;
+  const { config, volley, mountedAt } = options;
   const lingerMs = durationOption('linger', options.linger, LINGER_MS);
   const stallTimeoutMs = stallTimeoutOf(options);
   const closeGraceMs = durationOption('closeGrace', options.closeGrace, CLOSE_GRACE_MS);
@@ -107,7 +105,7 @@ function createApp(options: HttpOptions): HttpApp {
         .headers({ ...standardHeaders(request.id), ...problem.headers })
         .type('application/problem+json')
         .serializer(JSON.stringify)
-        .send(problem.toJSON())
+        .send(problem.body(mountedAt))
     );
   };
   const app = Fastify({
@@ -142,10 +140,11 @@ function createApp(options: HttpOptions): HttpApp {
   app.setNotFoundHandler((request) => {
     throw unrouted(request);
   });
-  collectOpenApi(app);
+  collectOpenApi(app, mountedAt);
   drainConnections(app, closeGraceMs);
   app.server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
-    const body = JSON.stringify(new Problem('expectation', 'The only value accepted is `100-continue`.'));
+    const problem = new Problem('expectation', 'The only value accepted is `100-continue`.');
+    const body = JSON.stringify(problem.body());
     response
       .writeHead(417, {
         ...standardHeaders(requestIdOf(request)),
@@ -196,7 +195,7 @@ function createApp(options: HttpOptions): HttpApp {
         v1.addHook('onRequest', rejectCompressed);
         v1.addHook('preParsing', (request, reply) => reserveForJson(request, reply, memory));
         await acceptUploads(v1);
-        for (const routes of KEYED_ROUTES) routes(withZod(v1), options, memory);
+        operations(withZod(v1), options, memory);
       },
       { prefix: '/v1' },
     );

@@ -8,7 +8,7 @@ import type { HttpOptions } from './route.js';
  */
 export async function volleyHttp(
   host: FastifyInstance,
-  { prefix: _own, ...options }: HttpOptions & { readonly prefix?: string | undefined },
+  { prefix: _own, ...options }: Omit<HttpOptions, 'mountedAt'> & { readonly prefix?: string | undefined },
 ): Promise<void> {
   // With that of the scope in which it is registered.
   const { prefix } = host;

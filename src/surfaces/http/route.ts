@@ -34,7 +34,7 @@ export interface HttpOptions {
   readonly consoleFolder?: string | undefined;
   /** Downloads of call records of one key at a time, waiting or open; default 50. */
   readonly maxDownloadsPerKey?: number | undefined;
-  /** The path below which an app serves it, such as `/sms`; the `Location` of a response begins with it. */
+  /** The path, such as `/sms`, that a proxy in front removes from addresses; those in responses, documents, and pages begin with it. */
   readonly mountedAt?: string | undefined;
 }
 

@@ -52,7 +52,7 @@ test('An unknown address returns a problem document', async () => {
     title: 'Not found',
     status: 404,
     code: 'notFound',
-    detail: 'There is nothing to GET at this address. See /docs.',
+    detail: 'There is nothing to GET at this address.',
     errors: [],
   });
 });

@@ -1,4 +1,3 @@
-import { differenceLine } from '../../../app/doctor/differences.js';
 import type { ResolveOutcome } from '../../../app/volley.js';
 import { EXIT } from '../../../base/exit-codes.js';
 import { moment, until } from '../../../base/moments.js';
@@ -28,8 +27,8 @@ export function status(context: Context, typed = LAST, { watch }: { watch?: bool
       const howToStart = seen.waitingFor === 'workers' ? await howToStartWorkers(context) : '';
       const look = { now: clock(), width: stdout.columns ?? 80, paint, howToStart };
       const picture = renderCampaign(seen, look);
-      const differences = seen.endedAt === null ? await differencesFrom(context, volley, config) : [];
-      const differing = differences.filter(({ lane }) => lane === seen.lane).map(differenceLine);
+      const differing =
+        seen.endedAt === null ? (await differencesFrom(context, volley, config))(seen.lane) : [];
       return { json: seen, lines: [...picture, ...differing, ...unknownLines(context, seen)] };
     }
     const { status: last, exit } = await watchCampaign(context, volley, id);

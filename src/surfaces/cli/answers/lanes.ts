@@ -1,4 +1,3 @@
-import { differenceLine } from '../../../app/doctor/differences.js';
 import * as operations from '../../../operations/rows/lanes.js';
 import { DONE } from '../../../operations/words.js';
 import type { Answer, Context } from '../context/context.js';
@@ -31,26 +30,17 @@ const answers: Answers<'Lanes', typeof operations> = {
   async listLanes(run, { context, volley, setting }) {
     const { lanes } = await run();
     const now = context.clock();
-    const differences = await differencesFrom(context, volley, setting.config);
+    const differing = await differencesFrom(context, volley, setting.config);
     return {
       json: { lanes },
-      lines: lanes.flatMap((lane) => [
-        ...renderLane(lane, now, context.paint),
-        ...differences.filter((each) => each.lane === lane.name).map(differenceLine),
-      ]),
+      lines: lanes.flatMap((lane) => [...renderLane(lane, now, context.paint), ...differing(lane.name)]),
     };
   },
 
   async resumeLane(run, { context, volley, setting, input: { name } }) {
     const resumed = await run();
-    const differences = await differencesFrom(context, volley, setting.config);
-    return {
-      json: resumed,
-      lines: [
-        DONE.resumeLane.text(resumed),
-        ...differences.filter(({ lane }) => lane === name).map(differenceLine),
-      ],
-    };
+    const differing = await differencesFrom(context, volley, setting.config);
+    return { json: resumed, lines: [DONE.resumeLane.text(resumed), ...differing(name)] };
   },
 
   async renameLane(run, { setting, input: { name, to } }) {

@@ -1,29 +1,26 @@
+import { differenceLine } from '../../../app/doctor/differences.js';
 import type { Volley } from '../../../app/volley.js';
 import { type Config, type LocalConfig, loadConfig, loadDotEnv } from '../../../base/config/index.js';
-import type { LaneDifference } from '../../../engine/recovery/lane-settings.js';
 import type { CliIo } from '../context/context.js';
 
+type Place = Pick<CliIo, 'cwd' | 'env'>;
+
 /**
- * The lanes for which running workers use other settings than this command would; without complete settings, than the worker that started
- * last.
+ * The lines for a lane about workers with other settings than this command would use; without complete settings, than the worker that
+ * started last.
  */
-export function differencesFrom(
-  { cwd, env }: Pick<CliIo, 'cwd' | 'env'>,
+export async function differencesFrom(
+  place: Place,
   volley: Pick<Volley, 'differences'>,
   config: Config | LocalConfig,
-): Promise<LaneDifference[]> {
-  return volley.differences(settingsOf({ cwd, env }, config));
+): Promise<(lane: string) => string[]> {
+  const differences = await volley.differences(settingsOf(place, config));
+  return (name) => differences.filter(({ lane }) => lane === name).map(differenceLine);
 }
 
 /** The settings with which a command compares those of workers; undefined if they are not complete. */
-export function settingsOf(
-  { cwd, env }: Pick<CliIo, 'cwd' | 'env'>,
-  config: Config | LocalConfig,
-): Config | undefined {
-  return 'messagingBaseUrl' in config ? config : completeConfig(cwd, env);
-}
-
-function completeConfig(cwd: string, env: CliIo['env']): Config | undefined {
+export function settingsOf({ cwd, env }: Place, config: Config | LocalConfig): Config | undefined {
+  if ('messagingBaseUrl' in config) return config;
   try {
     return loadConfig(loadDotEnv(cwd, env));
   } catch {

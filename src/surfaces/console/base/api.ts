@@ -99,7 +99,12 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
-const baseUrl = globalThis.location?.origin ?? '';
+/** The path below which an app serves the API and this page, such as `/sms`; usually empty. A file of the page is at `/sms/console/assets/…`. */
+export const ROOT = new URL(import.meta.url).pathname.replace(/\/console\/[^/]+\/[^/]+$/, '');
+/** Where the page is; the addresses of its screens begin with it. */
+export const HOME = `${ROOT}/console`;
+
+const baseUrl = `${globalThis.location?.origin ?? ''}${ROOT}`;
 const client = createClient({ baseUrl, credentials: 'same-origin' });
 
 /** The error that a response says. */

@@ -1,6 +1,7 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Ledger, LiveCampaign, LiveData, LiveLane, Overview } from 'built/campaign/views/live-views.js';
 import { useEffect } from 'preact/hooks';
+import { ROOT } from './api.js';
 import { followStream, type StreamItem, type StreamState } from './live-stream.js';
 import { endSession, mayRun, session } from './session.js';
 
@@ -81,7 +82,7 @@ function take({ type, data, id }: StreamItem): void {
 
 /** What the screen shows in detail. */
 const wanted = signal<[kind: 'lanes' | 'campaigns', name: string] | null>(null);
-const address = computed(() => `/v1/live?${new URLSearchParams(wanted.value ? [wanted.value] : [])}`);
+const address = computed(() => `${ROOT}/v1/live?${new URLSearchParams(wanted.value ? [wanted.value] : [])}`);
 
 /** Follows a lane, or a campaign, in detail while a screen is shown. */
 export function useLive(kind: 'lanes' | 'campaigns', name: string): void {

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { Session } from 'built/surfaces/http/access/session.js';
 import { allowsScope, type RequiredScope } from '../../../campaign/states/api-key.js';
-import { ApiError, commandOf, type Name, offline, whenSignedOut } from './api.js';
+import { ApiError, commandOf, type Name, offline, ROOT, whenSignedOut } from './api.js';
 
 /** The session; null: signed out; undefined: not known yet. */
 export const session = signal<Session | null | undefined>(undefined);
@@ -11,7 +11,8 @@ export const signedOutBecause = signal<'ended' | 'link' | null>(null);
 
 async function request(method: 'GET' | 'POST' | 'DELETE', body?: object): Promise<Session | null> {
   const json = body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-  const response = await fetch('/session', { method, credentials: 'same-origin', ...json }).catch(() => {
+  const init = { method, credentials: 'same-origin', ...json } as const;
+  const response = await fetch(`${ROOT}/session`, init).catch(() => {
     throw offline();
   });
   if (response.status === 204) return null;

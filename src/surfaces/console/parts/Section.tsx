@@ -1,5 +1,6 @@
 import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
+import { HOME } from '../base/api.js';
 import { mayRun } from '../base/session.js';
 import { labelOf, texts } from '../base/texts.js';
 
@@ -19,19 +20,19 @@ export function Title({ text, children }: { readonly text: string; readonly chil
 /** The way to a new campaign, for a key that may send. */
 export const SendLink = () =>
   mayRun('uploadCampaign') && (
-    <a class="button primary end" href="/console/new">
+    <a class="button primary end" href={`${HOME}/new`}>
       {texts.overview.send}
     </a>
   );
 
 /** The way to a campaign; without a name, its id is shown. */
 export const CampaignLink = ({ id, name = id }: { readonly id: string; readonly name?: string }) => (
-  <a href={`/console/campaigns/${id}`}>{name}</a>
+  <a href={`${HOME}/campaigns/${id}`}>{name}</a>
 );
 
 /** The way to a lane. */
 export const LaneLink = ({ name }: { readonly name: string }) => (
-  <a href={`/console/lanes/${encodeURIComponent(name)}`}>{name}</a>
+  <a href={`${HOME}/lanes/${encodeURIComponent(name)}`}>{name}</a>
 );
 
 type SectionProps = Omit<ComponentProps<'section'>, 'title'> & { readonly title: ComponentChildren };

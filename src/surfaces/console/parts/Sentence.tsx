@@ -1,4 +1,5 @@
 import type { Waiting, WaitingWords } from 'built/campaign/views/live-views.js';
+import { HOME } from '../base/api.js';
 import { mayRun } from '../base/session.js';
 import { labelOf, texts } from '../base/texts.js';
 import { spanText } from '../base/times.js';
@@ -29,7 +30,7 @@ export function Sentence({ waiting, lane, zone = null, isBrief = false }: Senten
       ]}
       . {!isBrief && advice}{' '}
       {isElsewhere && (
-        <a href={`/console/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{labelOf('why')}</a>
+        <a href={`${HOME}/lanes/${encodeURIComponent(waiting.lane ?? '')}#freed`}>{labelOf('why')}</a>
       )}
       <Details text={details} />
     </span>
@@ -65,8 +66,8 @@ export function Remedy({ remedy, lane, campaign, about }: RemedyProps) {
   const isCampaign =
     remedy?.operation === 'resolveCampaign' && campaign && mayRun('resolveCampaign', common.lane);
   // On its own page, the browser goes to the section, each time.
-  const page = isCampaign && !location.pathname.endsWith(campaign) ? `/console/campaigns/${campaign}` : '';
-  const href = isCampaign ? `${page}#unknown` : remedy?.operation.endsWith('Outbox') && '/console/outboxes';
+  const page = isCampaign && !location.pathname.endsWith(campaign) ? `${HOME}/campaigns/${campaign}` : '';
+  const href = isCampaign ? `${page}#unknown` : remedy?.operation.endsWith('Outbox') && `${HOME}/outboxes`;
   return href ? (
     <a class="button" href={href}>
       {texts.overview.settle} <span class="unseen">{about}</span>

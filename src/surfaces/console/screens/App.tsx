@@ -1,6 +1,6 @@
 import { ErrorBoundary } from 'preact-iso';
 import { LocationProvider, Route, Router } from 'preact-iso/router';
-import { commandOf } from '../base/api.js';
+import { commandOf, HOME } from '../base/api.js';
 import { staleBecause } from '../base/live.js';
 import { begunLate, mayRun, session } from '../base/session.js';
 import { texts } from '../base/texts.js';
@@ -17,7 +17,7 @@ export function App() {
   if (session.value === null) return <SignIn />;
   return (
     // Another session finds nothing that this one has loaded or entered.
-    <LocationProvider key={session.value.id} scope="/console">
+    <LocationProvider key={session.value.id} scope={HOME}>
       <Header />
       <main id="main" tabIndex={-1} class={staleBecause.value === null ? 'stack' : 'stack old'}>
         <ErrorBoundary>

@@ -1,5 +1,6 @@
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { zoneName } from '../../../campaign/time/zone-names.js';
+import { ROOT } from '../base/api.js';
 import { SEPARATOR } from '../base/csv-file.js';
 import { hasOneLane, liveCampaigns, useLive } from '../base/live.js';
 import { mayRun } from '../base/session.js';
@@ -43,7 +44,7 @@ export function Campaign({ of: id }: { readonly of: string }) {
             {labelOf('print')}
           </button>
           {mayRun('getReport', lane) && (
-            <a class="button" href={`/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
+            <a class="button" href={`${ROOT}/v1/campaigns/${id}/report?${FOR_EXCEL}`} download>
               ⤓ {words.report}
             </a>
           )}

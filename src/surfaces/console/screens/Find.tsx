@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import { call, type Input, type Output } from '../base/api.js';
+import { call, HOME, type Input, type Output } from '../base/api.js';
 import { countryOptions, countryText, defaultCountry } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { useLoaded } from '../base/loaded.js';
@@ -78,7 +78,7 @@ function Found({ asked }: { readonly asked: Asked }) {
                 campaign === null ? (
                   texts.message(outbox ?? '', message ?? '')
                 ) : (
-                  <a href={`/console/campaigns/${campaign}`}>{name}</a>
+                  <a href={`${HOME}/campaigns/${campaign}`}>{name}</a>
                 ),
             ],
             [labelOf('text'), ({ text }) => <span class="text">{text}</span>],

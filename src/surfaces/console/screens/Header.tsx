@@ -1,5 +1,6 @@
 import type { Session } from 'built/surfaces/http/access/session.js';
 import { useLocation } from 'preact-iso/router';
+import { HOME } from '../base/api.js';
 import { dropDraft } from '../base/kept-draft.js';
 import { isPaused, lastTick, staleBecause, streamState } from '../base/live.js';
 import { isRevealed } from '../base/masked.js';
@@ -18,7 +19,7 @@ export function Header() {
   if (!key) return null;
   // The path of a location has no slash at its end, and that of the overview is the beginning of all others.
   const isAt = (href: string): boolean =>
-    href === '/console/' ? path === '/console' : path === href || path.startsWith(`${href}/`);
+    href === `${HOME}/` ? path === HOME : path === href || path.startsWith(`${href}/`);
   return (
     <header class="header row">
       <a class="skip" href="#main">

@@ -1,6 +1,6 @@
 import type { Attention, LiveCampaign, LiveLane } from 'built/campaign/views/live-views.js';
 import { useRef } from 'preact/hooks';
-import { call, type Output } from '../base/api.js';
+import { call, HOME, type Output } from '../base/api.js';
 import { hasGap, hasOneLane, lanes, liveCampaigns, overview, recentEvents, serverNow } from '../base/live.js';
 import { useLoaded } from '../base/loaded.js';
 import { resultOf } from '../base/recipients.js';
@@ -76,7 +76,7 @@ export function Overview() {
       {!hasOneLane() && (
         <Section title={labelOf('lanes')}>
           <LaneList lanes={busyFirst.slice(0, LANES_SHOWN)} explained={closed} />
-          {hasMore && <a href="/console/lanes">{words.allLanes(all.length)}</a>}
+          {hasMore && <a href={`${HOME}/lanes`}>{words.allLanes(all.length)}</a>}
         </Section>
       )}
       <Events />
@@ -100,7 +100,7 @@ function NeedsAttention({ item }: { readonly item: Attention }) {
       </div>
       <span class="row end">
         {place && code !== 'unknown' && (
-          <a class="button" href={`/console/${place}`}>
+          <a class="button" href={`${HOME}/${place}`}>
             {labelOf('why')} <span class="unseen">{about}</span>
           </a>
         )}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ApiError, call } from '../base/api.js';
+import { ApiError, call, HOME } from '../base/api.js';
 import { excelLine, saveFile } from '../base/csv-file.js';
 import { useFilters } from '../base/filters.js';
 import { listTexts } from '../base/list-texts.js';
@@ -96,7 +96,7 @@ const answerTo = ({ lastSent, campaignName }: Reply): string =>
 function AnswerTo(reply: Reply) {
   const { lastSent, campaignName } = reply;
   if (campaignName === null) return <>{answerTo(reply)}</>;
-  return <a href={`/console/campaigns/${lastSent?.campaign}`}>{campaignName}</a>;
+  return <a href={`${HOME}/campaigns/${lastSent?.campaign}`}>{campaignName}</a>;
 }
 
 /** What one number has answered. */

@@ -2,7 +2,7 @@ import type { LiveCampaign } from 'built/campaign/views/live-views.js';
 import type { ReportRow } from 'built/campaign/views/recipient-views.js';
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
-import { call } from '../base/api.js';
+import { call, HOME } from '../base/api.js';
 import { recentEvents } from '../base/live.js';
 import { useLoaded, useSlowly } from '../base/loaded.js';
 import { readPage } from '../base/pages.js';
@@ -68,7 +68,7 @@ function Replies({ status: { id, lane } }: Pick<LiveCampaign, 'status'>) {
   return (
     <div>
       <dt>{labelOf('replies')}</dt>
-      <dd>{count === 0 ? text : <a href={`/console/replies?campaign=${id}`}>{text}</a>}</dd>
+      <dd>{count === 0 ? text : <a href={`${HOME}/replies?campaign=${id}`}>{text}</a>}</dd>
       {data?.nextCursor != null && <dd class="quiet">{words.moreReplies}</dd>}
     </div>
   );

@@ -2,6 +2,7 @@ import type { CampaignStatus } from 'built/campaign/views/views.js';
 import { useLocation } from 'preact-iso/router';
 import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
 import { STATUS_GROUPS } from '../../../campaign/states/reported-status.js';
+import { HOME } from '../base/api.js';
 import { stateText, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { CommandButton } from '../parts/CommandDialog.js';
@@ -50,7 +51,7 @@ export function SendAgain({ status }: { readonly status: CampaignStatus }) {
         'Idempotency-Key': `again-${id}`,
       }}
       done={words.againDone(count)}
-      onDone={(created) => route(`/console/campaigns/${created.id}`)}
+      onDone={(created) => route(`${HOME}/campaigns/${created.id}`)}
     />
   );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { useLocation } from 'preact-iso/router';
+import { HOME } from '../base/api.js';
 import { isPaused } from '../base/live.js';
 import { isRevealed } from '../base/masked.js';
 import { labelOf, texts } from '../base/texts.js';
@@ -17,11 +18,11 @@ export function Shortcuts() {
   const { route } = useLocation();
   const [isOpen, setOpen] = useState(false);
   const actions: readonly (readonly [key: string, about: string, action: () => void])[] = [
-    ['g o', labelOf('overview'), () => route('/console/')],
-    ['g c', labelOf('campaigns'), () => route('/console/campaigns')],
-    ['g l', labelOf('lanes'), () => route('/console/lanes')],
-    ['g f', labelOf('find'), () => route('/console/find')],
-    ['n', labelOf('new'), () => route('/console/new')],
+    ['g o', labelOf('overview'), () => route(`${HOME}/`)],
+    ['g c', labelOf('campaigns'), () => route(`${HOME}/campaigns`)],
+    ['g l', labelOf('lanes'), () => route(`${HOME}/lanes`)],
+    ['g f', labelOf('find'), () => route(`${HOME}/find`)],
+    ['n', labelOf('new'), () => route(`${HOME}/new`)],
     ['/', words.field, focusField],
     ['p', words.pause, () => (isPaused.value = !isPaused.value)],
     ['r', words.reveal, () => (isRevealed.value = !isRevealed.value)],

@@ -2,7 +2,7 @@ import type { SuppressionOperation } from 'built/campaign/states/suppression.js'
 import type { CampaignStatus } from 'built/campaign/views/views.js';
 import type { ComponentChildren } from 'preact';
 import { zoneName } from '../../../campaign/time/zone-names.js';
-import type { Name } from '../base/api.js';
+import { HOME, type Name } from '../base/api.js';
 import { countryOptions } from '../base/countries.js';
 import { listTexts } from '../base/list-texts.js';
 import { hasOneLane } from '../base/live.js';
@@ -174,7 +174,7 @@ export const LISTS = {
   suppressions: screenOf('suppressions', 'listSuppressionOperations', {
     actions: () => [
       mayRun('findNumber') && (
-        <a key="find" class="button" href="/console/find">
+        <a key="find" class="button" href={`${HOME}/find`}>
           {listTexts.find.title}
         </a>
       ),

@@ -1,7 +1,7 @@
 import { type ComponentType, h } from 'preact';
 import { lazy } from 'preact-iso';
 import { useRoute } from 'preact-iso/router';
-import type { Name } from '../base/api.js';
+import { HOME, type Name } from '../base/api.js';
 import { labelOf } from '../base/texts.js';
 
 export interface Screen {
@@ -15,7 +15,7 @@ export interface Screen {
 
 /** A screen that is loaded when it is opened. Those of one thing are not in the navigation. */
 const screen = (name: string, needs: Name, load: () => Promise<ComponentType>): Screen => ({
-  path: `/console/${name}`,
+  path: `${HOME}/${name}`,
   component: lazy(load),
   needs,
   ...(!name.includes('/') && { label: labelOf(name || 'overview') }),

@@ -60,8 +60,7 @@ export function errorToProblem(
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge();
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return new Problem('unsupported', expectedBody(accepted));
   // The messages of these two repeat the address, which may contain a number.
-  if (code === 'FST_ERR_MAX_PARAM_LENGTH')
-    return new Problem('notFound', 'The address is too long. See /docs.');
+  if (code === 'FST_ERR_MAX_PARAM_LENGTH') return new Problem('notFound', 'The address is too long.');
   if (code === 'FST_ERR_BAD_URL') {
     return new Problem(
       'badInput',

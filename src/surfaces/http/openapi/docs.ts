@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { addressLimit } from '../limits/address-limits.js';
 import type { Routes } from '../route.js';
 import { PROBLEMS } from '../server/problem.js';
+import { pagePolicy } from '../server/standard-headers.js';
 import { openApiDocument } from './openapi.js';
 
 /** The npm package openapi-explorer in one file. The build copies it here. */
@@ -14,17 +15,11 @@ document.querySelector('openapi-explorer').addEventListener('spec-loaded', () =>
   setTimeout(() => document.getElementById(id)?.scrollIntoView(), 200);
 });`;
 
-/** The page may run these two scripts and call this server, and nothing else. The explorer adds styles inline. */
-const POLICY = [
-  "default-src 'none'",
-  `script-src 'self' 'sha256-${createHash('sha256').update(SCROLL).digest('base64')}'`,
-  "style-src 'unsafe-inline'",
-  "connect-src 'self'",
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+/** The explorer adds styles inline. */
+const POLICY = pagePolicy({
+  script: ` 'sha256-${createHash('sha256').update(SCROLL).digest('base64')}'`,
+  style: "'unsafe-inline'",
+});
 
 /** The OpenAPI document, and a page at `/docs` that shows it. Neither requires a key, and the page needs no other server. */
 export const docs: Routes = (app, { config }) => {
@@ -37,7 +32,7 @@ export const docs: Routes = (app, { config }) => {
   app.get('/', { schema }, async (_request, reply) =>
     reply
       .type('text/html; charset=utf-8')
-      .header('link', '</docs>; rel="service-doc", </openapi.json>; rel="service-desc"')
+      .header('link', '<docs>; rel="service-doc", <openapi.json>; rel="service-desc"')
       .send(START),
   );
   app.get('/openapi.json', { schema }, async (_request, reply) => {
@@ -66,7 +61,7 @@ const START = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <title>Volley</title>
-<p>This is the HTTP API of Volley. <a href="/docs">Documentation</a>, <a href="/openapi.json">OpenAPI document</a></p>
+<p>This is the HTTP API of Volley. <a href="docs">Documentation</a>, <a href="openapi.json">OpenAPI document</a></p>
 </html>
 `;
 
@@ -83,16 +78,16 @@ const PAGE = `<!doctype html>
   td { padding: 0.4rem 1rem 0.4rem 0; border-top: 1px solid #8884; vertical-align: top; }
   table { border-collapse: collapse; font-size: 0.9rem; }
 </style>
-<script type="module" src="/docs/openapi-explorer.js"></script>
+<script type="module" src="docs/openapi-explorer.js"></script>
 </head>
 <body>
-<openapi-explorer spec-url="/openapi.json" hide-server-selection>
+<openapi-explorer spec-url="openapi.json" hide-server-selection>
 <section slot="overview-footer">
 <h2>Errors</h2>
 <table>
 ${ERRORS}
 </table>
-<p>For programs: <a href="/openapi.json">openapi.json</a></p>
+<p>For programs: <a href="openapi.json">openapi.json</a></p>
 </section>
 </openapi-explorer>
 <script>${SCROLL}</script>

@@ -7,7 +7,7 @@ import { version } from '../../../base/version.js';
 import { MISSING } from '../../../campaign/fields/input.js';
 import { campaignDetails, campaignRequest } from '../bodies/campaign-request.js';
 import { problemResponses } from '../route.js';
-import { itemOf, PROBLEMS, problemBody } from '../server/problem.js';
+import { itemOf, PROBLEMS, Problem, problemBody } from '../server/problem.js';
 import { webhooksOf } from './openapi-webhooks.js';
 
 const DESCRIPTION = `Volley sends bulk SMS campaigns. It never exceeds the hourly quota that you set, never sends a message twice, and accounts for every recipient.
@@ -86,7 +86,7 @@ function headersOf(status: string, hasKey: boolean, { responses, 'x-etag': hasEt
  * Collects the OpenAPI 3.1 document from the schemas of all routes that are registered after this call, except those with
  * `hide`. Read it with {@link openApiDocument} when the app is ready.
  */
-export function collectOpenApi(app: FastifyInstance): void {
+export function collectOpenApi(app: FastifyInstance, mountedAt = ''): void {
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -96,7 +96,7 @@ export function collectOpenApi(app: FastifyInstance): void {
         description: DESCRIPTION,
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      servers: [{ url: '/' }],
+      servers: [{ url: mountedAt || '/' }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: {
         headers: HEADERS,
@@ -120,7 +120,7 @@ export function collectOpenApi(app: FastifyInstance): void {
       const document = jsonSchemaTransformObject(collected) as OpenAPIV3_1.Document;
       for (const path of Object.values(document.paths ?? {})) {
         for (const [method, operation] of Object.entries(path ?? {})) {
-          complete(operation as Operation, method);
+          complete(operation as Operation, method, mountedAt);
           spellHeaders(operation as Operation);
         }
       }
@@ -171,12 +171,12 @@ const UNCHANGED = {
 } as const;
 
 /** A problem with this status. */
-function exampleOf(status: number): object {
+function exampleOf(status: number, mountedAt: string): object {
   const [kind] = PROBLEMS.filter((problem) => problem.status === status);
   const code = kind?.code ?? 'failed';
   const errors = code === 'badInput' ? [itemOf('/message', MISSING, 'missing')] : [];
   const detail = code === 'badInput' ? '`message` is missing.' : `${kind?.title}.`;
-  return { type: `/docs#problem-${code}`, title: kind?.title, status, code, detail, errors };
+  return new Problem(code, detail, { errors }).body(mountedAt);
 }
 
 /** The body of a campaign as JSON, where it may not be null. */
@@ -204,7 +204,7 @@ const FORM_CONTENT = {
 } as const satisfies Record<string, OpenAPIV3_1.MediaTypeObject>;
 
 /** Adds what the schemas of a route do not say: the scope, the problems that any route may return, and the upload. */
-function complete(operation: Operation, method: string): void {
+function complete(operation: Operation, method: string, mountedAt: string): void {
   const { 'x-scope': scope, 'x-form': isForm, requestBody } = operation;
   if (scope !== undefined) {
     const required = scope === 'any' ? 'Any key may use it.' : `Requires the scope \`${scope}\`.`;
@@ -234,7 +234,7 @@ function complete(operation: Operation, method: string): void {
     response.headers = headersOf(status, scope !== undefined, operation);
     const problem = response.content?.['application/problem+json'];
     if (problem === undefined) continue;
-    const example = exampleOf(Number(status));
+    const example = exampleOf(Number(status), mountedAt);
     response.content = { ...response.content, 'application/problem+json': { ...problem, example } };
   }
   if (requestBody === undefined || '$ref' in requestBody) return;

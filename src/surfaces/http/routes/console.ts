@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fastifyStatic from '@fastify/static';
@@ -6,29 +6,20 @@ import { requireOwnHost } from '../access/own-site.js';
 import { addressLimit } from '../limits/address-limits.js';
 import type { Routes } from '../route.js';
 import { noRoute, Problem } from '../server/problem.js';
+import { pagePolicy } from '../server/standard-headers.js';
 
 /** What `npm run build` makes of `src/surfaces/console/`. */
 const BUILT = fileURLToPath(new URL('../../console', import.meta.url));
 /** The names of these files contain a digest of what is in them. */
 const HASHED = 'assets/';
 
-/** The page loads its own files and calls this server, and nothing else. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "form-action 'self'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
+const POLICY = pagePolicy({ form: "'self'" });
 
 /**
  * The operator console at `/console/`: a page without secrets, the same for everyone. Its screens are addresses below it, which the page
  * itself tells apart. What it shows comes from `/v1`, which requires a session.
  */
-export const consolePage: Routes = (app, { config, consoleFolder = BUILT }) => {
+export const consolePage: Routes = (app, { config, consoleFolder = BUILT, mountedAt = '' }) => {
   const schema = { hide: true };
   const limit = addressLimit(config.http.requestsPerMinute);
   let built: Promise<ReadonlySet<string>> | undefined;
@@ -45,7 +36,7 @@ export const consolePage: Routes = (app, { config, consoleFolder = BUILT }) => {
     limit(request.ip);
     reply.header('content-security-policy', POLICY);
   });
-  app.get('/console', { schema }, async (_request, reply) => reply.redirect('/console/', 308));
+  app.get('/console', { schema }, async (_request, reply) => reply.redirect(`${mountedAt}/console/`, 308));
   app.get<{ Params: { '*': string } }>('/console/*', { schema }, async (request, reply) => {
     built ??= filesIn(consoleFolder);
     const [file, files] = [request.params['*'], await built];
@@ -57,7 +48,9 @@ export const consolePage: Routes = (app, { config, consoleFolder = BUILT }) => {
         'notFound',
         'The page of the console was not built. Run `npm run build`, and start this process again.',
       );
-    return reply.header('cache-control', 'no-cache').sendFile('index.html');
+    const page = await readFile(`${consoleFolder}/index.html`, 'utf8');
+    const html = page.replaceAll('"/console/', `"${mountedAt}/console/`);
+    return reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(html);
   });
 };
 

@@ -73,7 +73,7 @@ export function rejectNonHttp(error: Error & { code?: string }, socket: Socket):
     return;
   }
   const problem = PARSER_PROBLEMS[code] ?? NOT_HTTP;
-  const body = JSON.stringify(problem);
+  const body = JSON.stringify(problem.body());
   const headers = {
     ...standardHeaders(newRequestId()),
     'content-type': 'application/problem+json',

@@ -15,7 +15,7 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
     'The sender, a country, the segments of a message, or what is stored in a day exceeds a limit; `limit` names it, `owner` says whether it is one of the `key` or of the `lane`, and `detail` what is allowed. Nothing was stored; of an upload of messages, those before it were. Of a daily limit, `left` says what it still allows, and `resetsAt` when the next day begins: retrying does not help before that.',
   notFound:
     'The campaign, outbox, message, lane, request, or address does not exist, or it belongs to a lane that the key may not use. A campaign is removed at the end of its retention period.',
-  methodNotAllowed: 'The header `Allow` lists the methods that it supports; /docs says what they do.',
+  methodNotAllowed: 'The header `Allow` lists the methods that it supports; this page says what they do.',
   requestTimeout:
     'The headers must arrive within a minute, 10 kB of the body in each second, and the whole request within an hour. The connection is closed.',
   invalidState:

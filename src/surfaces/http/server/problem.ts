@@ -76,10 +76,10 @@ export class Problem extends Error {
     this.#members = members;
   }
 
-  /** The body of the response. */
-  toJSON(): z.output<typeof problemBody> {
+  /** The body of the response of an API that is served below this path. */
+  body(mountedAt = ''): z.output<typeof problemBody> {
     return {
-      type: `/docs#problem-${this.code}`,
+      type: `${mountedAt}/docs#problem-${this.code}`,
       title: KIND.get(this.code)?.title ?? '',
       status: this.status,
       code: this.code,
@@ -144,7 +144,7 @@ function nameOf(pointer: string): string {
 
 /** The response to a path that has no route, or that must look like it to this client. */
 export function noRoute({ method }: { readonly method: string }): Problem {
-  return new Problem('notFound', `There is nothing to ${method} at this address. See /docs.`);
+  return new Problem('notFound', `There is nothing to ${method} at this address.`);
 }
 
 /** The response to a method that a path does not support. */

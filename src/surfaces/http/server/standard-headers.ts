@@ -13,6 +13,19 @@ export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): stri
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : newRequestId();
 }
 
+/** The content security policy of a page, which loads its own files and calls this server, and nothing else. */
+export const pagePolicy = ({ script = '', style = "'self'", form = "'none'" }): string =>
+  [
+    "default-src 'none'",
+    `script-src 'self'${script}`,
+    `style-src ${style}`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    `form-action ${form}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
 /** The headers of every response. A route may replace them. */
 export function standardHeaders(requestId: string) {
   return {

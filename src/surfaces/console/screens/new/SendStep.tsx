@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ApiError, call, type Input, type Output } from '../../base/api.js';
+import { ApiError, call, HOME, type Input, type Output } from '../../base/api.js';
 import { newTexts as texts } from '../../base/compose-texts.js';
 import { dropDraft } from '../../base/kept-draft.js';
 import { hasOneLane, liveCampaigns, serverNow, staleBecause, useLive } from '../../base/live.js';
@@ -152,7 +152,7 @@ function Refusal({ code, campaign, change, preview }: Pick<CheckedPage, 'change'
 
 function OpenIt({ id, isFocused = false }: { readonly id: string; readonly isFocused?: boolean }) {
   return (
-    <a class="button" href={`/console/campaigns/${id}`} ref={(link) => void (isFocused && link?.focus())}>
+    <a class="button" href={`${HOME}/campaigns/${id}`} ref={(link) => void (isFocused && link?.focus())}>
       {texts.openIt}
     </a>
   );
@@ -168,7 +168,7 @@ function TestResult({ id }: { readonly id: string }) {
     <span role="status">
       {state && <strong>{texts.testState(stateText(state))}</strong>}{' '}
       {state === 'planned' && waiting && <Sentence waiting={waiting} />}{' '}
-      <a href={`/console/campaigns/${id}`}>{texts.testSent(id)}</a>
+      <a href={`${HOME}/campaigns/${id}`}>{texts.testSent(id)}</a>
     </span>
   );
 }

@@ -194,3 +194,23 @@ describe('Two windows', () => {
     });
   });
 });
+
+test('The next opening is the first of the openings, however long it is and however far away', () => {
+  const [start, DAY] = [Date.parse('2030-03-01T00:00Z'), 86_400_000];
+  const holidays = Array.from({ length: 30 }, (_, at) => `2030-03-${String(at + 2).padStart(2, '0')}`);
+  const rules = [
+    'Mon-Sat 00:00-24:00; Europe/Paris',
+    'Mon-Sun 00:00-24:00; Europe/Paris; 2030-03-12 2030-03-27 2030-04-20',
+    `Mon-Sun 09:00-09:01; Europe/Paris; ${holidays.join(' ')}`,
+    'Mon 22:00-02:30, Sun 02:00-03:00; Europe/Paris',
+  ];
+  for (const rule of rules)
+    for (let at = start; at < start + 40 * DAY; at += 0.7 * DAY) {
+      const [first] = openingsFrom(rule, at, 1);
+      const next = nextOpening(rule, at);
+      expect([next?.until, Math.max(next?.from ?? 0, at)]).toEqual([
+        first?.until,
+        Math.max(first?.from ?? 0, at),
+      ]);
+    }
+});

@@ -22,6 +22,8 @@ export interface FleetOptions {
   /** Contents of a lanes file; default: one lane with the key `key`. */
   readonly lanes?: readonly object[];
   readonly workers: readonly Kind[];
+  /** What gives all processes, and the simulator, another clock: see `settableClock`. */
+  readonly clock?: Readonly<Record<string, string>> | undefined;
   /** Additional environment of each place. A process that replaces another takes over its place. */
   readonly own?: (place: number, simulator: SimulatorProcess) => Promise<Readonly<Record<string, string>>>;
   /** What starts the process of a place (see `startProgram`); default: nothing. */
@@ -77,7 +79,10 @@ const READY_WITHIN_MS = 30_000;
 /** Starts the fleet. Close it, or its processes keep running. */
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const folder = await mkdtemp(join(tmpdir(), 'volley-fleet-'));
-  const simulator = await startSimulatorProcess({ magicRecipients: 'off', ...options.simulator });
+  const simulator = await startSimulatorProcess(
+    { magicRecipients: 'off', ...options.simulator },
+    options.clock,
+  );
   const { API_KEY, ...compressed } = COMPRESSED;
   const environment: Record<string, string> = {
     ...compressed,
@@ -104,7 +109,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const start = (kind: Kind, place: number): Program =>
     startProgram(
       `workers/${kind}.js`,
-      { ...environment, ...ownEnvironments[place] },
+      { ...environment, ...options.clock, ...ownEnvironments[place] },
       [],
       options.launcher?.(place),
     );

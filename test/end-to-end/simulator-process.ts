@@ -23,8 +23,12 @@ export interface SimulatorProcess {
   stop(): Promise<void>;
 }
 
-export async function startSimulatorProcess(options: SimulatorOptions): Promise<SimulatorProcess> {
-  const program = startProgram('src/tools/simulator/main.js', {}, ['--options', JSON.stringify(options)]);
+export async function startSimulatorProcess(
+  options: SimulatorOptions,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<SimulatorProcess> {
+  const parameters = ['--options', JSON.stringify(options)];
+  const program = startProgram('src/tools/simulator/main.js', environment, parameters);
   const { messagingBaseUrl, accountBaseUrl, v3 } = JSON.parse(await program.firstLine) as Pick<
     SimulatorProcess,
     'messagingBaseUrl' | 'accountBaseUrl' | 'v3'

@@ -1,9 +1,3 @@
-import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { systemMachine } from '../../../src/base/clock.js';
 import { connect } from '../../../src/base/redis/connection.js';
@@ -13,40 +7,28 @@ import type { LaneStore } from '../../../src/engine/scripts/lane-script.js';
 import { createServerClock } from '../../../src/engine/scripts/server-clock.js';
 import { sendClaims } from '../../../src/engine/sending/send-claims.js';
 import { settleSends } from '../../../src/engine/sending/settlements.js';
+import { canSetClock, settableClock } from '../../base/redis/servers/settable-clock.js';
 import { laneFixture } from '../lane/lane-fixture.js';
 
-const run = promisify(execFile);
-const source = fileURLToPath(new URL('../../base/redis/servers/settable-clock.c', import.meta.url));
 const server = await findServer();
-const canCompile = await run('cc', ['--version']).then(
-  () => true,
-  () => false,
-);
 
 /** A real Redis whose wall clock can be set, in seconds from the actual time. */
 async function settableRedis(program: string) {
-  const dir = await mkdtemp(join(tmpdir(), 'volley-settable-clock-'));
-  const [library, offset, wrapper] = ['clock.so', 'offset', 'redis-server'].map((name) => join(dir, name));
-  if (library === undefined || offset === undefined || wrapper === undefined) throw new Error('no paths');
-  await run('cc', ['-shared', '-fPIC', '-O1', '-o', library, source]);
-  const set = (seconds: number): Promise<void> => writeFile(offset, String(seconds));
-  await set(0);
-  await writeFile(
-    wrapper,
-    `#!/bin/sh\nCLOCK_OFFSET_FILE='${offset}' LD_PRELOAD='${library}' exec '${program}' "$@"\n`,
-  );
-  await chmod(wrapper, 0o700);
-  const redis = await startPrivateRedis({ dir, appendfsync: 'everysec', program: wrapper });
+  const clock = await settableClock();
+  const redis = await startPrivateRedis({
+    appendfsync: 'everysec',
+    program: await clock.wrapped(program),
+  });
   const client = connect(redis.url);
   onTestFinished(async () => {
     client.disconnect();
     await redis.stop();
-    await rm(dir, { recursive: true, force: true });
+    await clock.remove();
   });
-  return { redis: client, set };
+  return { redis: client, set: clock.set };
 }
 
-test.skipIf(server === undefined || !canCompile || process.platform !== 'linux')(
+test.skipIf(server === undefined || !(await canSetClock()))(
   'A Redis whose clock is set forward by two hours, and back, permits no request more',
   async () => {
     const { redis, set } = await settableRedis(server ?? '');

@@ -1,6 +1,6 @@
 /*
- * Preloaded into a Redis server, it moves the server's wall clock by as many seconds as the file CLOCK_OFFSET_FILE says, and leaves the
- * monotonic clock alone. libfaketime does the same, but does not start with a server that uses jemalloc, as Debian's does.
+ * Preloaded into a program, it moves its wall clock by as many seconds as the file CLOCK_OFFSET_FILE says, and leaves the monotonic clock
+ * alone. libfaketime does the same, but does not start with a Redis server that uses jemalloc, as Debian's does.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

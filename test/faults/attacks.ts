@@ -8,6 +8,7 @@ import { path } from './attacks/path.js';
 import { stopWords } from './attacks/stop-words.js';
 import { tenants } from './attacks/tenants.js';
 import { webhooks } from './attacks/webhooks.js';
+import { ZONE_NIGHTS } from './attacks/zones.js';
 
 export const ATTACKS: readonly Attack[] = [
   path,
@@ -19,4 +20,5 @@ export const ATTACKS: readonly Attack[] = [
   webhooks,
   stopWords,
   tenants,
+  ...ZONE_NIGHTS,
 ];

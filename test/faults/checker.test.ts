@@ -375,58 +375,6 @@ describe('pause means pause', () => {
   });
 });
 
-describe('windows', () => {
-  const window: HistoryEvent = {
-    type: 'window',
-    at: 1,
-    campaign: 'c',
-    openings: [
-      { from: 1_000, until: 2_000 },
-      { from: 5_000, until: 6_000 },
-    ],
-  };
-  const found = (...events: readonly HistoryEvent[]): Violation[] =>
-    violationsOf([run(9), campaign, window, ...events]).filter(({ check }) => check === 'windows');
-
-  const write = (at: number, to: string, by = 'send 0'): HistoryEvent => ({
-    type: 'write',
-    at,
-    until: at,
-    by,
-    text: 'Sale',
-    recipients: [to],
-  });
-
-  test('reports sends that are written before the first opening and after a closing', () => {
-    expect(found(write(999, ANN), write(1_500, BOB), write(3_000, ANN))).toEqual([
-      {
-        check: 'windows',
-        what: '2 sends of c were written outside its window, ms after it closed: before the first opening +1000',
-      },
-    ]);
-  });
-
-  test('allows sends that were written in time, however late they arrive, and polls at any time', () => {
-    const writes = [write(1_000, ANN), write(1_999, BOB)];
-    expect(found(...writes, send(1_001, ANN), send(4_400, BOB), poll(4_000))).toEqual([]);
-  });
-
-  test('reports a send that arrives although no process recorded its write, also one that was refused', () => {
-    const refused = send(1_500, BOB, { outcome: 'quotaExceeded' });
-    expect(found(write(1_000, ANN), send(1_001, ANN), refused)).toEqual([
-      { check: 'windows', what: '1 sends of c arrived, but no process recorded their writes' },
-    ]);
-  });
-
-  test('allows a stopped process the one write that it had begun, when it continues', () => {
-    const stop = fault(1_900, { fault: 'SIGSTOP', until: 4_000, target: 'send 0' });
-    expect(found(stop, write(4_001, ANN))).toEqual([]);
-    expect(found(stop, write(4_001, ANN), write(4_002, BOB))).toHaveLength(1);
-    expect(found(stop, write(4_001, ANN, 'send 1'))).toHaveLength(1);
-    expect(found(stop, write(5_000, ANN), write(6_000, BOB))).toHaveLength(1);
-  });
-});
-
 describe('a history file', () => {
   let folder = '';
   beforeAll(async () => {

@@ -36,12 +36,14 @@ const EVENT = z.discriminatedUnion('type', [
     /** The texts that may be sent of each id, by the last answer; none if that confirmed a cancel. Unique among all ids. */
     texts: z.record(z.string(), z.array(z.string())),
   }),
-  /** When a campaign may be sent: its own window, or that of its lane. */
+  /** When a campaign may be sent: its own window, or that of its lane; or when some of its recipients may be. */
   z.strictObject({
     type: z.literal('window'),
     at,
     campaign: z.string(),
     openings: z.array(z.strictObject({ from: z.number(), until: z.number() })),
+    /** Those to whom it applies; default: all. */
+    recipients: z.array(z.string()).optional(),
   }),
   /** A send or a poll that arrived at the service. */
   z.strictObject({

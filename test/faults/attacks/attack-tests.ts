@@ -12,7 +12,7 @@ import type { Attack, KillableRedis } from './attack.js';
 export async function attackTests(...attacks: readonly Attack[]): Promise<void> {
   const redis = await privateRedis();
   for (const attack of attacks)
-    test(attack.promise, { timeout: 240_000 }, async () => void (await keepsPromise(attack, redis)));
+    test(attack.promise, { timeout: 480_000 }, async () => void (await keepsPromise(attack, redis)));
 }
 
 /** Runs an attack, and expects that no promise is broken. */

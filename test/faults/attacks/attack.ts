@@ -28,6 +28,8 @@ interface Own extends Omit<FleetOptions, 'redisUrl' | 'prefix'> {
   readonly quotas?: EventOf<'run'>['quotas'];
   /** How many recipients the kill of a process may leave unknown; default: those of its requests in flight on all lanes. */
   readonly mayBeUnknown?: number;
+  /** When the run begins, by the clocks of all its processes, ms since the epoch; default: now. */
+  readonly beginsAt?: number;
 }
 
 /** A Redis that can be killed as by a power cut. */

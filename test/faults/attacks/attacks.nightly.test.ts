@@ -3,5 +3,6 @@ import { dueAtOnce } from './due-at-once.js';
 import { KILLS } from './kills.js';
 import { outboxSettings } from './outbox-settings.js';
 import { tenants } from './tenants.js';
+import { ZONE_NIGHTS } from './zones.js';
 
-await attackTests(...KILLS, outboxSettings, dueAtOnce, tenants);
+await attackTests(...KILLS, outboxSettings, dueAtOnce, tenants, ...ZONE_NIGHTS.slice(0, 1));

@@ -6,6 +6,7 @@ import { createHistory } from '../history.js';
 import { createRecorder } from '../recorder.js';
 import { settle } from '../settle.js';
 import type { Attack, Stage } from './attack.js';
+import { otherTime } from './other-time.js';
 
 /** How long a kill waits for traffic. */
 const TRAFFIC_WITHIN_MS = 90_000;
@@ -16,24 +17,34 @@ export interface Means extends Pick<Stage, 'redis' | 'times' | 'note'> {
   readonly random: Random;
 }
 
-/** Starts the fleet of an attack and waits until it is ready. Close it, or its processes keep running. */
+/**
+ * Starts the fleet of an attack and waits until it is ready. Close it, or its processes keep running. One with a time of its own has a Redis of
+ * its own.
+ */
 export async function startStage(
   attack: Attack,
   { seed, ...means }: Means,
 ): Promise<Stage & { close(): Promise<void> }> {
-  const { quotas = [], ...own } = await attack.fleet(means.times);
+  const { quotas = [], beginsAt, ...own } = await attack.fleet(means.times);
   const { mayBeUnknown = IN_FLIGHT * (own.lanes?.length ?? 1) } = own;
+  const other = beginsAt === undefined ? undefined : await otherTime(beginsAt);
+  const redis = other?.redis ?? means.redis;
   const fleet = await startFleet({
     ...own,
+    clock: other?.environment,
     simulator: { ...own.simulator, wholeArrivals: true },
-    redisUrl: means.redis.url,
+    redisUrl: redis.url,
     prefix: `attack-${attack.name}`,
+  }).catch(async (error: unknown) => {
+    await other?.close();
+    throw error;
   });
   const history = createHistory(() => Date.now());
   const recorder = createRecorder(history, fleet.volley);
   const close = async (): Promise<void> => {
     await recorder.stop();
     await fleet.close();
+    await other?.close();
   };
   history.add({ type: 'run', at: history.clock(), scenario: attack.name, seed, quotas });
   await fleet.ready().catch(async (error: unknown) => {
@@ -53,6 +64,7 @@ export async function startStage(
   const accepted = async (): Promise<number> => (await fleet.simulator.summary()).recipients;
   return {
     ...means,
+    redis,
     fleet,
     recorder,
     close,

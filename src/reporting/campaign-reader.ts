@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Redis, serverTime } from '../base/redis/connection.js';
 import type { Keys, LaneId } from '../base/redis/keys.js';
 import { InputError, NotFoundError } from '../campaign/errors/errors.js';
-import { isOfRecipients } from '../campaign/estimate/window.js';
 import { type ListFilters, matchesFilters } from '../campaign/fields/list-filters.js';
 import { CAMPAIGN_ID_LENGTH, type CampaignState, campaignIdTime } from '../campaign/states/campaign.js';
 import { perName, RECIPIENT_STATES } from '../campaign/states/recipient.js';
@@ -171,7 +170,7 @@ export function createCampaignReader({
     const isOver = state.endedAt > 0 || state.state === 'importing';
     const outlook = isOver ? null : await laneRead.outlook();
     const acceptedCost = await costSoFar(redis, keys, meta, state, { isDetailed });
-    const parts = isOfRecipients(meta.window) ? await readParts(redis, keys, lane.id, id) : null;
+    const parts = state.part === undefined ? null : await readParts(redis, keys, lane.id, id);
     const zones = parts && countZones(parts, state);
     const stored = { meta, state, unknownOutcomes, acceptedCost, zones };
     const hasWorkers = workers.some(({ lacks }) => !lacks.includes(lane.name));

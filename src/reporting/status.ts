@@ -8,7 +8,13 @@ import {
   windowNow,
   zoneOf,
 } from '../campaign/estimate/window.js';
-import { estimateZones, windowOfZones, type ZoneCount, zonesAt } from '../campaign/estimate/zones.js';
+import {
+  estimateZones,
+  firstOpening,
+  windowOfZones,
+  type ZoneCount,
+  zonesAt,
+} from '../campaign/estimate/zones.js';
 import { returnedOf } from '../campaign/fields/field-sets.js';
 import { formatAmount } from '../campaign/limits/price.js';
 import { requestsLeft } from '../campaign/limits/request-count.js';
@@ -46,7 +52,7 @@ interface StatusInput {
   readonly hasWorkers: boolean;
   /** Whether workers run, but none has the lane's credentials. Default: no. */
   readonly lacksCredentials?: boolean;
-  /** Of a campaign whose recipients have windows of their own zones; null of any other. */
+  /** Of a campaign whose recipients have windows of their own zones, or times; null of any other. */
   readonly zones?: readonly ZoneCount[] | null;
   /** What the accepted messages cost, in micros; null if it is not known. */
   readonly acceptedCost: bigint | null;
@@ -69,16 +75,11 @@ export function campaignStatus({
   const counts = perName(RECIPIENT_STATES, (name) => state.counts[name] ?? 0);
   const { window: rule } = meta;
   const { sendWindow } = lane.rules;
-  const zones =
-    zoneCounts === null || rule === undefined
-      ? null
-      : zonesAt(rule, sendWindow, zoneCounts, Math.max(view.now, state.launchAt));
-  const window =
-    zones === null || rule === undefined ? windowNow(rule, view.now) : windowOfZones(rule, zones);
+  const zone = meta.zone ?? zoneOf(rule, sendWindow);
+  const zones = zoneCounts && zonesAt(rule, sendWindow, zoneCounts, Math.max(view.now, state.launchAt), zone);
+  const window = windowOfZones(rule, zones, view.now);
   const closed =
-    zones === null
-      ? closedWindow([rule, sendWindow], view.now)
-      : closedZones(zones, window?.opensAt ?? null, sendWindow, view.now);
+    zones === null ? closedWindow([rule, sendWindow], view.now) : closedZones(zones, sendWindow, view.now);
   const blockedBy = campaignBlock(
     state,
     counts,
@@ -104,14 +105,14 @@ export function campaignStatus({
     idempotencyKey: meta.idempotencyKey ?? null,
     sendAt: isoOrNull(state.launchAt),
     ...returnedOf(meta),
-    zone: meta.zone ?? zoneOf(meta.window, lane.rules.sendWindow),
+    zone,
     window,
     zones,
     endedAt: isoOrNull(state.endedAt),
     counts: { total: state.total, ...counts },
     duplicates: meta.duplicates,
     invalid: meta.invalid,
-    rate: rateOf(state, counts, view, window?.opensAt != null),
+    rate: rateOf(state, counts, view, (zones === null ? window?.opensAt : firstOpening(zones)) != null),
     requests: perName(['send', 'poll', 'throttled'] as const, (kind) => state.requests[kind] ?? 0),
     quota: {
       used: usedOf(view),
@@ -204,14 +205,10 @@ function closedWindow(rules: readonly (string | undefined)[], now: number): Bloc
   );
 }
 
-/** The same of a campaign whose recipients have windows of their own, the first of which opens then. */
-function closedZones(
-  zones: readonly ZoneStatus[],
-  opensAt: string | null,
-  lanes: string | undefined,
-  now: number,
-) {
+/** The same of a campaign whose recipients have windows or times of their own. */
+function closedZones(zones: readonly ZoneStatus[], lanes: string | undefined, now: number): Block {
   const ofLane = closedWindow([undefined, lanes], now);
+  const opensAt = firstOpening(zones);
   if (ofLane !== null || opensAt === null) return ofLane;
   return block('windowClosed', zonesText(zones), Date.parse(opensAt));
 }
@@ -417,14 +414,14 @@ function estimateOf(
     unknown: requestsOf(unknown),
     obstacle: obstacleOf(state, failureOf(view, planned > 0 ? 'send' : 'poll'), hasWorkers, isConfigured),
   };
-  if (zones === null || meta.window === undefined) {
+  if (zones === null) {
     const requests = isWaiting && planned > 0 ? requestsLeft({ ...state, batch: most }) : 0;
     const { eta, completion } = estimate(outlook, rules, { ...campaign, requests, window: meta.window });
     return { eta, completion };
   }
   const { eta, completion } = estimateZones(outlook, rules, campaign, {
     window: meta.window,
-    zones: zones.map(({ zone, waiting }) => ({ zone, requests: isWaiting ? requestsOf(waiting) : 0 })),
+    zones: zones.map((part) => ({ ...part, requests: isWaiting ? requestsOf(part.waiting) : 0 })),
   });
   return { eta, completion };
 }

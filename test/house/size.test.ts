@@ -8,7 +8,7 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8680,
+  campaign: 8770,
   base: 6790,
   service: 4300,
   engine: 19_775,

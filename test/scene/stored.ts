@@ -199,12 +199,15 @@ export function storedLane({ redis, keys, id }: Pick<LaneStore, 'redis' | 'keys'
     /** When the window of a rule opens and closes, in turn, as it was computed at this time. */
     setOpenings: (rule: string, computedAt: number, times: readonly number[]) =>
       redis.hset(key('windows'), rule, JSON.stringify([computedAt, computedAt, ...times])),
-    /** The parts of a campaign by the zones of its recipients: each zone, and how many of them there are; see zones.lua. */
-    setParts: (campaign: string, parts: readonly (readonly [zone: string, recipients: number])[]) => {
+    /** The parts of a campaign by the zones of its recipients: each zone, how many of them there are, and their own time; see zones.lua. */
+    setParts: (
+      campaign: string,
+      parts: readonly (readonly [zone: string, recipients: number, sendAt?: number])[],
+    ) => {
       let end = 0;
-      const stored = parts.map(([zone, recipients]) => {
+      const stored = parts.map(([zone, recipients, ...time]) => {
         end += recipients;
-        return [zone, end - recipients, end];
+        return [zone, end - recipients, end, ...time];
       });
       return redis.set(key(`campaign:${campaign}:zones`), JSON.stringify(stored));
     },

@@ -45,9 +45,10 @@ export class Director {
   }
 
   /** An operator gives a campaign another text. */
-  async #change({ id, committedAt, window }: CampaignPlan): Promise<void> {
-    // The openings of a window are drawn, so that its rule cannot be read.
-    if (this.#world.isCalm || committedAt >= this.#world.clock.now || window !== undefined) return;
+  async #change({ id, committedAt, window, zones }: CampaignPlan): Promise<void> {
+    if (this.#world.isCalm || committedAt >= this.#world.clock.now) return;
+    // The openings of a window are drawn, so that its rule cannot be read; and with parts, the text stays once something is claimed.
+    if (window !== undefined || zones !== undefined) return;
     await changeCampaign(this.#world, id);
   }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'ioredis';
 import { type Keys, keyNames } from '../../src/base/redis/keys.js';
-import { inZone } from '../../src/campaign/estimate/window.js';
+import { type Part, partNamed, ruleOf } from '../../src/campaign/estimate/zones.js';
 import { wakeLane } from '../../src/engine/jobs/wake.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { parseRecords, type RequestRecord } from '../../src/engine/recipients/request-records.js';
@@ -352,7 +352,9 @@ export class World {
     const { window, zones, lane } = plan;
     const now = START + this.clock.now;
     if (zones !== undefined && ordinals.length === 0) return false;
-    const own = zones === undefined ? [window] : ordinals.map((ordinal) => zoneRule(plan, ordinal));
+    const parts = zones === undefined ? [] : ordinals.map((ordinal) => partOf(plan, ordinal));
+    if (parts.some(({ at = now }) => now < at)) return false;
+    const own = zones === undefined ? [window] : parts.map((part) => ruleOf(window, part));
     return [...own, this.planOf(lane).settings.sendWindow].every(
       (rule) => rule === undefined || this.openingsOf(rule, now, 1).some(({ from }) => from <= now),
     );
@@ -371,7 +373,7 @@ export class World {
       ...(plan.validForMs > 0 ? { validForMs: plan.validForMs } : {}),
     });
     this.trace.add('operator', `commits ${plan.id}, ${plan.recipients} recipients`);
-    const zones = plan.zones?.map((zone) => inZone(plan.window ?? '', zone));
+    const zones = plan.zones?.map((name) => ruleOf(plan.window, partNamed(name)));
     const windows = [...(zones ?? [plan.window]), this.planOf(plan.lane).settings.sendWindow].filter(
       (rule) => rule !== undefined,
     );
@@ -418,12 +420,11 @@ export class World {
   #operator: Process | undefined;
 }
 
-/** The zone of a recipient. The ordinals of a zone follow each other, so that they are those of the list, which has one slice. */
+/** The name of a recipient's part. Its ordinals follow each other, so that they are those of the list, which has one slice. */
 const zoneOf = ({ zones, recipients }: CampaignPlan, ordinal: number): string | undefined =>
   zones?.[Math.floor((ordinal * zones.length) / recipients)];
 
-const zoneRule = (plan: CampaignPlan, ordinal: number): string =>
-  inZone(plan.window ?? '', zoneOf(plan, ordinal));
+const partOf = (plan: CampaignPlan, ordinal: number): Part => partNamed(zoneOf(plan, ordinal) ?? '');
 
 function found<Item>(item: Item | undefined, name: string): Item {
   if (item === undefined) throw new Error(`unknown: ${name}`);

@@ -62,7 +62,7 @@ export const ERROR_CODES = {
   noZone: [null, null, 'The window is in the zone of each recipient, and the zone of this one is not known'],
   invalidZone: [null, null, 'There is no such time zone, or the window never opens in it'],
   noValue: [null, null, 'A column that the message uses is empty'],
-  invalidValue: [null, null, 'A column that the message uses cannot be used'],
+  invalidValue: [null, null, 'A column that the message uses, or a time, cannot be used'],
   notAllowed: [null, null, 'A limit of the API key or the lane does not allow the message'],
   row: [null, null, 'The whole row cannot be used'],
 } as const satisfies Readonly<

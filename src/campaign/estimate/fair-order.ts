@@ -27,8 +27,11 @@ export function fairOrder(
 ) {
   const isOther = ({ id }: OutlookCampaign): boolean => id !== own.id;
   const listed = campaigns.find((one) => !isOther(one));
-  // The lane lists it whole, also where one zone of its recipients is asked about.
-  const part = isOfRecipients(listed?.window) ? { requests: own.requests, window: own.window } : {};
+  // The lane lists it whole, also where one zone or time of its recipients is asked about.
+  const notBefore = Math.max(own.notBefore, listed?.notBefore ?? 0);
+  const part = isOfRecipients(listed?.window)
+    ? { requests: own.requests, window: own.window, notBefore }
+    : {};
   const asked: Queued = listed === undefined ? { ...own, score: undefined } : { ...listed, ...part };
   const others: Queued[] = [
     ...campaigns.filter(isOther).map((one) => ({ ...one })),

@@ -63,7 +63,7 @@ export interface OutlookCampaign {
   readonly lapseAt: number;
   /** Nothing of it is claimed before. */
   readonly notBefore: number;
-  /** The rule of its window. */
+  /** The rule of its window; one with hours of the recipients' zones if these have zones, or times, of their own. */
   readonly window?: string | undefined;
 }
 

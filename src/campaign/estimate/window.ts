@@ -52,6 +52,9 @@ interface Rule {
   readonly except: ReadonlySet<string>;
 }
 
+/** The hours of a window that is always open. */
+export const ALWAYS = 'Mon-Sun 00:00-24:00';
+
 /** The zone of a rule whose hours are those of each recipient's own zone. Until that is put in its place, the window never opens. */
 const RECIPIENT = 'recipient';
 /** The zone of a rule whose hours are those that are open in all zones of a country begins so. */
@@ -116,12 +119,15 @@ export const countryOf = (zone: string): string | null =>
 export const describeZone = (zone: string): string =>
   countryOf(zone) === null ? zone : `all zones of ${countryOf(zone)}`;
 
-/** When a window opens, in its local time: `09:00`, or `Mon 09:00` if that is more than a day after `now`. Of a country: of a zone that opens then. */
+/**
+ * When a window opens, in its local time: `09:00`, or `Mon 09:00` if that is more than a day after `now`, and `2030-05-01 09:00` if it is more than
+ * six. Of a country: of a zone that opens then.
+ */
 export function openingTime(rule: string, opensAt: number, now: number): string {
   const { zones } = parse(rule);
   const opens = (zone: string): boolean => openingsFrom(inZone(rule, zone), opensAt, 1)[0]?.from === opensAt;
   const local = localTime(zones.find(opens) ?? zones[0] ?? 'UTC', opensAt);
-  const day = DAYS[(new Date(local).getUTCDay() + 6) % 7];
+  const day = opensAt - now > 6 * DAY_MS ? dateOf(local) : DAYS[(new Date(local).getUTCDay() + 6) % 7];
   return `${opensAt - now > DAY_MS ? `${day} ` : ''}${new Date(local).toISOString().slice(11, 16)}`;
 }
 

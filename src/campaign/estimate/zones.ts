@@ -2,39 +2,75 @@ import type { SendWindow } from '../views/views.js';
 import type { ZoneStatus } from '../views/zone-views.js';
 import { type Estimate, type EstimatedCampaign, estimate } from './estimate.js';
 import type { EstimateRules, LaneOutlook } from './lane-outlook.js';
-import { countryOf, inZone, nextCommonOpening, openingsFrom, openingTime, windowParts } from './window.js';
+import {
+  ALWAYS,
+  countryOf,
+  inZone,
+  isOfRecipients,
+  nextCommonOpening,
+  openingsFrom,
+  openingTime,
+  windowNow,
+  windowParts,
+} from './window.js';
 
 /*
- * A campaign whose window has the hours of each recipient's own time zone.
+ * A campaign whose window has the hours of each recipient's own time zone, or whose recipients have times of their own.
  */
 
-/** How many recipients a campaign has in a zone, and how many of them it has not sent to. */
-export interface ZoneCount {
+/** What the recipients of a part of the list have in common (engine/store/zones.lua). */
+export interface Part {
+  /** Their zone; '' if the window has hours of its own. */
   readonly zone: string;
+  /** Their time, ms; undefined if they have none. */
+  readonly at?: number | undefined;
+}
+
+/** A part as one text, which parts with the same zone and time share: `America/Denver`, or `America/Denver 1893456000000`. */
+export const partName = ({ zone, at }: Part): string => (at === undefined ? zone : `${zone} ${at}`);
+
+/** The part of a name. */
+export function partNamed(name: string): Part {
+  const [zone = '', at] = name.split(' ');
+  return { zone, at: at === undefined ? undefined : Number(at) };
+}
+
+/** The rule of a window for the recipients of a part. */
+export const ruleOf = (window: string | undefined, { zone }: Part): string | undefined =>
+  isOfRecipients(window) ? inZone(window, zone) : window;
+
+/** How many recipients a campaign has in a part, and how many of them it has not sent to. */
+export interface ZoneCount extends Part {
   readonly recipients: number;
   readonly waiting: number;
 }
 
-/** The zones of a campaign at a time, ms: first those whose recipients can start first. `window`, `lanes`: the rules of its window, and its lane's. */
+/**
+ * The zones and times of a campaign at a time, ms: first those whose recipients can start first. `window`, `lanes`: the rules of its window, and
+ * its lane's. `ownZone`: that of the campaign, for recipients without their own.
+ */
 export function zonesAt(
-  window: string,
+  window: string | undefined,
   lanes: string | undefined,
   counts: readonly ZoneCount[],
-  at: number,
+  now: number,
+  ownZone: string | null = null,
 ): ZoneStatus[] {
   return counts
-    .map(({ zone, recipients, waiting }) => {
-      const rule = inZone(window, zone);
-      const from = waiting === 0 ? null : (nextCommonOpening([rule, lanes], at)?.from ?? null);
-      const opens = from === null || from <= at ? null : from;
+    .map(({ recipients, waiting, ...part }) => {
+      const zone = part.zone || (ownZone ?? 'UTC');
+      const start = Math.max(now, part.at ?? 0);
+      const opening = waiting === 0 ? null : nextCommonOpening([ruleOf(window, part), lanes], start);
+      const from = opening === null ? now : Math.max(opening.from, start);
       const country = countryOf(zone);
       return {
         zone: country === null ? zone : null,
         country,
+        sendAt: part.at === undefined ? null : new Date(part.at).toISOString(),
         recipientCount: recipients,
         waiting,
-        opensAt: opens === null ? null : new Date(opens).toISOString(),
-        opensAtLocal: opens === null ? null : openingTime(rule, opens, at),
+        opensAt: from <= now ? null : new Date(from).toISOString(),
+        opensAtLocal: from <= now ? null : openingTime(inZone(window ?? ALWAYS, zone), from, now),
       };
     })
     .sort(
@@ -43,49 +79,68 @@ export function zonesAt(
     );
 }
 
-/** The window itself: closed while all recipients who wait are outside their hours. */
-export function windowOfZones(window: string, zones: readonly ZoneStatus[]): SendWindow {
-  const { hours, except } = windowParts(window);
+/** When the first of the recipients who wait can be sent to; null while some can. */
+export function firstOpening(zones: readonly ZoneStatus[]): string | null {
   const waiting = zones.filter((zone) => zone.waiting > 0);
-  const opensAt = waiting.some((zone) => zone.opensAt === null) ? null : (waiting[0]?.opensAt ?? null);
-  return { hours, except, zone: 'recipient', opensAt, closesAt: null };
+  return waiting.some((zone) => zone.opensAt === null) ? null : (waiting[0]?.opensAt ?? null);
 }
 
-/** The requests of a campaign in each of its zones. */
-export interface ZoneRequests {
-  readonly zone: string;
+/** The window itself. One with hours of the recipients' zones is closed while all who wait are outside theirs. */
+export function windowOfZones(
+  window: string | undefined,
+  zones: readonly ZoneStatus[] | null,
+  now: number,
+): SendWindow | null {
+  if (zones === null || !isOfRecipients(window)) return windowNow(window, now);
+  const { hours, except } = windowParts(window);
+  return { hours, except, zone: 'recipient', opensAt: firstOpening(zones), closesAt: null };
+}
+
+/** The requests of a campaign in each of its parts. */
+export interface ZoneRequests extends Part {
   readonly requests: number;
 }
 
 /** Zones with the same next openings are one: there are hundreds of zones, and few hours. */
 const OPENINGS_COMPARED = 4;
 
+/** So are times in the same of so many spans. */
+const TIMES_COMPARED = 24;
+
 /**
- * Estimates the end of such a campaign. It sends whenever the window of a zone is open. So it ends no later than it would if all were in one
- * of the zones, and no earlier than it sends each zone alone, or all without a window. Pure.
+ * Estimates the end of such a campaign. It sends whenever a part is open. So it ends no later than it would if all were in one of the zones, with
+ * its last time, and no earlier than it sends each zone and time alone, or all at once. Pure.
  */
 export function estimateZones(
   lane: LaneOutlook,
   rules: EstimateRules,
   campaign: Omit<EstimatedCampaign, 'requests' | 'window'>,
-  { window, zones }: { readonly window: string; readonly zones: readonly ZoneRequests[] },
+  { window, zones }: { readonly window: string | undefined; readonly zones: readonly ZoneRequests[] },
 ): Estimate {
-  const groups = new Map<string, { rule: string; requests: number }>();
-  for (const { zone, requests } of zones) {
+  const groups = new Map<
+    string,
+    { rule: string | undefined; requests: number; from: number; upTo: number }
+  >();
+  const startOf = ({ at = 0 }: Part): number => Math.max(lane.now, campaign.launchAt, at);
+  const last = zones.reduce((latest, zone) => Math.max(latest, startOf(zone)), lane.now);
+  const step = Math.max(1, (last - lane.now) / TIMES_COMPARED);
+  for (const { requests, ...part } of zones) {
     if (requests === 0) continue;
-    const rule = inZone(window, zone);
-    const key = JSON.stringify(openingsFrom(rule, lane.now, OPENINGS_COMPARED));
-    const group = groups.get(key) ?? { rule, requests: 0 };
+    const [rule, start] = [ruleOf(window, part), startOf(part)];
+    const openings = rule === undefined ? [] : openingsFrom(rule, lane.now, OPENINGS_COMPARED);
+    const key = JSON.stringify([openings, Math.ceil((start - lane.now) / step)]);
+    const group = groups.get(key) ?? { rule, requests: 0, from: start, upTo: start };
     groups.set(key, group);
     group.requests += requests;
+    [group.from, group.upTo] = [Math.min(group.from, start), Math.max(group.upTo, start)];
   }
   const requests = [...groups.values()].reduce((sum, group) => sum + group.requests, 0);
   const together = estimate(lane, rules, { ...campaign, requests, window: undefined });
   if (requests === 0) return together;
-  const each = [...groups.values()].map((group) => ({
+  const each = [...groups.values()].map(({ rule, from, upTo, ...group }) => ({
     requests: group.requests,
-    alone: estimate(lane, rules, { ...campaign, requests: group.requests, window: group.rule }),
-    all: estimate(lane, rules, { ...campaign, requests, window: group.rule }),
+    alone: estimate(lane, rules, { ...campaign, ...group, launchAt: from, window: rule }),
+    all: estimate(lane, rules, { ...campaign, requests, launchAt: upTo, window: rule }),
   }));
   const rangeOf = (name: 'eta' | 'completion'): Estimate['eta'] => {
     const ranges = each.map(({ all }) => all[name]).filter((range) => range !== null);

@@ -70,8 +70,17 @@ export interface CampaignFields {
     | undefined;
   /** The IANA zone of `window` and of local times, such as `Europe/Paris`; default: the zone of the lane's window. */
   readonly zone?: string | undefined;
-  /** The column, or the member of each recipient, with its IANA zone, if `window.zone` is `recipient`; default: `zone`. */
+  /**
+   * The column, or the member of each recipient, with its IANA zone, if `window.zone` is `recipient`; default: `zone`. Local times in
+   * `timeColumn` are in this zone, too.
+   */
   readonly zoneColumn?: string | undefined;
+  /**
+   * The column, or the member of each recipient, with the time before which it is not sent to: ISO 8601, without an offset a local time of the
+   * row's zone, or else of `zone`; default: `sendAt`, if there is one. Then a row without a time, or whose time is more than an hour over, is
+   * invalid.
+   */
+  readonly timeColumn?: string | undefined;
   /** `number`: what has no zone is sent in the hours that are open in all zones of its number's country. Default: it is invalid. */
   readonly zoneFrom?: 'number' | undefined;
   /**

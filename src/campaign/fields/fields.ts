@@ -335,12 +335,25 @@ export const FIELDS = {
     kind: 'text',
     longest: 200,
     description:
-      'The column (in JSON: the member of each recipient) with its IANA time zone, if `window.zone` is `recipient`. Default: `zone`. A row without a zone is invalid.',
+      'The column (in JSON: the member of each recipient) with its IANA time zone, if `window.zone` is `recipient`. Default: `zone`. A row without a zone is invalid. With `timeColumn`, it is also the zone of local times.',
     flag: '--zone-column <column>',
     help: 'with --window-zone recipient: the column with the time zone of each recipient (default: zone)',
     takenBy: LISTS,
     stored: 'never',
     // As for `country`.
+    compared: null,
+    withoutRead: 'whole',
+  },
+  timeColumn: {
+    kind: 'text',
+    longest: 200,
+    description:
+      'The column (in JSON: the member of each recipient) with the time before which Volley does not send to it, in ISO 8601. Without an offset, it is a local time of its time zone, or else of `zone`. Default: `sendAt`, if there is one. Then a row without a time, or whose time is more than an hour over, is invalid.',
+    flag: '--time-column <column>',
+    help: 'the column with the time of each recipient (default: sendAt, if there is one)',
+    takenBy: LISTS,
+    stored: 'never',
+    // The times that result from it are part of the list.
     compared: null,
     withoutRead: 'whole',
   },

@@ -9,7 +9,7 @@ import { count, textOrNull } from './measures.js';
 
 /**
  * Why a row is invalid, for programs: a number in national format without a country, a number that is missing or invalid, a country that
- * does not exist, a time zone that is missing or does not exist although the window is in that of each recipient, a column that is empty or unusable although the message uses it, a number or a
+ * does not exist, a time zone that is missing or does not exist although it is needed, a column that is empty or unusable although the message uses it, a time that is missing or unusable, a number or a
  * length that the limits of the API key or the lane do not allow, or anything else about the whole row.
  */
 export const INVALID_CODES = [
@@ -32,7 +32,7 @@ export const UNIFORM_CODES: readonly InvalidCode[] = ['noCountry', 'noNumber', '
 
 /** What the codes mean. */
 export const INVALID_CODE =
-  '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noZone`, `invalidZone`: the window is in the zone of each recipient, and that is missing, unknown, or never open; `noValue`, `invalidValue`: a column that the message uses is empty or unusable; `notAllowed`: a limit of the API key or the lane refuses the number or the length of the message; `row`: the whole row';
+  '`noCountry`: the number is in national format, and no country is known; `noNumber`, `invalidNumber`; `invalidCountry`: the number is in national format, and the country of its row is unknown; `noZone`, `invalidZone`: the window or the time is in the zone of each recipient, and that is missing, unknown, or never open; `noValue`, `invalidValue`: a column that the message uses, or that of the times, is empty or unusable; `notAllowed`: a limit of the API key or the lane refuses the number or the length of the message; `row`: the whole row';
 /** See {@link INVALID_CODES}. */
 export const invalidCode = z.enum(INVALID_CODES);
 

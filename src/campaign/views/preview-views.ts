@@ -175,7 +175,7 @@ export interface Preview {
   readonly zone: string | null;
   /** As of the start; null: it may send whenever its lane may. */
   readonly window: SendWindow | null;
-  /** With a window in each recipient's own zone: its zones, first those that can start first. Otherwise null. */
+  /** With a window in each recipient's own zone, or times of recipients: these, first those that can start first. Otherwise null. */
   readonly zones: readonly ZoneStatus[] | null;
   /** The time zone of `laneWindow`; null without one. */
   readonly laneZone: string | null;

@@ -211,7 +211,7 @@ export interface CampaignStatus extends ReturnedFields {
   readonly zone: string | null;
   /** Null: it may send whenever its lane may. */
   readonly window: SendWindow | null;
-  /** With a window in each recipient's own zone: its zones, first those that can start first. Otherwise null. */
+  /** With a window in each recipient's own zone, or times of recipients: these, first those that can start first. Otherwise null. */
   readonly zones: readonly ZoneStatus[] | null;
   /** When the last recipient got its final state; null before. */
   readonly endedAt: string | null;
@@ -320,7 +320,7 @@ export const campaignStatus = z
       .enum(['start', 'window', 'permits', 'operator', 'resolve', 'reports', 'lane', 'workers'])
       .nullable()
       .describe(
-        'What the campaign needs to continue or to complete; `window`: that its window, or that of its lane, opens; null if nothing',
+        'What the campaign needs to continue or to complete; `window`: that its window, or that of its lane, opens, or the time of a recipient comes; null if nothing',
       ),
     turnFailures,
     cost: campaignCost.nullable().describe(CAMPAIGN_COST),

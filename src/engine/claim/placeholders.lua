@@ -28,7 +28,7 @@ end
 function PLACEHOLDERS.may_have_waited(lane, c)
   local from = lane.lostFrom
   -- Which of its zones had their turn is known only together with how many batches each may have lost.
-  if WINDOW.is_of_recipients(c) then return true end
+  if c.part or WINDOW.is_of_recipients(c) then return true end
   return math.max(c.launchAt, c.notBefore or 0) > from or c.outbox ~= nil and LOST.count_messages(c, lane, from) > 0
 end
 

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { luaList } from '../../base/redis/script.js';
 import { type LaneOutlook, laneFacts, type OutlookCampaign } from '../../campaign/estimate/lane-outlook.js';
+import { ALWAYS, inZone } from '../../campaign/estimate/window.js';
 import { requestsLeft } from '../../campaign/limits/request-count.js';
 import { readOrNull } from '../recipients/damaged.js';
 import { type LaneStore, laneScript } from '../scripts/lane-script.js';
@@ -91,7 +92,9 @@ function openCampaigns(
   for (const [at, text] of texts.entries()) {
     const state = text === null ? null : parseStored(text);
     if (state?.remainder !== 'planned') continue;
-    const { lapseAt, weight, notBefore, window } = state;
+    const { lapseAt, weight, notBefore, part } = state;
+    // When which of its parts are open is known only together with their hours and times.
+    const window = part === undefined ? state.window : inZone(state.window ?? ALWAYS);
     const [id = '', score] = members.slice(2 * at, 2 * at + 2);
     const requests = outboxes[id] ?? requestsLeft({ ...state, batch: Math.min(most, state.batch) });
     open.push({ id, score: Number(score), requests, lapseAt, weight, notBefore, window });

@@ -21,16 +21,16 @@ const FIRST_BYTES = 2_048;
 /** Collects what the messages of a list cost, in the order of their ordinals. Memory: nothing while all cost the same, else 2 to 4 bytes each. */
 export class CostCollector {
   readonly #numbers = new Map<number, number>();
-  /** By their zones, in which the ordinals will be (zoned-slices.ts). */
-  readonly #zones = new Map<string, { bytes?: Buffer; count: number }>();
+  /** By their parts, in which the ordinals will be (zoned-slices.ts). */
+  readonly #parts = new Map<string, { bytes?: Buffer; count: number }>();
 
-  /** Adds the cost of the next message, in micros. `zone`: that of its recipient, if the list has zones. */
-  add(micros: number, zone = ''): void {
+  /** Adds the cost of the next message, in micros. `part`: that of its recipient, if the list has parts. */
+  add(micros: number, part = ''): void {
     if (this.#numbers.size > MAX_COSTS) return;
     const number = this.#numbers.get(micros) ?? this.#numbers.size;
     this.#numbers.set(micros, number);
-    const own = this.#zones.get(zone) ?? { count: 0 };
-    this.#zones.set(zone, own);
+    const own = this.#parts.get(part) ?? { count: 0 };
+    this.#parts.set(part, own);
     const at = own.count * BYTES_PER_ORDINAL;
     own.count += 1;
     if (number === 0 && own.bytes === undefined) return;
@@ -51,17 +51,17 @@ export class CostCollector {
   /** Groups of fields and values for the hash; none if all messages cost the same. */
   *chunks(): Generator<(string | Buffer)[]> {
     if (this.#numbers.size < 2 || this.#numbers.size > MAX_COSTS) return;
-    const zones = [...this.#zones.values()].map(({ bytes, count }) => {
+    const parts = [...this.#parts.values()].map(({ bytes, count }) => {
       const own = Buffer.alloc(count * BYTES_PER_ORDINAL);
       bytes?.copy(own);
       return {
         own,
-        full: (this.#zones.size > 1 ? Math.floor(count / SLICE) * SLICE : count) * BYTES_PER_ORDINAL,
+        full: (this.#parts.size > 1 ? Math.floor(count / SLICE) * SLICE : count) * BYTES_PER_ORDINAL,
       };
     });
     const stored = Buffer.concat([
-      ...zones.map(({ own, full }) => own.subarray(0, full)),
-      ...zones.map(({ own, full }) => own.subarray(full)),
+      ...parts.map(({ own, full }) => own.subarray(0, full)),
+      ...parts.map(({ own, full }) => own.subarray(full)),
     ]);
     const step = ORDINALS_PER_CHUNK * BYTES_PER_ORDINAL;
     let group: (string | Buffer)[] = [];

@@ -129,15 +129,20 @@ export class SliceWriter {
     this.#write = write;
   }
 
-  /** Adds a recipient; all or none have a zone. Returns true if {@link flushed} should be awaited before the next one. */
-  add(recipient: StoredRecipient, zone?: string): boolean {
+  /** About how much memory its recipients take until their slices are full. */
+  get bytes(): number {
+    return this.#zoned?.bytes ?? 0;
+  }
+
+  /** Adds a recipient; all or none have a part. Returns true if {@link flushed} should be awaited before the next one. */
+  add(recipient: StoredRecipient, part?: string): boolean {
     this.count += 1;
-    if (zone === undefined) {
+    if (part === undefined) {
       this.#slice.push(recipient);
       if (this.#slice.length === SLICE) this.#pack();
     } else {
       this.#zoned ??= new ZonedSlices();
-      const filled = this.#zoned.add(zone, recipient);
+      const filled = this.#zoned.add(part, recipient);
       if (filled !== undefined) this.#store(filled.name, filled.rows);
     }
     return this.#bytes >= COMMAND_BYTES;
@@ -160,8 +165,8 @@ export class SliceWriter {
   }
 
   /**
-   * Ends a list with zones, before its {@link rest}: waits until its full slices are stored, lets `arrange` give them their numbers, in the
-   * order of their names, and returns its parts. Null if no recipient has a zone.
+   * Ends a list with parts, before its {@link rest}: waits until its full slices are stored, lets `arrange` give them their numbers, in the
+   * order of their names, and returns its parts. Null if it has none.
    */
   async arranged(arrange: (names: readonly string[]) => Promise<void>): Promise<Parts | null> {
     if (this.#zoned === undefined) return null;

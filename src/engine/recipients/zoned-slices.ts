@@ -1,35 +1,44 @@
 import { z } from 'zod';
 import type { Redis } from '../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
-import type { ZoneCount } from '../../campaign/estimate/zones.js';
+import { partName, partNamed, type ZoneCount } from '../../campaign/estimate/zones.js';
 import { zonesKey } from './campaign-keys.js';
 import { readOrNull } from './damaged.js';
 import { SLICE, type StoredRecipient } from './slice-blob.js';
 
 /*
- * The list of a campaign whose recipients have windows of their own zones. While it is read, each zone fills slices of its own, so at most one
- * slice per zone is kept in memory. At the end, the full slices of each zone are numbered in a row, and behind them come the rests of
- * all zones. So a zone has at most two parts of consecutive ordinals (engine/store/zones.lua), and no ordinal is missing.
+ * The list of a campaign whose recipients have windows of their own zones, or times of their own. While it is read, each zone and time fills slices
+ * of its own, so at most one slice of each is kept in memory. At the end, the full slices of each are numbered in a row, and behind them
+ * come the rests of all. So each has at most two parts of consecutive ordinals (engine/store/zones.lua), and no ordinal is missing.
  */
 
-/** Consecutive recipients in one zone: the zone, the first ordinal that was never claimed, and the end. */
-const parts = z.array(z.tuple([z.string(), z.number(), z.number()]));
+/** Consecutive recipients with one zone and time: the zone, the first ordinal that was never claimed, the end, and the time if there is one. */
+const parts = z.array(z.tuple([z.string(), z.number(), z.number(), z.number().optional()]));
 /** See above. */
 export type Parts = z.output<typeof parts>;
 
-/** The slices of a list while it is read: each zone fills its own. */
-export class ZonedSlices {
-  readonly #zones = new Map<string, { readonly name: number; full: number; rows: StoredRecipient[] }>();
+/** What a recipient takes in memory besides its texts. */
+const RECIPIENT_BYTES = 200;
+const bytesOf = ({ values, reference = '' }: StoredRecipient): number =>
+  values.reduce((sum, { length }) => sum + length, RECIPIENT_BYTES + reference.length);
 
-  /** Adds a recipient. Returns the slice that it fills, with the name that it has until the list is read; undefined if it fills none. */
-  add(zone: string, recipient: StoredRecipient) {
-    const own = this.#zones.get(zone) ?? { name: this.#zones.size, full: 0, rows: [] };
-    this.#zones.set(zone, own);
+/** The slices of a list while it is read: each part fills its own. */
+export class ZonedSlices {
+  /** About how much memory the recipients take whose slices are not full. */
+  bytes = 0;
+  readonly #parts = new Map<string, { readonly name: number; full: number; rows: StoredRecipient[] }>();
+
+  /** Adds a recipient of the part with this name. Returns the slice that it fills, as it is called until the list is read; undefined if it fills none. */
+  add(part: string, recipient: StoredRecipient) {
+    const own = this.#parts.get(part) ?? { name: this.#parts.size, full: 0, rows: [] };
+    this.#parts.set(part, own);
     own.rows.push(recipient);
+    this.bytes += bytesOf(recipient);
     if (own.rows.length < SLICE) return undefined;
     const filled = { name: `${own.name}.${own.full}`, rows: own.rows };
     own.full += 1;
     own.rows = [];
+    this.bytes = filled.rows.reduce((bytes, row) => bytes - bytesOf(row), this.bytes);
     return filled;
   }
 
@@ -40,15 +49,19 @@ export class ZonedSlices {
       names: [],
       rest: [],
     };
-    for (const [zone, { name, full }] of this.#zones) {
+    const addPart = (name: string, first: number, end: number): void => {
+      const { zone, at } = partNamed(name);
+      if (first < end) ended.parts.push(at === undefined ? [zone, first, end] : [zone, first, end, at]);
+    };
+    for (const [part, { name, full }] of this.#parts) {
       const first = ended.names.length;
       for (let slice = 0; slice < full; slice += 1) ended.names.push(`${name}.${slice}`);
-      if (full > 0) ended.parts.push([zone, first * SLICE, ended.names.length * SLICE]);
+      addPart(part, first * SLICE, ended.names.length * SLICE);
     }
-    for (const [zone, { rows }] of this.#zones) {
+    for (const [part, { rows }] of this.#parts) {
       const first = ended.names.length * SLICE + ended.rest.length;
       ended.rest.push(...rows);
-      if (rows.length > 0) ended.parts.push([zone, first, first + rows.length]);
+      addPart(part, first, first + rows.length);
     }
     return ended;
   }
@@ -78,25 +91,27 @@ interface ClaimedState {
 }
 
 /** Of each part: the first ordinal that was never claimed, and the end. */
-export const claimedParts = (of: Parts, { part = 0, cursor }: ClaimedState): [number, number][] =>
-  of.map(([, stored, end], at) => [at + 1 === part ? cursor : stored, end]);
+export const claimedParts = (
+  of: Parts,
+  { part = 0, cursor }: Pick<ClaimedState, 'part' | 'cursor'>,
+): [number, number][] => of.map(([, stored, end], at) => [at + 1 === part ? cursor : stored, end]);
 
-/** How many recipients a campaign has in each zone, and how many of them it has still to send to. */
+/** How many recipients a campaign has with each zone and time, and how many of them it has still to send to. */
 export function countZones(of: Parts, { part = 0, cursor, released, remainder }: ClaimedState): ZoneCount[] {
   const counts = new Map<string, { recipients: number; waiting: number }>();
   let first = 0;
-  for (const [at, [zone, stored, end]] of of.entries()) {
-    const { recipients, waiting } = counts.get(zone) ?? { recipients: 0, waiting: 0 };
-    const unclaimed = end - (at + 1 === part ? cursor : stored);
-    counts.set(zone, { recipients: recipients + end - first, waiting: waiting + unclaimed });
+  for (const [place, [zone, stored, end, at]] of of.entries()) {
+    const name = partName({ zone, at });
+    const { recipients, waiting } = counts.get(name) ?? { recipients: 0, waiting: 0 };
+    const unclaimed = end - (place + 1 === part ? cursor : stored);
+    const planned = released
+      .filter((range) => first <= range.first && range.first < end)
+      .reduce((sum, range) => sum + range.count, unclaimed);
+    counts.set(name, { recipients: recipients + end - first, waiting: waiting + planned });
     first = end;
   }
-  for (const range of released) {
-    const own = counts.get(zoneAt(of, range.first) ?? '');
-    if (own !== undefined) own.waiting += range.count;
-  }
-  return [...counts].map(([zone, { recipients, waiting }]) => ({
-    zone,
+  return [...counts].map(([name, { recipients, waiting }]) => ({
+    ...partNamed(name),
     recipients,
     waiting: remainder === 'planned' ? waiting : 0,
   }));

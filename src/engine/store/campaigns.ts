@@ -85,7 +85,7 @@ const state = z.object({
   /** The rule of its window; while that is closed, `opensAt` says when it opens. */
   window: z.string().optional(),
   opensAt: count.optional(),
-  /** If each recipient has a window of its own zone: the part that is claimed from, 0 for none; where it ends, and when it is open (zones.lua). */
+  /** If each recipient has a window of its own zone, or a time of its own: the part that is claimed from, 0 for none; where it ends, and when it is open (zones.lua). */
   part: count.optional(),
   partEnd: count.optional(),
   partOpens: count.optional(),

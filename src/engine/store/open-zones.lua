@@ -1,22 +1,32 @@
 --[[
-  open-zones: which part of a list with several zones (zones.lua) may be claimed from now. Claims take from one part until it is used up or its
-  window closes, then from that open part which closes first. So a claim compares the times of one part only, however many there are. While
-  all are closed, the campaign waits for the first that opens, as any campaign does whose window is closed. Nothing is claimed of a part that
-  is not known to be open.
+  open-zones: which part of a list with several zones or times (zones.lua) may be claimed from now. A part is open from its time on, in the hours
+  of its window. Claims take from one part until it is used up or its window closes, then from that open part which closes first, or of
+  these, whose time is first. So a claim compares the times of one part only, however many there are. While all are closed, the campaign
+  waits for the first that opens, as any campaign does whose window is closed. Nothing is claimed of a part that is not known to be open.
 ]]
 -- @include ./zones.lua
 -- @include ./window.lua
 do
--- When a zone's window closes, nil, and since when it is open; or nil, and when it opens.
-local function hours_at(c, zone, now, isNoted)
-  return WINDOW.at(ZONES.base .. 'windows', WINDOW.rule_in(c, zone), now, isNoted)
+-- When a part's window closes, nil, and since when the part is open; or nil, and when it opens.
+local function hours_at(c, part, now, isNoted)
+  local at = part[PART.AT] or 0
+  local from, closes, opens, since = math.max(now, at), WINDOW.NEVER, nil, at
+  if c.window then closes, opens, since = WINDOW.at(ZONES.base .. 'windows', WINDOW.rule_in(c, part[PART.ZONE]), from, isNoted) end
+  if closes and now < at then return nil, at end
+  return closes, opens, since and math.max(since, at)
+end
+
+-- Whether claims take from a part before another, given when they close.
+local function is_first(part, closes, other, otherCloses)
+  if closes ~= otherCloses then return closes < otherCloses end
+  return (part[PART.AT] or 0) < (other[PART.AT] or 0)
 end
 
 -- When the window of a range closes; nil, and when it opens.
 function ZONES.closes_at(c, range, now, isNoted)
   local part = ZONES.part_with(c, range.first)
   if not part then return nil, now + WINDOW.UNKNOWN_AGAIN_MS end
-  return hours_at(c, part[PART.ZONE], now, isNoted)
+  return hours_at(c, part, now, isNoted)
 end
 
 local function is_taking(c, now) return c.part > 0 and c.cursor < c.partEnd and c.partOpens <= now and now < c.partCloses end
@@ -35,10 +45,10 @@ function ZONES.at(c, now, isNoted)
   local part, cursor, partEnd, partOpens, partCloses = 0, 0, 0, 0, 0
   for number, candidate in ipairs(ZONES.parts(c)) do
     if candidate[PART.CURSOR] < candidate[PART.END] then
-      local closes, opens, since = hours_at(c, candidate[PART.ZONE], now, isNoted)
+      local closes, opens, since = hours_at(c, candidate, now, isNoted)
       if not closes then
         opensAt = math.min(opensAt, opens)
-      elseif part == 0 or closes < partCloses then
+      elseif part == 0 or is_first(candidate, closes, ZONES.parts(c)[part], partCloses) then
         part, cursor, partEnd, partOpens, partCloses = number, candidate[PART.CURSOR], candidate[PART.END], since, closes
       end
     end
@@ -54,8 +64,8 @@ function ZONES.at(c, now, isNoted)
 end
 
 -- What a lost server may have claimed of a campaign between two times, as ranges that are taken from it: `batches` of at most `most` recipients
--- from the parts in their order. One whose window opened or closed in that time may have been passed over, or not: it uses up none of
--- these batches for the others.
+-- from the parts in their order. One whose time came in that time, or whose window opened or closed, may have been passed over, or not: it
+-- uses up none of these batches for the others.
 function ZONES.take_lost(c, batches, most, from, upTo)
   local ranges, parts, left = {}, {}, batches
   for at = #c.released, 1, -1 do
@@ -63,14 +73,14 @@ function ZONES.take_lost(c, batches, most, from, upTo)
     if closes or opens <= upTo then ranges[#ranges + 1] = table.remove(c.released, at) end
   end
   for number, part in ipairs(ZONES.parts(c)) do
-    local closes, opens = hours_at(c, part[PART.ZONE], from)
+    local closes, opens = hours_at(c, part, from)
     if part[PART.CURSOR] < part[PART.END] and (closes or opens <= upTo) then
       parts[#parts + 1] = { part = part, number = number, rank = number == c.part and 0 or closes or math.huge, isSure = closes and closes > upTo }
     end
   end
   table.sort(parts, function(one, other)
-    if one.rank ~= other.rank then return one.rank < other.rank end
-    return one.number < other.number
+    if is_first(one.part, one.rank, other.part, other.rank) then return true end
+    return not is_first(other.part, other.rank, one.part, one.rank) and one.number < other.number
   end)
   for _, each in ipairs(parts) do
     local first = each.part[PART.CURSOR]

@@ -16,7 +16,7 @@ end
 function WINDOW.close(keys, lane, id, c, opensAt, now)
   if not c.opensAt then
     -- A lane that waited for permits has not looked since it closed.
-    local since = WINDOW.closed_since(keys.windows, c.window, now)
+    local since = c.part and now or WINDOW.closed_since(keys.windows, c.window, now)
     local isUnnoted = lane.closedAt == 0 and lane.reopenedAt <= since
     c.activeMs = math.max(0, campaign_active_for(lane, c, now) - (isUnnoted and now - since or 0))
   end

@@ -5,7 +5,9 @@
   A window closes MARGIN_MS early, so that what leaves last arrives in time.
   An entry of the lane's hash `windows` is [used at, computed at, from, until, from, until, …], in ms.
 ]]
-local WINDOW = { known = {}, MARGIN_MS = 100, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000, KNOWN_BACK_MS = 86400000 }
+local WINDOW = {
+  known = {}, MARGIN_MS = 100, UNKNOWN_AGAIN_MS = 1000, NOTE_USE_MS = 86400000, KNOWN_BACK_MS = 86400000, NEVER = 8.64e15,
+}
 
 -- The entry of a rule; empty if its openings are not known. `isNoted`: the script may write.
 function WINDOW.entry(windowsKey, rule, now, isNoted)
@@ -62,8 +64,9 @@ end
 -- When a request must not leave any more: when the first of its windows closes, or when it lapses; nil if it may at any time. A range has its own
 -- window if each recipient has: it stays closed if its hours are not known.
 function WINDOW.closes_at(windowsKey, c, rules, now, range)
-  local own = WINDOW.is_of_recipients(c) and (range.closesAt or 0) or WINDOW.at(windowsKey, c.window, now)
-  local at = math.min(own or math.huge, WINDOW.at(windowsKey, rules.sendWindow, now) or math.huge, range.notAfter or math.huge)
+  local hasOwn = c.part or WINDOW.is_of_recipients(c)
+  local own = hasOwn and (range.closesAt or 0) or WINDOW.at(windowsKey, c.window, now)
+  local at = math.min(own or WINDOW.NEVER, WINDOW.at(windowsKey, rules.sendWindow, now) or WINDOW.NEVER, range.notAfter or WINDOW.NEVER)
   if c.lapseAt > 0 then at = math.min(at, c.lapseAt) end
-  return at < math.huge and at or nil
+  return at < WINDOW.NEVER and at or nil
 end

@@ -1,17 +1,19 @@
 --[[
-  zones: the list of a campaign whose window is that of each recipient's own zone. It is stored in parts, each of consecutive recipients in one
-  zone; a zone has at most two (recipients/zoned-slices.ts). Which part claims take from says open-zones.lua.
+  zones: the list of a campaign whose recipients have windows of their own zones, or times of their own. It is stored in parts, each of
+  consecutive recipients with one zone and time; both have at most two (recipients/zoned-slices.ts). Which part claims take from says
+  open-zones.lua.
 
-  campaign:ID:zones   string: the parts, a JSON array of [zone, cursor, end]: ordinals of the part from the cursor on were never claimed
+  campaign:ID:zones   string: the parts, a JSON array of [zone, cursor, end, at]: ordinals of the part from the cursor on were never claimed;
+                      the zone is '' unless `window` is a rule for the zone `recipient`; `at`: the time, ms, if they have one
   The state has the part from which claims take: `part`, its number, 0 for none; `cursor`, which the stored part does not know; where it ends,
-  `partEnd`; and from when until when it is open, `partOpens` and `partCloses`. `window` is a rule for the zone `recipient`.
+  `partEnd`; and from when until when it is open, `partOpens` and `partCloses`.
 ]]
 local ZONES = {
   -- The beginning of the names of the lane's keys.
   base = nil,
 }
 -- The members of a stored part.
-local PART = { ZONE = 1, CURSOR = 2, END = 3 }
+local PART = { ZONE = 1, CURSOR = 2, END = 3, AT = 4 }
 do
 -- What a script has read of a campaign: its id, its parts, and whether they have changed. It is not a part of its state.
 local read = {}

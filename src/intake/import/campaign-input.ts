@@ -242,7 +242,8 @@ export function checkCampaign(
       `the start is too far ahead: it must be before ${formatInZone(zone ?? 'UTC', latest)} (MAX_SCHEDULE_AHEAD is ${formatDuration(config.maxScheduleAheadMs)})`,
     );
   for (const name of ['zoneColumn', 'zoneFrom'] as const) {
-    if (input[name] !== undefined && window?.zone === undefined) refuse(name, needsZones(name));
+    const isOfTimes = name === 'zoneColumn' && input.timeColumn !== undefined;
+    if (input[name] !== undefined && window?.zone === undefined && !isOfTimes) refuse(name, needsZones(name));
   }
   throwInputErrors(problems);
   const sendAt = start.ok ? start.at : undefined;
@@ -313,7 +314,8 @@ export function withDefaults<By extends Taker>(
  * Returns the text. That of a template is known by now, unless there is no Redis.
  */
 function requireMembers(input: Partial<CampaignInput>): string {
-  const { message, template, recipients, toResultsOf, toColumn, countryColumn, zoneColumn } = input;
+  const { message, template, recipients, toResultsOf, toColumn, countryColumn, zoneColumn, timeColumn } =
+    input;
   const problems: InputError[] = [];
   if (message === undefined)
     problems.push(
@@ -331,11 +333,13 @@ function requireMembers(input: Partial<CampaignInput>): string {
         itemCode: 'missing',
       }),
     );
-  const others = toResultsOf === undefined ? {} : { recipients, toColumn, countryColumn, zoneColumn };
+  const others =
+    toResultsOf === undefined ? {} : { recipients, toColumn, countryColumn, zoneColumn, timeColumn };
   for (const [field, value] of Object.entries(others)) {
     if (value === undefined) continue;
     const kept = field === 'zoneColumn' ? 'zones' : 'numbers';
-    const reason = `a follow-up keeps the ${kept} of the earlier campaign: leave out \`${field}\``;
+    const why = field === 'timeColumn' ? 'has one time for all' : `keeps the ${kept} of the earlier campaign`;
+    const reason = `a follow-up ${why}: leave out \`${field}\``;
     problems.push(new InputError(reason, { field }));
   }
   throwInputErrors(problems);

@@ -9,6 +9,7 @@ import type { LimitedActor } from '../../campaign/limits/check-limits.js';
 import { parseAmount } from '../../campaign/limits/price.js';
 import { REPEATED } from '../../campaign/limits/refusal.js';
 import { type Actor, describeActor } from '../../campaign/states/actor.js';
+import { timeOfCampaignId } from '../../campaign/states/campaign.js';
 import type { PlannedCost, Preview, Refusal } from '../../campaign/views/preview-views.js';
 import { type Counted, reserveDay } from '../../engine/day-limits/daily.js';
 import { activated } from '../../engine/jobs/wake.js';
@@ -187,8 +188,9 @@ export async function importCampaign(deps: ImportDeps, input: CampaignInput): Pr
     // Its list was read when it was created, and the recipients may have other states now.
     if (campaign.toResultsOf !== undefined)
       return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, null);
-    // Its own campaign sends the text by now, so it is not compared with earlier ones.
-    const read = await readList(deps, campaign, lane);
+    // Its own campaign sends the text by now, so it is not compared with earlier ones. Its times were to come when that was created.
+    const clock = (): number => timeOfCampaignId(key.holder.campaign);
+    const read = await readList({ ...deps, clock }, campaign, lane);
     if (read.duplicates === 'refuse' && read.preview.differentTexts > 0)
       return refusedOutcome('differentTexts', read.preview, campaign);
     return compareWithHolder(redis, keys, key.holder, draft, campaign.lane, read);
@@ -243,10 +245,11 @@ async function fillAndCommit(
         for (const [at, recipient] of recipients.entries()) {
           const isSuppressed = suppressed[at] === true;
           const writer = isSuppressed ? session.suppressed : session.recipients;
-          if (hasPrices && !isSuppressed) costs.add(micros[at] ?? 0, recipient.zone);
-          if (writer.add(recipient, isSuppressed ? undefined : recipient.zone)) await writer.flushed();
+          if (hasPrices && !isSuppressed) costs.add(micros[at] ?? 0, recipient.part);
+          if (writer.add(recipient, isSuppressed ? undefined : recipient.part)) await writer.flushed();
         }
       },
+      heldBytes: () => session.recipients.bytes,
       async onLeftOut(rows) {
         for (const row of rows) {
           if (isKept(row) && session.leftOut.add(storedRow(row))) await session.leftOut.flushed();

@@ -243,7 +243,7 @@ export function beginImport(
           },
           {
             ...{ id, at: whole.at ?? 0, validForMs: whole.validForMs ?? 0, limit },
-            state: JSON.stringify(importing(whole, writers.slices.count, writers.suppressed.count)),
+            state: JSON.stringify(importing(whole, writers.slices.count, writers.suppressed.count, parts)),
             meta: storedMeta(whole),
             leftOutRows: writers.leftOut.count,
             isCounted: isCounted ? 1 : 0,
@@ -329,6 +329,7 @@ function importing(
   { placeholders, priority, window }: CampaignMeta,
   planned: number,
   suppressed: number,
+  parts: Parts | null = null,
 ): StoredState {
   return {
     ...STATE_DEFAULTS,
@@ -342,6 +343,6 @@ function importing(
     ...(placeholders.length > 0 && { batch: 1 }),
     weight: PRIORITY_WEIGHT[priority],
     ...(window !== undefined && { window }),
-    ...(isOfRecipients(window) && { part: 0, partEnd: 0, partOpens: 0, partCloses: 0 }),
+    ...((isOfRecipients(window) || parts !== null) && { part: 0, partEnd: 0, partOpens: 0, partCloses: 0 }),
   };
 }

@@ -3,16 +3,18 @@ import type { Redis } from '../../base/redis/connection.js';
 import type { Keys } from '../../base/redis/keys.js';
 import type { ListKind } from '../../campaign/errors/error-item.js';
 import { InputError } from '../../campaign/errors/errors.js';
+import { namesMeant } from '../../campaign/errors/nearest.js';
 import { isOfRecipients } from '../../campaign/estimate/window.js';
 import { type ResultsOf, resultsOfWarnings } from '../../campaign/fields/results-of.js';
 import { LimitError, refusedText } from '../../campaign/limits/check-limits.js';
 import { compileTemplate, likelyPlaceholders, type Template } from '../../campaign/text/template.js';
-import type { CampaignInput, CheckedCampaign, CsvStream } from './campaign-input.js';
+import { type CampaignInput, type CheckedCampaign, type CsvStream, localZone } from './campaign-input.js';
 import { openFile } from './open-file.js';
 import { rowsOfObjects } from './read-objects.js';
 import { rowsOfResults } from './read-results-of.js';
 import { type CheckedRows, checkRows, type Duplicates } from './rows/check-rows.js';
 import { mapRows, type Row, type Rows } from './rows/rows.js';
+import { SEND_AT, type TimeOptions } from './rows/time-column.js';
 import { unusedMembers, unusedTimes } from './rows/unused-members.js';
 import { ZONE, type ZoneOptions } from './rows/zone-column.js';
 
@@ -40,7 +42,7 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: n
   const own = zonesOf(campaign, now);
   const rows =
     toResultsOf === undefined
-      ? await rowsOf(recipients, campaign, own && [own.column ?? ZONE])
+      ? await rowsOf(recipients, campaign, membersOf(campaign, own))
       : await resultsOf(deps, toResultsOf);
   // A follow-up keeps the zones of the earlier campaign, also those that it has found by numbers.
   const isFromNumber = toResultsOf !== undefined && rows.columns.includes(ZONE);
@@ -57,9 +59,11 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: n
   const duplicates = campaign.duplicates ?? usual;
   // A name in other braces has a warning of its own.
   const meant = likelyPlaceholders(template.text, rows.columns).map((likely) => likely.meant);
-  const { toColumn, countryColumn } = campaign;
-  const zoneColumn = zones && (zones.column ?? ZONE);
-  const used = [...template.placeholders, ...meant, toColumn, countryColumn, zoneColumn].filter(
+  const { toColumn, countryColumn, zoneColumn = ZONE, timeColumn = SEND_AT } = campaign;
+  const times = toResultsOf === undefined ? timesOf(config, campaign, now) : undefined;
+  const hasTimes = times !== undefined && namesMeant(timeColumn, rows.columns).length > 0;
+  const ofParts = [timeColumn, ...(zones !== undefined || hasTimes ? [zoneColumn] : [])];
+  const used = [...template.placeholders, ...meant, toColumn, countryColumn, ...ofParts].filter(
     (name) => name !== undefined,
   );
   const isObjects = toResultsOf === undefined && !isCsv(recipients);
@@ -74,6 +78,7 @@ export async function openList(deps: ListDeps, campaign: CheckedCampaign, now: n
     template,
     duplicates,
     zones,
+    times,
     limits,
   });
   const unused = (): string[] => members?.warnings() ?? unusedTimes(rows.columns, used);
@@ -113,6 +118,30 @@ function zonesOf(
     from: Math.max(now, sendAt),
   };
 }
+
+/** How the times of the rows are read. */
+function timesOf(
+  config: LocalConfig,
+  { window, lane, zone, zoneColumn, timeColumn, validFor, sendAt = 0 }: CheckedCampaign,
+  now: number,
+): TimeOptions {
+  const from = Math.max(now, sendAt);
+  return {
+    column: timeColumn,
+    zoneColumn: isOfRecipients(window) ? undefined : zoneColumn,
+    zone: localZone(config, { zone, lane: lane.name }),
+    window,
+    laneWindow: lane.sendWindow,
+    now,
+    from,
+    latest: now + config.maxScheduleAheadMs,
+    lapsesAt: from + (validFor ?? Number.POSITIVE_INFINITY),
+  };
+}
+
+/** The columns that objects have even if the first one lacks them. */
+const membersOf = ({ timeColumn }: CheckedCampaign, zones: ZoneOptions | undefined): string[] =>
+  [zones && (zones.column ?? ZONE), timeColumn].filter((name) => name !== undefined);
 
 /** The rows of a file, or of objects. `members`: objects have these columns even if the first one lacks them. */
 export function rowsOf(

@@ -4,6 +4,7 @@ import type { LaneOutlook } from '../../campaign/estimate/lane-outlook.js';
 import { isOfRecipients, windowNow, zoneOf } from '../../campaign/estimate/window.js';
 import {
   estimateZones,
+  partNamed,
   windowOfZones,
   type ZoneCount,
   type ZoneRequests,
@@ -79,7 +80,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
   const meter = prices === undefined ? undefined : costMeter(prices);
   const unpricedRows: PlannedCost['unpricedRows'][number][] = [];
   const startsAt = Math.max(now, sendAt ?? 0);
-  const zoneCounts = new Map<string, number>();
+  const partCounts = new Map<string, number>();
   let unpriced = 0;
   let [recipients, suppressed, ucs2, long] = [0, 0, 0, 0];
 
@@ -117,7 +118,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         return 0;
       }
       recipients += 1;
-      if (row.zone !== undefined) zoneCounts.set(row.zone, (zoneCounts.get(row.zone) ?? 0) + 1);
+      if (row.part !== undefined) partCounts.set(row.part, (partCounts.get(row.part) ?? 0) + 1);
       if (row.isNotMobile === true) notMobile.add(line);
       const text = shared === undefined ? template.render(values) : template.text;
       const measured = shared ?? segmentsOf(text);
@@ -158,11 +159,12 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
     ): Preview {
       const counts = { ...list.counts(), recipientCount: recipients, suppressed };
       const most = lane.rules.maxRecipients;
-      const ofZones = isOfRecipients(window) ? zonesOf(zoneCounts) : null;
+      const ofZones = isOfRecipients(window) || partCounts.size > 0 ? zonesOf(partCounts) : null;
       const requestsOf = (count: number): number => requestsNeeded(count, isShared, most, SLICE);
-      const zoneRequests = ofZones?.map(({ zone, waiting }) => ({ zone, requests: requestsOf(waiting) }));
+      const zoneRequests = ofZones?.map((part) => ({ ...part, requests: requestsOf(part.waiting) }));
       const sends = zoneRequests?.reduce((sum, { requests }) => sum + requests, 0) ?? requestsOf(recipients);
-      const zones = ofZones && zonesAt(window ?? '', lane.rules.sendWindow, ofZones, startsAt);
+      const shownZone = zone ?? zoneOf(window, lane.rules.sendWindow);
+      const zones = ofZones && zonesAt(window, lane.rules.sendWindow, ofZones, startsAt, shownZone);
       const estimateWith = (known: LaneOutlook, launchAt = Math.max(known.now, sendAt ?? 0)) =>
         estimateOnce(known, lane.rules, zoneRequests, {
           // It does not exist yet; of campaigns whose turn it is, the oldest goes first.
@@ -193,8 +195,8 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
         senderName: senderName ?? null,
         lane: lane.name,
         sendAt: sendAt === undefined ? null : new Date(sendAt).toISOString(),
-        zone: zone ?? zoneOf(window, lane.rules.sendWindow),
-        window: zones === null ? windowNow(window, startsAt) : windowOfZones(window ?? '', zones),
+        zone: shownZone,
+        window: windowOfZones(window, zones, startsAt),
         zones,
         laneZone: zoneOf(lane.rules.sendWindow),
         laneWindow: windowNow(lane.rules.sendWindow, startsAt),
@@ -246,7 +248,7 @@ export function previewBuilder(template: Template, { campaign, lane, prices, now
 
 /** In a preview, all recipients wait. */
 const zonesOf = (counts: ReadonlyMap<string, number>): ZoneCount[] =>
-  [...counts].map(([zone, recipients]) => ({ zone, recipients, waiting: recipients }));
+  [...counts].map(([name, recipients]) => ({ ...partNamed(name), recipients, waiting: recipients }));
 
 /** A sender may be written without a plus. */
 const withPlus = (sender: string): string => (/^\d{7,}$/.test(sender) ? `+${sender}` : sender);
@@ -266,7 +268,7 @@ function estimateOnce(
   const make = (): Estimate =>
     zones === undefined
       ? estimate(outlook, rules, own)
-      : estimateZones(outlook, rules, own, { window: own.window ?? '', zones });
+      : estimateZones(outlook, rules, own, { window: own.window, zones });
   const made = known.get(name) ?? make();
   known.set(name, made);
   return made;

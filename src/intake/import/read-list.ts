@@ -46,12 +46,14 @@ interface ReadOptions {
    * a list that is refused because of an invalid row: the rest is read only for the count and the reasons of its invalid rows.
    */
   onRecipients?(
-    recipients: readonly (StoredRecipient & Pick<ValidRow, 'zone'>)[],
+    recipients: readonly (StoredRecipient & Pick<ValidRow, 'part'>)[],
     suppressed: readonly boolean[],
     costs: readonly number[],
   ): Promise<void>;
   /** The same with the rows of each batch that are left out, because they are invalid or have the number of an earlier row. */
   onLeftOut?(rows: readonly LeftOutRow[]): Promise<void>;
+  /** How much memory the recipients take that `onRecipients` keeps. */
+  heldBytes?(): number;
 }
 
 /** A list that has been read. */
@@ -81,7 +83,7 @@ export async function readList(
   deps: ReadDeps,
   campaign: CheckedCampaign,
   lane: ReadLane,
-  { findEarlier, onRead, onRecipients, onLeftOut }: ReadOptions = {},
+  { findEarlier, onRead, onRecipients, onLeftOut, heldBytes }: ReadOptions = {},
 ): Promise<ListSummary> {
   const opened = await openList(deps, campaign, deps.clock());
   const { list, template, duplicates, close } = opened;
@@ -123,8 +125,9 @@ export async function readList(
   let bytes = 0;
   for await (const { batch, isLast } of withLast(list.batches)) {
     signal?.throwIfAborted();
-    if (list.bytes() > bytes) {
-      bytes = list.bytes();
+    const taken = list.bytes() + (heldBytes?.() ?? 0);
+    if (taken > bytes) {
+      bytes = taken;
       await campaign.onMemory?.(bytes);
     }
     const rows = comparison === undefined ? batch : batch.map(comparison.sift);
@@ -165,11 +168,11 @@ export async function readList(
       if (row.kind === 'duplicate') leftOut.push(row);
     }
     if (list.counts().invalid > 0 && campaign.skipInvalid !== true) continue;
-    const recipients = valid.map(({ number, values, reference, zone }) => ({
+    const recipients = valid.map(({ number, values, reference, part }) => ({
       number,
       values: used.map((position) => values[position] ?? ''),
       reference,
-      zone,
+      part,
     }));
     await onRecipients?.(recipients, suppressed, costs);
     if (leftOut.length > 0) await onLeftOut?.(leftOut);

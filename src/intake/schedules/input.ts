@@ -118,8 +118,8 @@ export async function checkList(
   recipients: CheckedCampaign['recipients'],
   preview: CheckDeps['preview'],
 ): Promise<void> {
-  // The same content as a campaign of the last 24 hours is no reason to refuse a schedule.
-  const seen = await preview({ ...checked, recipients, again: true });
+  // The same content as a campaign of the last 24 hours is no reason to refuse a schedule. Its validity begins when it is due.
+  const seen = await preview({ ...checked, recipients, again: true, validFor: undefined });
   const code = seen.refusal?.code;
   if (code === undefined || code === 'repeated') return;
   const [first] = code === 'invalidRows' ? seen.errors : [];

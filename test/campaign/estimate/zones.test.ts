@@ -34,8 +34,8 @@ test('The zones of a campaign say when each opens in its own time, those that ar
   expect(zonesText([...zones, ...zones, ...zones])).toBe(
     'waits for 09:00 in America/Denver: 1,204 recipients; for 09:00 in all zones of US: 7 recipients; for 09:00 in America/Denver: 1,204 recipients; and for 3 more zones',
   );
-  expect(windowOfZones(WINDOW, zones)).toMatchObject({ zone: 'recipient', opensAt: null });
-  expect(windowOfZones(WINDOW, zones.slice(2))).toMatchObject({ opensAt: at(4) });
+  expect(windowOfZones(WINDOW, zones, NOW)).toMatchObject({ zone: 'recipient', opensAt: null });
+  expect(windowOfZones(WINDOW, zones.slice(2), NOW)).toMatchObject({ opensAt: at(4) });
 });
 
 test('A zone that opens on another day names it, and the window of the lane counts', () => {
@@ -80,4 +80,42 @@ test('A campaign in several zones is sent when the last of them has opened, and 
   expect(hoursOf(many?.earliest)).toBeLessThanOrEqual(4.1);
   expect(hoursOf(many?.latest)).toBeGreaterThanOrEqual(4.1);
   expect(etaOf([['Europe/Oslo', 0]])).toBeNull();
+});
+
+test('Recipients with times are sent to between their last time and when all would be sent from then on', () => {
+  const hoursOf = (time: string | null | undefined): number => (Date.parse(time ?? '') - NOW) / HOUR;
+  const lane = idleLane(NOW, 1000, HOUR, 0.2);
+  const zonesOf = (requests: number, times: number) =>
+    Array.from({ length: times }, (_, place) => ({
+      zone: '',
+      requests,
+      at: NOW + ((place + 1) * 6 * HOUR) / times,
+    }));
+  const { eta, inTime } = estimateZones(lane, rules, campaign, { window: undefined, zones: zonesOf(10, 30) });
+  expect(hoursOf(eta?.earliest)).toBeGreaterThanOrEqual(5.7);
+  expect(hoursOf(eta?.earliest)).toBeLessThanOrEqual(6.1);
+  expect(hoursOf(eta?.latest)).toBeGreaterThanOrEqual(6);
+  expect(hoursOf(eta?.latest)).toBeLessThanOrEqual(6.3);
+  expect(inTime).toEqual({ atLeast: 300, atMost: 300 });
+  // What comes after three hours lapses.
+  const lapsing = { ...campaign, lapseAt: NOW + 3.5 * HOUR };
+  const some = estimateZones(lane, rules, lapsing, { window: undefined, zones: zonesOf(100, 6) }).inTime;
+  expect(some).toEqual({ atLeast: 300, atMost: 300 });
+});
+
+test('Times without a zone are shown in that of the campaign', () => {
+  const counts = [
+    { zone: '', at: NOW + 2.5 * HOUR, recipients: 12, waiting: 12 },
+    { zone: '', at: NOW - HOUR, recipients: 5, waiting: 4 },
+  ];
+  const zones = zonesAt(undefined, undefined, counts, NOW, 'Europe/Oslo');
+  expect(zones.map(({ zone, sendAt, opensAt }) => [zone, sendAt, opensAt])).toEqual([
+    ['Europe/Oslo', at(-1), null],
+    ['Europe/Oslo', at(2.5), at(2.5)],
+  ]);
+  expect(zonesText(zones)).toBe('waits for 15:30 in Europe/Oslo: 12 recipients');
+  expect(zoneTexts(zonesAt(undefined, undefined, counts, NOW))).toEqual([
+    'waits for 14:30 in UTC: 12 recipients',
+  ]);
+  expect(windowOfZones(undefined, zones, NOW)).toBeNull();
 });

@@ -17,7 +17,7 @@ const HOURS = { East: [0, 3, 24, 27], Middle: [1, 4, 25, 28], West: [6, 8, 30, 3
 /** A lane with a campaign `c` whose recipients are in these parts. */
 async function laneWithZones(
   name: string,
-  parts: readonly (readonly [string, number])[],
+  parts: readonly (readonly [string, number, number?])[],
   change: Record<string, unknown> = {},
   rules: Parameters<typeof laneFixture>[3] = {},
 ) {
@@ -162,16 +162,22 @@ test('In any order of claims, releases, and cancellations, each recipient is cla
     ),
     { minLength: 5, maxLength: 25 },
   );
-  const lists = fc.array(fc.tuple(fc.constantFrom(...zones), fc.integer({ min: 1, max: 9 })), {
+  const time = fc.option(fc.integer({ min: 0, max: 12 }), { nil: undefined });
+  const lists = fc.array(fc.tuple(fc.constantFrom(...zones), fc.integer({ min: 1, max: 9 }), time), {
     minLength: 1,
     maxLength: 6,
   });
   let run = 0;
   await fc.assert(
-    fc.asyncProperty(lists, steps, fc.integer({ min: 1, max: 7 }), async (parts, moves, maxRecipients) => {
+    fc.asyncProperty(lists, steps, fc.integer({ min: 1, max: 7 }), async (list, moves, maxRecipients) => {
       run += 1;
+      const parts = list.map(
+        ([zone, count, hours]) =>
+          [zone, count, ...(hours === undefined ? [] : [START + hours * HOUR])] as [string, number, number?],
+      );
       const lane = await laneWithZones(`any-${run}`, parts, {}, { maxRecipients });
-      const zoneOf = parts.flatMap(([zone, count]) => Array.from({ length: count }, () => zone));
+      const zoneOf = list.flatMap(([zone, count]) => Array.from({ length: count }, () => zone));
+      const timeOf = list.flatMap(([, count, hours = 0]) => Array.from({ length: count }, () => hours));
       const accepted: number[] = [];
       let now = START;
       const take = async (want: number, isReleased: boolean): Promise<void> => {
@@ -181,6 +187,7 @@ test('In any order of claims, releases, and cancellations, each recipient is cla
             const [from = 0, until = 0, again = 0, end = 0] = HOURS[zoneOf[ordinal] ?? 'East'];
             const hour = (now - START) / HOUR;
             expect((from <= hour && hour < until) || (again <= hour && hour < end)).toBe(true);
+            expect(hour).toBeGreaterThanOrEqual(timeOf[ordinal] ?? 0);
             expect(now + (claim.leaveWithinMs ?? 0)).toBeLessThan(
               START + (hour < until ? until : end) * HOUR,
             );
@@ -224,6 +231,72 @@ test('A lost server may have claimed from each zone that had its turn', async ()
     { launchAt: START - HOUR },
   );
   // East closed a moment before, West opens hours later.
+  await lane.stored.losePlaceholders(5, START + 3 * HOUR + 1_000);
+  await lane.claim(START + 3 * HOUR + 2_000);
+  const held = Object.values(await lane.stored.claims()).map(({ first, count }) => [first, count]);
+  expect(held).toEqual([
+    [0, 5],
+    [2_000, 5],
+  ]);
+  expect((await lane.state('c')).counts).toMatchObject({ sending: 10, planned: 5_990 });
+});
+
+/** Parts whose recipients have a time, in hours after the start, without a zone. */
+const timed = (...parts: readonly (readonly [count: number, hours: number])[]) =>
+  parts.map(([count, hours]) => ['', count, START + hours * HOUR] as const);
+
+test('Without a window, nothing is claimed before its time, and what has the earliest time goes first', async () => {
+  const lane = await laneWithZones('times', timed([2, 3], [1, 1], [2, 1], [1, 2]), { window: undefined });
+  const before = await lane.ask(START + HOUR - 1, 10);
+  expect(before).toMatchObject({ claims: [], againInMs: 1 });
+  expect(await lane.places()).toEqual({ running: [], scheduled: { c: START + HOUR } });
+  const first = await lane.claim(START + HOUR, 2);
+  expect(ranges(first)).toEqual([
+    [2, 1],
+    [3, 1],
+  ]);
+  // They may leave at any time.
+  expect(first.map(({ leaveWithinMs }) => leaveWithinMs)).toEqual([undefined, undefined]);
+  expect(ranges(await lane.claim(START + 3 * HOUR, 10))).toEqual([
+    [4, 1],
+    [5, 1],
+    [0, 1],
+    [1, 1],
+  ]);
+  expect((await lane.state('c')).counts).toMatchObject({ sending: 6 });
+});
+
+test('A time counts within the hours of its zone, and those of the campaign', async () => {
+  const lane = await laneWithZones('times-in-zones', [
+    ['East', 1, START + 2 * HOUR],
+    ['East', 1, START + HOUR],
+    ['Middle', 1, START + 5 * HOUR],
+    ['West', 1, START + HOUR],
+  ]);
+  // The hours of both end at the same time, and the time of the first is to come.
+  expect(ranges(await lane.claim(START + HOUR, 10))).toEqual([[1, 1]]);
+  expect(await lane.state('c')).toMatchObject({ opensAt: START + 2 * HOUR });
+  const [second] = await lane.claim(START + 2 * HOUR, 1);
+  expect(second).toMatchObject({ first: 0, leaveWithinMs: HOUR - MARGIN - 1 });
+  // Nothing of the part is claimed if the clock is set back to before its time.
+  expect(await lane.state('c')).toMatchObject({ partOpens: START + 2 * HOUR });
+  expect(await lane.claim(START + 5 * HOUR, 10)).toEqual([]);
+  expect(ranges(await lane.claim(START + 6 * HOUR, 10))).toEqual([[3, 1]]);
+  expect(await lane.claim(START + 24 * HOUR, 10)).toEqual([]);
+  expect(ranges(await lane.claim(START + 25 * HOUR, 10))).toEqual([[2, 1]]);
+  // All have one window.
+  const other = await laneWithZones('times-in-hours', timed([1, 2], [1, 7]), { window: 'h; West' });
+  expect(await other.ask(START + 2 * HOUR, 5)).toMatchObject({ claims: [], againInMs: 4 * HOUR });
+  expect(ranges(await other.claim(START + 6 * HOUR, 5))).toEqual([[0, 1]]);
+  expect(ranges(await other.claim(START + 7 * HOUR, 5))).toEqual([[1, 1]]);
+});
+
+test('A lost server may have claimed what it has not seen come, and nothing that comes later', async () => {
+  const lane = await laneWithZones('times-lost', timed([2_000, 2], [2_000, 3], [2_000, 4]), {
+    window: undefined,
+    launchAt: START - HOUR,
+  });
+  // The second time came within the lost time.
   await lane.stored.losePlaceholders(5, START + 3 * HOUR + 1_000);
   await lane.claim(START + 3 * HOUR + 2_000);
   const held = Object.values(await lane.stored.claims()).map(({ first, count }) => [first, count]);

@@ -63,6 +63,7 @@ describe('A schedule that is due', () => {
       country: 'GB',
       countryColumn: 'home',
       zoneColumn: 'zone',
+      timeColumn: 'sendAt',
       zoneFrom: 'number',
       priority: 'high',
       validFor: '2h',
@@ -71,7 +72,8 @@ describe('A schedule that is due', () => {
       skipInvalid: true,
       maxCost: '50',
     };
-    const recipients = [{ to: '', phone: mobile(1), name: 'Ada', home: 'GB', zone: '' }];
+    const sendAt = new Date().toISOString();
+    const recipients = [{ to: '', phone: mobile(1), name: 'Ada', home: 'GB', zone: '', sendAt }];
     const given = { id: 'full', cron: '0 9 * * *', zone: 'Europe/London', recipients, ...fields };
     const { definition } = await checkInput(given as ScheduleInput, {
       ...{ redis, keys, now: MONDAY, retentionMs: 30 * DAY },

@@ -22,8 +22,20 @@ export const WINDOW_MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/store/open-zones.lua',
-        from: "return WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)",
-        to: "local closes, _, since = WINDOW.at(ZONES.base .. 'windows', rule, now, isNoted)\n  return closes or now + 60000, nil, since or now",
+        from: "closes, opens, since = WINDOW.at(ZONES.base .. 'windows', rule, from, isNoted)",
+        to: "closes, opens, since = WINDOW.at(ZONES.base .. 'windows', rule, from, isNoted)\n    if opens then closes, opens, since = now + 60000, nil, now end",
+      },
+    ],
+  },
+  {
+    name: 'a recipient is claimed before its time',
+    invariant: 12,
+    why: 'its request leaves too early',
+    lua: [
+      {
+        file: 'engine/store/open-zones.lua',
+        from: 'local at = part[PART.AT] or 0',
+        to: 'local at = 0',
       },
     ],
   },

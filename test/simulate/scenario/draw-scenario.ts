@@ -1,5 +1,6 @@
 import type { LaneSettings } from '../../../src/base/config/index.js';
 import { inZone, type Opening } from '../../../src/campaign/estimate/window.js';
+import { partName } from '../../../src/campaign/estimate/zones.js';
 import { QUOTA_MODELS } from '../../../src/tools/simulator/rules/quota-models.js';
 import type { RandomStream, Streams } from '../random.js';
 import { OUTBOX } from '../server/lane-state.js';
@@ -36,6 +37,7 @@ export function drawScenario(streams: Streams): Scenario {
   const changing = streams('scenario: changed configuration');
   const windowing = streams('scenario: windows');
   const zoning = streams('scenario: zones');
+  const clocking = streams('scenario: times');
   const boxing = streams('scenario: outbox');
   const refusing = streams('scenario: refused credentials');
   const suspending = streams('scenario: suspensions');
@@ -153,10 +155,14 @@ export function drawScenario(streams: Streams): Scenario {
     campaigns: campaigns.map((plan) => {
       const rule = `window of ${plan.id}`;
       const own = windowed(rule, 0.7) ? { ...plan, window: rule } : plan;
-      if (!hasWindows || plan.recipients > 250 || !zoning.chance(0.4)) return own;
+      if (!hasWindows || plan.recipients > 250) return own;
+      const timed = (zone: string, place: number): string =>
+        partName({ zone, at: START + 5 * clocking.integer(-200, 2_000) + place });
+      if (!zoning.chance(0.4)) return clocking.chance(0.2) ? { ...own, zones: ['', '', ''].map(timed) } : own;
       const zones = Array.from({ length: zoning.integer(2, 4) }, (_, zone) => `zone${zone}`);
       for (const zone of zones) windows.set(inZone(`${rule}; recipient`, zone), drawOpenings(zoning));
-      return { ...plan, window: `${rule}; recipient`, zones };
+      const parts = clocking.chance(0.5) ? zones.map(timed) : zones;
+      return { ...plan, window: `${rule}; recipient`, zones: parts };
     }),
     processes: random.weighted([
       [3, 2],

@@ -20,7 +20,7 @@ export interface CampaignPlan {
   readonly validForMs: number;
   /** The rule of its window: a key of {@link Scenario.windows}. */
   readonly window?: string;
-  /** Its recipients are in these zones, in equal parts; its window has one in each. Default: its window is the same for all. */
+  /** Its recipients are in parts with these names, of equal size; its window has a rule in each of their zones. Default: there are none. */
   readonly zones?: readonly string[];
   /** Ordinals of the numbers that the service refuses. */
   readonly bad: ReadonlySet<number>;

@@ -79,7 +79,7 @@ export const WINDOW_WORLDS: readonly ScriptedWorld[] = [
       lua: [
         {
           file: 'engine/store/open-zones.lua',
-          from: 'return hours_at(c, part[PART.ZONE], now, isNoted)',
+          from: 'return hours_at(c, part, now, isNoted)',
           to: 'return now + 60000',
         },
       ],

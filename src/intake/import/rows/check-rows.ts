@@ -12,6 +12,7 @@ import { numberCountries } from './number-countries.js';
 import { columnNamed, mapRows, type Row, type Rows } from './rows.js';
 import { SeenRecipients } from './seen-recipients.js';
 import { spannedRows } from './spanned-rows.js';
+import { type TimeOptions, timeReader } from './time-column.js';
 import { type ZoneOptions, zoneReader } from './zone-column.js';
 
 /** What to do with a row that has the number of an earlier row and a different text. */
@@ -46,8 +47,8 @@ export type CheckedRow =
       readonly reference: string;
       /** Set if the number is known to be a landline, premium rate, shared cost, or voicemail number. */
       readonly isNotMobile?: true | undefined;
-      /** Its zone, if the window is in the zone of each recipient. */
-      readonly zone?: string | undefined;
+      /** The name of its part, if the window is in the zone of each recipient, or the list has times. */
+      readonly part?: string | undefined;
       /** The line of the first row with this number; undefined if this is the first one. The texts differ. */
       readonly firstLine?: number | undefined;
     }
@@ -143,6 +144,8 @@ export interface CheckOptions {
   readonly duplicates?: Duplicates | undefined;
   /** If the window is in the zone of each recipient: a row without a zone is invalid. */
   readonly zones?: ZoneOptions | undefined;
+  /** How the times of the rows are read, if there are any; default: they are not. */
+  readonly times?: TimeOptions | undefined;
   /** What numbers and messages may be; default: anything. */
   readonly limits?: Limits | undefined;
 }
@@ -178,6 +181,7 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
     const referencePosition = columnNamed(list.columns, REFERENCE);
     const used = template?.placeholders.map((name) => list.columns.indexOf(name)) ?? [];
     const zoneOf = options.zones && zoneReader(list.columns, options.zones);
+    const timeOf = options.times && timeReader(list.columns, options.times);
     const hasDigests = used.length > 0;
     const seen = new SeenRecipients({ hasDigests });
     const keepsTexts = duplicates === 'keep';
@@ -256,22 +260,25 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       if (!outcome.ok) return invalid(row, ofRow ?? problemOfNumber(row, outcome), null);
       const { number, isNotMobile, isNational = false } = outcome;
       const read = zoneOf?.(fields, number);
-      const problem = ofRow ?? problemOf(row, number) ?? (read?.ok === false ? read : null);
-      if (problem !== null) return invalid(row, problem, number);
       const zone = read?.ok === true ? read.zone : undefined;
+      const problem = ofRow ?? problemOf(row, number) ?? (read?.ok === false ? read : null);
+      const timed = problem === null ? timeOf?.(fields, zone) : undefined;
+      if (problem !== null) return invalid(row, problem, number);
+      if (timed?.ok === false) return invalid(row, timed, number);
+      const part = timed?.part ?? zone;
       const reference = referenceOf(row);
       const digest = hasDigests ? (template?.digest(fields) ?? 0) : 0;
       const earlier = seen.add(subscriberOf(number), line, digest, { keepsTexts });
       if (earlier === null) {
         const named = usedColumn === null ? country?.countryOf(row) : readIn;
         countries.add({ line, number, isNational, country: named });
-        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile, zone };
+        return { kind: 'recipient', line, number, values: fields, reference, isNotMobile, part };
       }
       const { line: firstLine, isSameText } = earlier;
       if (!isSameText) counts.differentTexts += 1;
       return isSameText || !keepsTexts
         ? { kind: 'duplicate', line, number, firstLine, isSameText, reference }
-        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine, zone };
+        : { kind: 'recipient', line, number, values: fields, reference, isNotMobile, firstLine, part };
     };
     const check = (row: Row): CheckedRow => {
       spanned.add(row);

@@ -33,10 +33,10 @@ export function contentDigest(head: string, used: readonly number[]) {
       if (kept.length < valid.length) all ??= sent.copy();
       addTo(sent, kept);
       if (all !== undefined) addTo(all, valid);
-      for (const { number, line, reference, zone } of valid) {
-        if (reference === '' && zone === undefined) continue;
+      for (const { number, line, reference, part } of valid) {
+        if (reference === '' && part === undefined) continue;
         references ??= createHash('sha256');
-        references.update(`${number},${line},${reference.length}:${reference}${zone ?? ''}`);
+        references.update(`${number},${line},${reference.length}:${reference}${part ?? ''}`);
       }
     },
     /** Of the rows that are sent, as far as the text uses them; after the last batch. */
@@ -44,7 +44,7 @@ export function contentDigest(head: string, used: readonly number[]) {
       content ??= sent.digest('base64url');
       return content;
     },
-    /** The same with the references and zones, and of all valid rows; once, after the last batch. */
+    /** The same with the references, zones, and times, and of all valid rows; once, after the last batch. */
     fingerprint(): string {
       const whole = all?.digest('base64url') ?? this.content();
       return references === undefined ? whole : references.update(whole).digest('base64url');

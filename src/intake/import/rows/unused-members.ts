@@ -1,8 +1,9 @@
 import { pointerStep } from '../../../campaign/errors/error-item.js';
 import { InputError } from '../../../campaign/errors/errors.js';
-import { nearest } from '../../../campaign/errors/nearest.js';
+import { namesMeant, nearest } from '../../../campaign/errors/nearest.js';
 import { FIELDS } from '../../../campaign/fields/fields.js';
 import type { Row } from './rows.js';
+import { SEND_AT } from './time-column.js';
 
 /** How many are named: a list may have two hundred. */
 const MAX_NAMED = 20;
@@ -10,7 +11,7 @@ const MAX_NAMED = 20;
 const OWN_MEMBERS = ['to', 'reference'] as const;
 /** Fields of a campaign that data about people have as well, under the same names. */
 const USUAL_DATA: readonly string[] = ['name', 'country', 'tags', 'metadata'];
-const OUTBOX = 'use an outbox, whose messages have times and versions of their own';
+const OUTBOX = 'use an outbox, whose messages have versions of their own';
 
 /** What a member would mean elsewhere, by its name in lower case without marks. Its producer may rely on that. */
 const ELSEWHERE = new Map<string, string>([
@@ -23,10 +24,7 @@ const ELSEWHERE = new Map<string, string>([
           `is a setting of the whole campaign, not of a recipient; set it beside the list, or leave it out`,
         ] as const,
     ),
-  [
-    'sendat',
-    `has no meaning for a recipient: a campaign has one time for all of them; set it beside the list, or ${OUTBOX}`,
-  ],
+  ['sendat', `is not read: write \`${SEND_AT}\`, for every recipient, or set one time beside the list`],
   ['version', `has no meaning for a recipient; leave it out, or ${OUTBOX}`],
   ['reference', 'is no reference; write `reference`'],
 ]);
@@ -46,7 +44,10 @@ export function unusedMembers(columns: readonly string[], used: readonly string[
   const unused = new Set<string>();
   const note = (member: string, line: number): void => {
     if (unused.has(member)) return;
-    const reason = ELSEWHERE.get(folded(member));
+    const isLate = used.includes(member);
+    const reason = isLate
+      ? 'is not read, because the first recipient has none'
+      : ELSEWHERE.get(folded(member));
     if (reason !== undefined) {
       const field = `recipients/${line - 1}/${pointerStep(member)}`;
       throw new InputError(`recipient ${line}: \`${member}\` ${reason}`, { field });
@@ -71,10 +72,8 @@ export function unusedMembers(columns: readonly string[], used: readonly string[
   };
 }
 
-/** A warning about a column of a CSV that says when to send: a campaign has one time. Most columns of a CSV are not used. */
+/** A warning about a column of a CSV that says when to send, and is not used. Most columns of a CSV are not. */
 export function unusedTimes(columns: readonly string[], used: readonly string[]): string[] {
-  const unused = columns.filter((name) => folded(name) === 'sendat' && !used.includes(name));
-  return unused.map(
-    (name) => `Column ${JSON.stringify(name)} is not used: a campaign has one time for all recipients.`,
-  );
+  const unused = columns.filter((name) => folded(name) === 'sendat' && namesMeant(name, used).length === 0);
+  return unused.map((name) => `Column ${JSON.stringify(name)} is not used: name it in \`timeColumn\`.`);
 }

@@ -7,6 +7,7 @@ import { listed } from '../../../campaign/errors/listed.js';
 import { fieldsFrom } from '../../../campaign/fields/field-sets.js';
 import { countryRemedy, REPEATED, reasonOfGroup, refusalOfList } from '../../../campaign/limits/refusal.js';
 import type { PlannedCost, Preview } from '../../../campaign/views/preview-views.js';
+import { zonesWord } from '../../../campaign/views/zone-views.js';
 import { type CampaignInput, localZone } from '../../../intake/import/campaign-input.js';
 import { countryText } from '../../../intake/import/rows/number-countries.js';
 import { listenForStop } from '../../lifecycle.js';
@@ -185,7 +186,7 @@ export function renderPreview(seen: Preview, destination: string | null, look: L
     ...line('service', serviceText(destination, look)),
     ...line('start', seen.sendAt === null ? 'now' : until(seen.sendAt, now, seen.zone)),
     ...(seen.window === null ? [] : line('window', windowText(seen.window, seen.zone, now))),
-    ...line('zones', ...zoneLines(seen.zones)),
+    ...line(`${zonesWord(seen.zones)}s`, ...zoneLines(seen.zones)),
     ...(seen.laneWindow === null
       ? []
       : line('window', `of the lane: ${windowText(seen.laneWindow, seen.laneZone, now)}`)),

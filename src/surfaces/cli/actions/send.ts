@@ -195,6 +195,7 @@ async function sampleInput(
       toColumn: 'to',
       countryColumn: undefined,
       zoneColumn: undefined,
+      timeColumn: undefined,
       // The zone of a row is not that of this phone.
       zoneFrom: input.window?.zone === undefined ? undefined : 'number',
       // A sample may be sent as often as someone looks at it.

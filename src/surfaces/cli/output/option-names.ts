@@ -2,7 +2,7 @@ import { flagName } from '../../../operations/operation.js';
 
 /** The options whose names the library uses in its messages: in backticks, such as `toColumn`. */
 const OPTIONS =
-  /`(accountBaseUrl|again|baseUrl|country|countryColumn|cron|duplicates|from|except|headerLine|maxCost|put|sendAt|sender|sheet|skipInvalid|to|toColumn|toResultsOf|window|window\.zone|zone|zoneColumn|zoneFrom)`/g;
+  /`(accountBaseUrl|again|baseUrl|country|countryColumn|cron|duplicates|from|except|headerLine|maxCost|put|sendAt|sender|sheet|skipInvalid|timeColumn|to|toColumn|toResultsOf|window|window\.zone|zone|zoneColumn|zoneFrom)`/g;
 
 /** The options that are called otherwise. */
 const OTHERWISE: Readonly<Record<string, string>> = { put: 'replace', sendAt: 'at' };

@@ -3,6 +3,7 @@ import { RECIPIENT_STATES, type RecipientState, SETTLED_STATES } from '../../../
 import { stateLabel } from '../../../campaign/states/state-labels.js';
 import type { CampaignCost } from '../../../campaign/views/measures.js';
 import type { CampaignStatus } from '../../../campaign/views/views.js';
+import { zonesWord } from '../../../campaign/views/zone-views.js';
 import { pasteable } from './command-name.js';
 import { campaignSentence } from './sentence.js';
 import type { Ink, Paint } from './terminal.js';
@@ -123,7 +124,9 @@ export function renderCampaign(status: CampaignStatus, look: Look): string[] {
     ...(window === null || status.endedAt !== null
       ? []
       : labelled('window', windowText(window, status.zone, now))),
-    ...zoneLines(status.zones).flatMap((text, at) => labelled(at === 0 ? 'zones' : '', text)),
+    ...zoneLines(status.zones).flatMap((text, at) =>
+      labelled(at === 0 ? `${zonesWord(status.zones)}s` : '', text),
+    ),
     ...(tags.length === 0 ? [] : labelled('tags', tags.join(' '))),
     ...labelled(
       'requests',

@@ -1,6 +1,6 @@
 import { until } from '../../../base/moments.js';
 import type { SendWindow } from '../../../campaign/views/views.js';
-import { type ZoneStatus, zoneTexts } from '../../../campaign/views/zone-views.js';
+import { type ZoneStatus, zonesWord, zoneTexts } from '../../../campaign/views/zone-views.js';
 import { counted } from './text.js';
 
 /** `Mon-Sat 09:00-20:00 Europe/Paris, opens 09:00:00 CET (in 2h)` */
@@ -23,7 +23,7 @@ export function windowText(
 /** Zones that are listed. */
 const MAX_ZONES = 10;
 
-/** One line per zone that says when its waiting recipients can start. A last line counts the zones that are not listed. */
+/** One line per zone and time that says when its waiting recipients can start. A last line counts those that are not listed. */
 export function zoneLines(zones: readonly ZoneStatus[] | null): string[] {
   const lines = (zones ?? []).flatMap((each) => {
     const { zone, country, waiting, opensAt } = each;
@@ -33,5 +33,7 @@ export function zoneLines(zones: readonly ZoneStatus[] | null): string[] {
     return [`starts at once in ${zone ?? `all zones of ${country}`}: ${recipients}`];
   });
   const more = lines.length - MAX_ZONES;
-  return more > 1 ? [...lines.slice(0, MAX_ZONES), `… and ${counted(more, 'more zone')}`] : lines;
+  return more > 1
+    ? [...lines.slice(0, MAX_ZONES), `… and ${counted(more, `more ${zonesWord(zones)}`)}`]
+    : lines;
 }

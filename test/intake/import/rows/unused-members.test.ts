@@ -13,9 +13,8 @@ const input = (change: Partial<CampaignInput>): CampaignInput => ({
   ...change,
 });
 
-const NO_TIME = 'has no meaning for a recipient: a campaign has one time for all of them';
+const NO_TIME = 'is not read: write `sendAt`, for every recipient';
 test.each([
-  ['sendAt', '2999-01-01T00:00:00Z', NO_TIME],
   ['send_at', '2999-01-01T00:00:00Z', NO_TIME],
   ['version', 2, 'has no meaning for a recipient'],
   ['Reference', 'order-17', 'is no reference; write `reference`'],
@@ -67,11 +66,9 @@ test('A value of recipients that nothing uses is a warning, with what may have b
 
 test('Of the columns of a CSV, only a time that is not used is a warning', async () => {
   const list = (change: Partial<CampaignInput>) => {
-    const csv = Readable.from([Buffer.from(`phone,town,sendAt\n${mobile(1)},Bath,2999-01-01\n`)]);
+    const csv = Readable.from([Buffer.from(`phone,town,send_at\n${mobile(1)},Bath,2999-01-01\n`)]);
     return previewCampaign(deps, input({ recipients: { csv }, ...change }));
   };
-  expect((await list({})).warnings).toEqual([
-    'Column "sendAt" is not used: a campaign has one time for all recipients.',
-  ]);
-  expect((await list({ message: 'At {{sendAt}}' })).warnings).toEqual([]);
+  expect((await list({})).warnings).toEqual(['Column "send_at" is not used: name it in `timeColumn`.']);
+  expect((await list({ message: 'At {{send_at}}' })).warnings).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { campaignForm } from '../../../scene/api.js';
 import { scene } from '../../../scene/scene.js';
 
 const { api, lanesFile, prefix } = scene('http-windows');
@@ -153,5 +154,42 @@ test('A message whose outbox opens too late for it is refused with 422', async (
       code: 'opensTooLate',
       errors: [{ pointer: '/sendAt', message: expect.stringMatching(/the window .* opens next at/) }],
     },
+  });
+});
+
+test('Recipients have times of their own, in JSON and in a CSV; preview and status say what waits for which', async () => {
+  const time = (minutes: number): string =>
+    new Date(Math.ceil(Date.now() / 60_000 + minutes) * 60_000).toISOString();
+  const [first, second] = [time(60), time(120)];
+  const recipients = [
+    { to: '+447700900123', sendAt: second },
+    { to: '+447700900124', sendAt: first.slice(0, 16) },
+    { to: '+447700900125', sendAt: second },
+  ];
+  const zones = [
+    { zone: 'Etc/UTC', sendAt: first, opensAt: first, opensAtLocal: first.slice(11, 16), waiting: 1 },
+    { zone: 'Etc/UTC', sendAt: second, opensAt: second, opensAtLocal: second.slice(11, 16), waiting: 2 },
+  ];
+  const body = { message: 'Timed', recipients };
+  expect((await post('/v1/preview', body)).json).toMatchObject({ zones, recipientCount: 3, window: null });
+  const { id } = (await post('/v1/campaigns', body)).json as { id: string };
+  expect((await call('GET', `/v1/campaigns/${id}`)).json).toMatchObject({
+    ...{ state: 'running', zones, window: null },
+    blockedBy: {
+      code: 'windowClosed',
+      until: first,
+      reason: `waits for ${first.slice(11, 16)} in Etc/UTC: 1 recipient; for ${second.slice(11, 16)} in Etc/UTC: 2 recipients`,
+    },
+  });
+  const file = `to,when\n+447700900123,${first}\n+447700900124,${second}\n`;
+  const form = campaignForm({ message: 'Timed in a file', timeColumn: 'when' }, file);
+  expect((await call('POST', '/v1/preview/upload', { form })).json).toMatchObject({
+    zones: [{ sendAt: first }, { sendAt: second }],
+  });
+  const late = [{ to: '+447700900123', sendAt: time(-90) }];
+  expect((await post('/v1/campaigns', { message: 'Timed', recipients: late })).json).toMatchObject({
+    errors: [
+      { code: 'invalidValue', column: 'sendAt', message: expect.stringContaining('more than 1h ago') },
+    ],
   });
 });

@@ -8,17 +8,17 @@ import { sourceFiles } from './sources.js';
  * change that raises one says why.
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
-  campaign: 8770,
-  base: 6790,
+  campaign: 8795,
+  base: 6795,
   service: 4300,
-  engine: 19_775,
-  intake: 13_910,
+  engine: 19_805,
+  intake: 14_065,
   'call-records': 2495,
-  reporting: 7170,
+  reporting: 7165,
   tools: 6680,
-  app: 6960,
+  app: 6950,
   operations: 5582,
-  surfaces: 21_288,
+  surfaces: 21_295,
 };
 
 /** By how much a room may be smaller than its number. */

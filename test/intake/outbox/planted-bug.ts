@@ -14,17 +14,17 @@ export interface PlantedBug {
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a message that is claimed is still due',
-    from: "redis.call('ZREM', due, id)\n      if m and now",
-    to: 'if m and now',
+    from: "redis.call('ZREM', OUTBOX.key(c, ':due'), m.id)",
+    to: '',
   },
   {
     name: 'a message that is claimed still waits',
-    from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return OUTBOX.range(c, m)',
+    from: 'm.state = OUTBOX.SENDING\n  OUTBOX.change(c, m)\n  return OUTBOX.range(c, m)',
     to: 'return OUTBOX.range(c, m)',
   },
   {
     name: 'a put replaces a message that is claimed',
-    from: 'elseif before.state == OUTBOX.WAITING and not OUTBOX.may_be_sent(before) then',
+    from: 'elseif before.state == OUTBOX.WAITING and not OUTBOX.may_have_been_sent(before) then',
     to: 'elseif before.state == OUTBOX.WAITING or before.state == OUTBOX.SENDING then',
   },
   {
@@ -54,12 +54,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a claim has the settings with which its message was put',
-    from: 'if not OUTBOX.may_be_sent(m) then m.edition = c.revision or 0 end',
+    from: 'if not OUTBOX.may_have_been_sent(m) and not OUTBOX.is_outdated(c, m) then m.edition = c.revision or 0 end',
     to: '',
   },
   {
     name: 'what may have been accepted goes again with the settings of today',
-    from: 'if not OUTBOX.may_be_sent(m) then m.edition = c.revision or 0 end',
+    from: 'if not OUTBOX.may_have_been_sent(m) and not OUTBOX.is_outdated(c, m) then m.edition = c.revision or 0 end',
     to: 'm.edition = c.revision or 0',
   },
   {

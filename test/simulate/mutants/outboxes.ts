@@ -33,7 +33,7 @@ export const OUTBOX_MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/store/due-messages.lua',
-        from: 'm.state = OUTBOX.SENDING\n        OUTBOX.change(c, m)\n        return OUTBOX.range(c, m)',
+        from: 'm.state = OUTBOX.SENDING\n  OUTBOX.change(c, m)\n  return OUTBOX.range(c, m)',
         to: 'return OUTBOX.range(c, m)',
       },
     ],

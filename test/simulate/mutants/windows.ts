@@ -22,8 +22,8 @@ export const WINDOW_MUTANTS: readonly Mutant[] = [
     lua: [
       {
         file: 'engine/store/open-zones.lua',
-        from: "closes, opens, since = WINDOW.at(ZONES.base .. 'windows', rule, from, isNoted)",
-        to: "closes, opens, since = WINDOW.at(ZONES.base .. 'windows', rule, from, isNoted)\n    if opens then closes, opens, since = now + 60000, nil, now end",
+        from: "closes, opens, since = WINDOW.at(ZONES.base .. 'windows', WINDOW.rule_in(c, part[PART.ZONE]), from, isNoted) end",
+        to: "closes, opens, since = WINDOW.at(ZONES.base .. 'windows', WINDOW.rule_in(c, part[PART.ZONE]), from, isNoted) end\n  if opens then closes, opens, since = now + 60000, nil, now end",
       },
     ],
   },

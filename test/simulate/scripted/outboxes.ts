@@ -171,8 +171,8 @@ export const OUTBOX_WORLDS: readonly ScriptedWorld[] = [
         },
         {
           file: 'engine/store/due-messages.lua',
-          from: "        OUTBOX.finish(lane, c, m, 'lapsed', now)\n      elseif m then",
-          to: "        redis.call('ZADD', due, OUTBOX.due_at(m), id)\n        return nil\n      elseif m then",
+          from: "      if m then OUTBOX.finish(lane, c, m, 'lapsed', now) end\n    else\n",
+          to: "      redis.call('ZADD', due, OUTBOX.due_at(m), id)\n      return nil\n    else\n",
         },
       ],
     },

@@ -292,7 +292,7 @@ function openingsIn(
 /** The openings that are not over at `at`, in order: at most `most`, as far as they begin in the next 400 days. */
 export function openingsFrom(rule: string, at: number, most: number): Opening[] {
   const parsed = parse(rule);
-  for (let days = Math.max(2, Math.ceil(Math.min(most, HORIZON_DAYS) * 1.5)); ; days *= 4) {
+  for (let days = 2; ; days *= 4) {
     const openings = openingsOfDays(parsed, at, Math.min(days, HORIZON_DAYS)).filter(
       ({ until }) => until > at,
     );

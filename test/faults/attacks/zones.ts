@@ -84,41 +84,37 @@ function night(name: string, clocks: string, changesAt: number): Attack {
       const { fleet, recorder, times, kills, settled, note } = stage;
       const halfMs = (times / 2) * MINUTE_MS;
       const [from, until] = [changesAt - halfMs, changesAt + halfMs];
-      try {
-        const hoursOf = await launch(
-          stage,
-          [singleMinutes(from, until), singleMinutes(from, until), NIGHT],
-          until,
-        );
-        const stops = await stopAndKill(stage, minutesOf(from, until));
-        const unfinished = await cancelRest(stage);
-        await settled();
-        for (const { kind, place } of fleet.members)
-          await recorder.writes(writesOf(place), `${kind} ${place}`);
+      const hoursOf = await launch(
+        stage,
+        [singleMinutes(from, until), singleMinutes(from, until), NIGHT],
+        until,
+      );
+      const stops = await stopAndKill(stage, minutesOf(from, until));
+      const unfinished = await cancelRest(stage);
+      await settled();
+      for (const { kind, place } of fleet.members) await recorder.writes(writesOf(place), `${kind} ${place}`);
 
-        const isOpen = (zone: Zone, text: string, at: number): boolean =>
-          hoursOf.get(text)?.isOpen(wallTime(zone, at)) ?? false;
-        const sends = (await fleet.simulator.arrivals()).flatMap(
-          ({ at, kind, text = '', recipients: to = [] }) =>
-            kind === 'send' ? [{ at, text, zones: to.map(zoneOf) }] : [],
-        );
-        const isIn = ({ zones, text, at }: (typeof sends)[number]): boolean =>
-          zones.every((zone) => isOpen(zone, text, at));
-        const late = sends.filter((send) => !isIn(send));
-        note(`${late.length} of ${sends.length} requests arrived outside the hours of their recipients`);
-        const last = sends.filter((send) => isIn(send) && !isIn({ ...send, at: send.at + SHORTLY_MS }));
-        const zones = new Set(sends.flatMap((send) => send.zones)).size;
-        return {
-          sends: sends.length,
-          zones,
-          shortlyBeforeClosing: last.length,
-          kills: kills(),
-          stops,
-          unfinished,
-        };
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      const isOpen = (zone: Zone, text: string, at: number): boolean =>
+        hoursOf.get(text)?.isOpen(wallTime(zone, at)) ?? false;
+      const sends = (await fleet.simulator.arrivals()).flatMap(
+        ({ at, kind, text = '', recipients: to = [] }) =>
+          kind === 'send' ? [{ at, text, zones: to.map(zoneOf) }] : [],
+      );
+      const isIn = ({ zones, text, at }: (typeof sends)[number]): boolean =>
+        zones.every((zone) => isOpen(zone, text, at));
+      const late = sends.filter((send) => !isIn(send));
+      note(`${late.length} of ${sends.length} requests arrived outside the hours of their recipients`);
+      const last = sends.filter((send) => isIn(send) && !isIn({ ...send, at: send.at + SHORTLY_MS }));
+      const zones = new Set(sends.flatMap((send) => send.zones)).size;
+      await rm(folder, { recursive: true, force: true });
+      return {
+        sends: sends.length,
+        zones,
+        shortlyBeforeClosing: last.length,
+        kills: kills(),
+        stops,
+        unfinished,
+      };
     },
   };
 }

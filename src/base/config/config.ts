@@ -32,6 +32,8 @@ export interface CallbackSettings {
 export interface LocalConfig extends ReturnType<typeof localConfig> {
   /** At least one. */
   lanes: readonly LaneRules[];
+  /** Set if the lanes have no order: where there are several, a request must name one. */
+  noFirstLane?: true;
 }
 
 /** The whole configuration, for workers and commands that call the service. */

@@ -6,6 +6,7 @@ import type { Answer, Context } from '../context/context.js';
 import { settingsOf } from '../open/differences.js';
 import { howToStartWorkers } from '../open/how-to-start.js';
 import { findLocal, findService, openVolley, type Setting, whatToCheck, whyNoAnswer } from '../open/open.js';
+import { withRegisteredLanes } from '../open/registered-lanes.js';
 import { pasteable } from '../output/command-name.js';
 import { columnsOf, type Paint } from '../output/terminal.js';
 import { counted, padded, wrapped } from '../output/text.js';
@@ -78,7 +79,7 @@ async function* examineRedis(
     yield* coded('redis', [fail('Redis', `does not answer: ${reason}`, whatToCheck(isUrlSet))]);
     return;
   }
-  const volley = await openVolley(context, config);
+  const volley = await openVolley(context, await withRegisteredLanes(context, config));
   try {
     yield* volley.examine({
       than: settingsOf(context, config),

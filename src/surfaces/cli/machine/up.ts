@@ -16,7 +16,7 @@ import { badInput, CliError } from '../context/errors.js';
 import { servingConsole } from '../open/console-link.js';
 import { commandOf } from '../open/find-up.js';
 import { howToTryOrConfigure, isUnconfigured } from '../open/how-to-start.js';
-import { mustAnswer, simulatorOrRedis } from '../open/open.js';
+import { mustAnswer } from '../open/open.js';
 import { simulatedConfig, simulatorLanes, simulatorRecords } from '../open/simulated-config.js';
 import { publishUp, type RunningSimulator, readUp, removeUp, removeUpsOfDead } from '../open/up-file.js';
 import { exampleFile } from '../output/command-name.js';
@@ -48,9 +48,11 @@ export async function up(context: Context, options: UpOptions): Promise<undefine
     throw badInput('--quota needs --simulator. To set the quota of a real key, set HOURLY_QUOTA.');
   const env = loadDotEnv(context.cwd, context.env);
   const isUrlSet = isSecretSet(env, 'REDIS_URL');
-  if (simulator && isUrlSet) {
-    throw simulatorOrRedis('Unset REDIS_URL, or leave out --simulator.');
-  }
+  if (simulator && isUrlSet)
+    throw new CliError(
+      'config',
+      '--simulator starts a Redis of its own beside the simulator, but REDIS_URL names another. Unset REDIS_URL, or leave out --simulator and set MESSAGING_BASE_URL to the address of a `volley simulator`.',
+    );
   const running = !isUrlSet ? await findEmbedded(context.cwd) : undefined;
   if (running !== undefined) throw await alreadyUp(running);
   const config = simulator ? simulatedConfig(env, ANY_ADDRESS, '') : settingsOf(env, context.cwd);

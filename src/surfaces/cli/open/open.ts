@@ -18,6 +18,7 @@ import type { CliIo } from '../context/context.js';
 import { CliError } from '../context/errors.js';
 import { findUp, isSimulatorUp } from './find-up.js';
 import { howToStartAll } from './how-to-start.js';
+import { withRegisteredLanes } from './registered-lanes.js';
 import { simulatedConfig } from './simulated-config.js';
 import type { RunningSimulator } from './up-file.js';
 
@@ -54,7 +55,11 @@ async function find<Configuration extends Config | LocalConfig>(
   const env = loadDotEnv(cwd, real);
   const isUrlSet = isSecretSet(env, 'REDIS_URL');
   if (isUrlSet && (await isSimulatorUp(cwd)))
-    throw simulatorOrRedis('Stop `volley up --simulator`, or unset REDIS_URL.');
+    // One of them sends real messages.
+    throw new CliError(
+      'config',
+      'A simulator runs and REDIS_URL is set, so it is not clear which of them you mean. Stop `volley up --simulator`, or unset REDIS_URL.',
+    );
   const running = isUrlSet ? undefined : await findUp({ cwd, clock });
   if (running?.up.mode === 'simulator') {
     const { redis, up } = running;
@@ -74,14 +79,6 @@ async function find<Configuration extends Config | LocalConfig>(
     );
   }
   return { config: { ...config, redisUrl }, simulator: undefined };
-}
-
-/** Refuses to guess whether the simulator or REDIS_URL is meant: one of them sends real messages. */
-export function simulatorOrRedis(todo: string): CliError {
-  return new CliError(
-    'config',
-    `A simulator runs and REDIS_URL is set, so it is not clear which of them you mean. ${todo}`,
-  );
 }
 
 /**
@@ -106,12 +103,13 @@ export async function openVolley(io: CliIo, config: Config | LocalConfig): Promi
 export async function withVolley<Configuration extends Config | LocalConfig, Result>(
   io: CliIo,
   setting: Setting<Configuration>,
-  use: (volley: Volley) => Promise<Result>,
+  use: (volley: Volley, setting: Setting<Configuration>) => Promise<Result>,
 ): Promise<Result> {
   await mustAnswer(setting.config.redisUrl, io);
-  const volley = await openVolley(io, setting.config);
+  const config = await withRegisteredLanes(io, setting.config);
+  const volley = await openVolley(io, config);
   try {
-    return await use(volley);
+    return await use(volley, { ...setting, config });
   } finally {
     await volley.close();
   }
@@ -122,8 +120,7 @@ export async function withLocalVolley<Result>(
   io: CliIo,
   use: (volley: Volley, setting: Setting<LocalConfig>) => Promise<Result>,
 ): Promise<Result> {
-  const setting = await findLocal(io);
-  return withVolley(io, setting, (volley) => use(volley, setting));
+  return withVolley(io, await findLocal(io), use);
 }
 
 /** {@link withVolley} for a command that calls the service. */
@@ -131,8 +128,7 @@ export async function withServiceVolley<Result>(
   io: CliIo,
   use: (volley: Volley, setting: Setting<Config>) => Promise<Result>,
 ): Promise<Result> {
-  const setting = await findService(io);
-  return withVolley(io, setting, (volley) => use(volley, setting));
+  return withVolley(io, await findService(io), use);
 }
 
 /** {@link withLocalVolley}, or, if there is no Redis or it does not answer, `without` with the reason. */
@@ -152,7 +148,7 @@ export async function withLocalVolleyOr<Result>(
   }
   const reason = await whyNoAnswer(setting.config.redisUrl);
   if (reason !== null) return without(setting, `Redis does not answer: ${reason}.`);
-  return withVolley(io, setting, (volley) => use(volley, setting));
+  return withVolley(io, setting, use);
 }
 
 /** Rejects if no Redis server answers at this URL. */

@@ -9,7 +9,7 @@ import { sourceFiles } from './sources.js';
  */
 const MOST_LINES: Readonly<Record<string, number>> = {
   campaign: 8795,
-  base: 6795,
+  base: 6800,
   service: 4300,
   engine: 19_805,
   intake: 14_065,
@@ -18,7 +18,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   tools: 6680,
   app: 6950,
   operations: 5582,
-  surfaces: 21_295,
+  surfaces: 21_325,
 };
 
 /** By how much a room may be smaller than its number. */

@@ -306,8 +306,10 @@ function inputOf(
     window: hours === undefined ? undefined : { hours, except, ...(isZoned && { zone: 'recipient' }) },
     zone: meta.zone ?? (isZoned ? undefined : zone),
   };
-  const given = Object.entries(changes).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value ?? undefined]],
+  // Hours without a zone stay those of each recipient's own.
+  const own = changes.window && { ...changes.window, zone: changes.window.zone ?? ('recipient' as const) };
+  const given = Object.entries(isZoned && !changes.zone ? { ...changes, window: own } : changes).flatMap(
+    ([name, value]) => (value === undefined ? [] : [[name, value ?? undefined]]),
   );
   return {
     ...(Object.fromEntries([...Object.entries(before), ...given]) as unknown as CampaignFields),

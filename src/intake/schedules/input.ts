@@ -145,8 +145,9 @@ function checkTimes({ cron, zone, window, toResultsOf }: ScheduleInput, now: num
     throw new InputError('a follow-up is due once: leave out `cron`', { field: 'cron' });
   if (toResultsOf === undefined && cron === undefined)
     throw missing('cron', 'the times are missing: give `cron`, or `toResultsOf` for a follow-up');
-  if (zone === undefined && (cron !== undefined || window !== undefined))
-    throw missing('zone', 'the time zone of `cron` and `window` is missing');
+  const needsZone = cron !== undefined || (window !== undefined && window.zone === undefined);
+  if (zone === undefined && needsZone)
+    throw missing('zone', `the time zone of \`${cron === undefined ? 'window' : 'cron'}\` is missing`);
   if (cron !== undefined) checkCron(cron, now);
 }
 

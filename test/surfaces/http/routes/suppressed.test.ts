@@ -23,7 +23,7 @@ test('Why a number is suppressed, and since when, is shown to those who may see 
 test('A number that is not suppressed is on no list, and one that is none is refused', async () => {
   expect((await ask('+447700900124')).json).toEqual({ suppressed: false, lists: [] });
   const refused = await ask('12');
-  expect(refused.json).toMatchObject({ status: 400, errors: [{ pointer: '/number' }] });
+  expect(refused.json).toMatchObject({ status: 400, errors: [{ pointer: 'path/number' }] });
   // The lists themselves are still there.
   expect((await call('GET', '/v1/suppressions/operations')).status).toBe(200);
 });

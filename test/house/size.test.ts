@@ -12,7 +12,7 @@ const MOST_LINES: Readonly<Record<string, number>> = {
   base: 6800,
   service: 4300,
   engine: 19_805,
-  intake: 14_070,
+  intake: 14_080,
   'call-records': 2495,
   reporting: 7165,
   tools: 6680,

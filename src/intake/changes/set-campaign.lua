@@ -12,6 +12,7 @@
         revision   number: the one that the caller knows
         isFresh    number: 1 if nothing of it may have been claimed
         isContent  number: 1 if its content changes
+        isPreview  number: 1 if nothing is to change
         settings   JSON: { weight, window, validForMs, at }; `at`: when it starts, ms, 0: now; nil: as before, as for validForMs, 0: for ever
         text       what becomes of its meta
         isCosts    number: 1 if the costs are replaced
@@ -43,6 +44,7 @@ local function refusal()
   if (c.revision or 0) ~= revision or (isFresh == 1 and is_begun()) then return 'other' end
   if c.remainder ~= 'planned' or (c.counts.planned or 0) + (c.counts.sending or 0) == 0 then return 'sent' end
   if settings.at and is_begun() then return 'started' end
+  if isPreview == 1 then return 'changed' end
   if redis.call('EXISTS', comparingKey) == 1 then return 'compared' end
   local bytes = #text - redis.call('STRLEN', metaKey)
   for at = 1, isCosts == 1 and entry_args() or 0, 2 do

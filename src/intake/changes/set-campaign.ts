@@ -134,9 +134,16 @@ export async function setCampaign(
       changed,
       cost: cost === undefined ? null : { total: cost.total, currency: cost.currency },
     };
-    if (changed.length === 0 || preview) {
+    const recipientCount = state.counts.planned ?? 0;
+    if (changed.length === 0) {
       if (!preview) await untilNoneStarts(deps, lane, id, revision);
-      return { ...view, recipientCount: state.counts.planned ?? 0 };
+      return { ...view, recipientCount };
+    }
+    if (preview) {
+      const { outcome } = await store(deps, lane, change, preview);
+      if (outcome === 'changed') return { ...view, recipientCount };
+      if (outcome === 'other' || outcome === 'compared') continue;
+      throw await refusalOf(outcome, deps, lane, meta);
     }
     await mustHaveRoom(redis);
     await registerWindows(lane, change.rules, deps.clock());
@@ -153,7 +160,7 @@ export async function setCampaign(
     lane.emit(events);
     if (outcome === 'changed') {
       await untilNoneStarts(deps, lane, id, revision + 1);
-      return { ...view, revision: revision + 1, recipientCount: state.counts.planned ?? 0 };
+      return { ...view, revision: revision + 1, recipientCount };
     }
     if (outcome === 'compared') await pause(deps.alarm, COMPARED_AGAIN_MS);
     else if (outcome !== 'other') throw await refusalOf(outcome, deps, lane, meta);
@@ -321,6 +328,7 @@ const store = (
   { keys, config, now }: ChangeDeps,
   lane: ChangedLane,
   { meta, next, changed, isContent, isFresh, chunks }: Change,
+  isPreview = false,
 ) => {
   const { id, revision = 0 } = meta;
   const isTimed = changed.includes('sendAt');
@@ -331,6 +339,7 @@ const store = (
       revision,
       isFresh: isFresh ? 1 : 0,
       isContent: isContent ? 1 : 0,
+      isPreview: isPreview ? 1 : 0,
       settings: JSON.stringify({
         weight: PRIORITY_WEIGHT[next.priority],
         window: next.window,

@@ -216,6 +216,20 @@ describe('A change', () => {
     expect((await own.meta(id)).text).toBe('Hi {{name}}');
   });
 
+  test('is refused as a preview where the change is', async () => {
+    const own = fixture();
+    const id = await own.create();
+    await own.claim(1);
+    for (const preview of [true, false])
+      await expect(own.set(id, { sendAt: Date.now() + HOUR_MS }, { preview })).rejects.toThrow(
+        'has started to send, so its start cannot be changed any more',
+      );
+    await own.lane.commands.campaign('cancel', id);
+    await expect(own.set(id, { tags: ['a'] }, { preview: true })).rejects.toThrow(
+      `campaign ${id} is cancelled`,
+    );
+  });
+
   test('is refused for a campaign that has ended, or has nothing left to send', async () => {
     const own = fixture();
     const id = await own.create();

@@ -395,6 +395,25 @@ describe("With a window in each recipient's own zone", () => {
     expect((await own.claim()).length).toBe(2);
   });
 
+  test('a text and a window change while recipients wait for times of their own, which they keep', async () => {
+    const own = fixture();
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString();
+    const id = await own.create({
+      recipients: PEOPLE.map((person, at) =>
+        at === 0 ? { ...person, sendAt: new Date().toISOString() } : { ...person, sendAt },
+      ),
+    });
+    expect(await own.texts(await own.claim())).toEqual(['12345: Hi Ada']);
+    const hours = hoursNow('Europe/Oslo');
+    expect(
+      await own.set(id, { message: 'Dear {{name}}', window: { hours }, zone: 'Europe/Oslo', validFor: '2h' }),
+    ).toMatchObject({ changed: expect.arrayContaining(['message', 'window', 'validFor']) });
+    expect(await own.claim()).toEqual([]);
+    await own.set(id, { window: null });
+    expect(await own.claim()).toEqual([]);
+    expect((await own.state(id)).opensAt).toBe(Date.parse(sendAt));
+  });
+
   test('another kind of window is refused, and so are hours that never come', async () => {
     const own = fixture();
     const id = await own.create({ window, recipients });

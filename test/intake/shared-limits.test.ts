@@ -20,14 +20,14 @@ test('A limit per day counts all lanes of a key together, which shows what it ha
     });
   const resetsAt = new Date((Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000).toISOString();
   expect((await volley.keys.get(id)).today).toEqual({
-    ...{ recipientCount: 0, cost: '0.00 EUR', resetsAt },
+    ...{ recipientCount: 0, cost: null, resetsAt },
     ...{ recipientsLeft: 10, costLeft: null },
   });
   await enqueue('a', 3);
   await enqueue('b', 4);
   expect(await volley.keys.get(id)).toMatchObject({
     ...{ id, ...limits },
-    today: { recipientCount: 7, cost: '3.50 EUR', resetsAt },
+    today: { recipientCount: 7, cost: null, resetsAt },
   });
   // What the other lanes were given and did not need, this one may have.
   await expect(enqueue('c', 4)).rejects.toMatchObject({ limit: 'recipientsPerDay', owner: 'key', left: 3 });

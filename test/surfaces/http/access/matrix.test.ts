@@ -180,7 +180,7 @@ describe.each(cases)('With an input of lane east, $name', ({ name, operation, ex
 
   test.each(expected.alsoReads ? [scope] : [])('refuses a key with the scope %s, but not read', async () => {
     const { status, detail } = await ask({ scopes: others, lanes: ['east'] });
-    expect([status, detail]).toEqual([403, expect.stringContaining('needs the scope `read` as well')]);
+    expect([status, detail]).toEqual([403, expect.stringContaining('requires the scope read')]);
   });
 
   test.each(limits)('refuses a key because of its limit %s', async (limit) => {

@@ -84,6 +84,6 @@ test('A report that fails before its first line is a problem document, not compr
 test('The root links to the documentation', async () => {
   const { status, headers, json: html } = await call('GET', '/');
   expect([status, headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-  expect(html).toContain('<a href="/docs">');
-  expect(headers.get('link')).toContain('</docs>; rel="service-doc"');
+  expect(html).toContain('<a href="docs">');
+  expect(headers.get('link')).toContain('<docs>; rel="service-doc"');
 });

@@ -125,8 +125,8 @@ export const describeZone = (zone: string): string =>
  */
 export function openingTime(rule: string, opensAt: number, now: number): string {
   const { zones } = parse(rule);
-  const opens = (zone: string): boolean => openingsFrom(inZone(rule, zone), opensAt, 1)[0]?.from === opensAt;
-  const local = localTime(zones.find(opens) ?? zones[0] ?? 'UTC', opensAt);
+  const opens = (zone: string): boolean => nextOpening(inZone(rule, zone), opensAt)?.from === opensAt;
+  const local = localTime((zones.length > 1 && zones.find(opens)) || (zones[0] ?? 'UTC'), opensAt);
   const day = opensAt - now > 6 * DAY_MS ? dateOf(local) : DAYS[(new Date(local).getUTCDay() + 6) % 7];
   return `${opensAt - now > DAY_MS ? `${day} ` : ''}${new Date(local).toISOString().slice(11, 16)}`;
 }

@@ -30,6 +30,8 @@ export function readProblem(error: unknown, path: string, folder = cwd()): strin
       return `You do not have permission to read ${path}`;
     case 'EISDIR':
       return `The path ${path} is a folder, not a file`;
+    case 'ENXIO':
+      return `The path ${path} is a socket or a device, not a file`;
     case 'EMFILE':
     case 'ENFILE':
       return `The file ${path} cannot be read, because too many files are open`;

@@ -48,7 +48,8 @@ async function fileStream(folder: string, shown: string): Promise<Readable> {
   }
   if (stats.isFile() && stats.size === 0)
     throw new ListError(`The file ${shown} is empty. Add at least one row.`);
-  return createReadStream(path);
+  // Who reads it gets the error. A list that is refused for another reason is never read.
+  return createReadStream(path).on('error', () => {});
 }
 
 async function* buffersOf(source: Readable): AsyncGenerator<Buffer> {

@@ -1,6 +1,8 @@
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { scene } from '../../../scene/scene.js';
 
 const { shell, write, folder: cwd } = scene('cli-input');
@@ -35,6 +37,19 @@ test('A file that an option names is read in the folder of the shell', async () 
   write('options.json', '{"quota":1}');
   const { stderr } = await volley('simulator', '--options', '@options.json');
   expect(stderr).toContain('quota');
+});
+
+test('What cannot be opened fails where it is read, and ends nothing if the list is refused before', async () => {
+  const socket = createServer().listen(join(cwd, 'socket'));
+  await once(socket, 'listening');
+  onTestFinished(() => void socket.close());
+  const refused = await volley('send', 'socket', ...campaign, '--template', 'other', '--yes');
+  expect([refused.exit, refused.stderr]).toEqual([2, expect.stringContaining('A campaign has one text')]);
+  const read = await volley('preview', 'socket', ...campaign);
+  expect([read.exit, read.stderr]).toEqual([
+    2,
+    expect.stringContaining('is a socket or a device, not a file'),
+  ]);
 });
 
 describe('Standard input', () => {

@@ -108,6 +108,10 @@ export function inZone(rule: string, zone: string = RECIPIENT): string {
   return [hours, zone, ...except].join('; ');
 }
 
+/** The rule of a window for a recipient in a zone; undefined without a window. Without a zone ('') it stays as it is. */
+export const ruleIn = (window: string | undefined, zone: string): string | undefined =>
+  isOfRecipients(window) && zone !== '' ? inZone(window, zone) : window;
+
 /** The zone of a recipient of whom only the country is known (ISO 3166): the hours are those that are open in all of its zones. */
 export const zoneOfCountry = (country: string): string => `${COUNTRY}${country}`;
 

@@ -10,6 +10,7 @@ import {
   nextCommonOpening,
   openingsFrom,
   openingTime,
+  ruleIn,
   windowNow,
   windowParts,
 } from './window.js';
@@ -35,10 +36,6 @@ export function partNamed(name: string): Part {
   return { zone, at: at === undefined ? undefined : Number(at) };
 }
 
-/** The rule of a window for the recipients of a part. */
-export const ruleOf = (window: string | undefined, { zone }: Part): string | undefined =>
-  isOfRecipients(window) ? inZone(window, zone) : window;
-
 /** How many recipients a campaign has in a part, and how many of them it has not sent to. */
 export interface ZoneCount extends Part {
   readonly recipients: number;
@@ -60,7 +57,7 @@ export function zonesAt(
     .map(({ recipients, waiting, ...part }) => {
       const zone = part.zone || (ownZone ?? 'UTC');
       const start = Math.max(now, part.at ?? 0);
-      const opening = waiting === 0 ? null : nextCommonOpening([ruleOf(window, part), lanes], start);
+      const opening = waiting === 0 ? null : nextCommonOpening([ruleIn(window, part.zone), lanes], start);
       const from = opening === null ? now : Math.max(opening.from, start);
       const country = countryOf(zone);
       return {
@@ -126,7 +123,7 @@ export function estimateZones(
   const step = Math.max(1, (last - lane.now) / TIMES_COMPARED);
   for (const { requests, ...part } of zones) {
     if (requests === 0) continue;
-    const [rule, start] = [ruleOf(window, part), startOf(part)];
+    const [rule, start] = [ruleIn(window, part.zone), startOf(part)];
     const openings = rule === undefined ? [] : openingsFrom(rule, lane.now, OPENINGS_COMPARED);
     const key = JSON.stringify([openings, Math.ceil((start - lane.now) / step)]);
     const group = groups.get(key) ?? { rule, requests: 0, from: start, upTo: start };

@@ -91,23 +91,23 @@ interface ClaimedState {
 }
 
 /** Of each part: the first ordinal that was never claimed, and the end. */
-export const claimedParts = (
-  of: Parts,
-  { part = 0, cursor }: Pick<ClaimedState, 'part' | 'cursor'>,
-): [number, number][] => of.map(([, stored, end], at) => [at + 1 === part ? cursor : stored, end]);
+export const claimedParts = (of: Parts, { part = 0, cursor }: ClaimedState): [number, number][] =>
+  of.map(([, stored, end], at) => [at + 1 === part ? cursor : stored, end]);
 
 /** How many recipients a campaign has with each zone and time, and how many of them it has still to send to. */
-export function countZones(of: Parts, { part = 0, cursor, released, remainder }: ClaimedState): ZoneCount[] {
+export function countZones(of: Parts, state: ClaimedState): ZoneCount[] {
+  const { released, remainder } = state;
   const counts = new Map<string, { recipients: number; waiting: number }>();
+  const planned = claimedParts(of, state).map(([cursor, end]) => end - cursor);
+  for (const { first, count } of released) {
+    const place = of.findIndex(([, , end]) => first < end);
+    planned[place] = (planned[place] ?? 0) + count;
+  }
   let first = 0;
-  for (const [place, [zone, stored, end, at]] of of.entries()) {
+  for (const [place, [zone, , end, at]] of of.entries()) {
     const name = partName({ zone, at });
     const { recipients, waiting } = counts.get(name) ?? { recipients: 0, waiting: 0 };
-    const unclaimed = end - (place + 1 === part ? cursor : stored);
-    const planned = released
-      .filter((range) => first <= range.first && range.first < end)
-      .reduce((sum, range) => sum + range.count, unclaimed);
-    counts.set(name, { recipients: recipients + end - first, waiting: waiting + planned });
+    counts.set(name, { recipients: recipients + end - first, waiting: waiting + (planned[place] ?? 0) });
     first = end;
   }
   return [...counts].map(([name, { recipients, waiting }]) => ({

@@ -90,14 +90,16 @@ function OUTBOX.take_lost(c, lane, batches)
   end
   repeat
     local page = redis.call('ZRANGEBYSCORE', due, 0, string.format('(%.0f', upTo), 'WITHSCORES', 'LIMIT', first, OUTBOX.LOOK_AT)
-    for at = 1, #page, 2 do
-      -- Not kept in mind: there may be very many.
-      local m = OUTBOX.read(redis.call('HGET', OUTBOX.key(c, ':messages'), page[at]))
+    local ids = {}
+    for at = 1, #page, 2 do ids[#ids + 1] = page[at] end
+    -- Not kept in mind: there may be very many.
+    for at, raw in ipairs(#ids > 0 and redis.call('HMGET', OUTBOX.key(c, ':messages'), unpack(ids)) or {}) do
+      local m = raw and OUTBOX.read(raw)
       local zone = m and m.zone or ''
       openings[zone] = openings[zone] or openings_of(zone)
       for _, opening in ipairs(m and (zone ~= '' or OUTBOX.may_have_been_sent(m)) and openings[zone] or {}) do
-        local dueAt = math.max(tonumber(page[at + 1]), opening.from)
-        if dueAt < opening.upTo then redis.call('ZADD', lists[opening.list], string.format('%.0f', dueAt), page[at]) end
+        local dueAt = math.max(tonumber(page[2 * at]), opening.from)
+        if dueAt < opening.upTo then redis.call('ZADD', lists[opening.list], string.format('%.0f', dueAt), ids[at]) end
       end
     end
     first = first + OUTBOX.LOOK_AT

@@ -139,25 +139,22 @@ export async function setCampaign(
       if (!preview) await untilNoneStarts(deps, lane, id, revision);
       return { ...view, recipientCount };
     }
-    if (preview) {
-      const { outcome } = await store(deps, lane, change, preview);
-      if (outcome === 'changed') return { ...view, recipientCount };
-      if (outcome === 'other' || outcome === 'compared') continue;
-      throw await refusalOf(outcome, deps, lane, meta);
-    }
-    await mustHaveRoom(redis);
-    await registerWindows(lane, change.rules, deps.clock());
-    const details = { changed: changed.join(' '), revision: revision + 1 };
-    const { outcome, events } = await by.audited(
-      { action: 'campaign.set', lane: lane.id, campaign: id, details },
-      () =>
+    const make = async () => {
+      if (preview) return store(deps, lane, change, preview);
+      await mustHaveRoom(redis);
+      await registerWindows(lane, change.rules, deps.clock());
+      const details = { changed: changed.join(' '), revision: revision + 1 };
+      return by.audited({ action: 'campaign.set', lane: lane.id, campaign: id, details }, () =>
         activate(
           lane,
           () => store(deps, lane, change),
           () => wakeLane(lane, deps.wakers),
         ),
-    );
+      );
+    };
+    const { outcome, events } = await make();
     lane.emit(events);
+    if (outcome === 'changed' && preview) return { ...view, recipientCount };
     if (outcome === 'changed') {
       await untilNoneStarts(deps, lane, id, revision + 1);
       return { ...view, revision: revision + 1, recipientCount };
@@ -346,7 +343,7 @@ const store = (
         ...(isTimed && { at: next.at ?? 0 }),
         ...((isTimed || changed.includes('validFor')) && { validForMs: next.validForMs ?? 0 }),
       }),
-      text: storedMeta(next),
+      text: isPreview ? '' : storedMeta(next),
       isCosts: chunks === undefined ? 0 : 1,
       limit: config.keyBytes,
       time: now?.(),
@@ -358,7 +355,7 @@ const store = (
         costs: costsKey(keys, lane.id, id),
         comparing: comparingKey(keys, lane.id, next),
       },
-      entryArgs: chunks ?? [],
+      entryArgs: isPreview ? [] : (chunks ?? []),
     },
   );
 };

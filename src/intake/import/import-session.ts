@@ -5,7 +5,7 @@ import { joinCalls, perConnection } from '../../base/redis/join-calls.js';
 import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { loadScript } from '../../base/redis/script.js';
-import { inZone, isOfRecipients } from '../../campaign/estimate/window.js';
+import { isOfRecipients, ruleIn } from '../../campaign/estimate/window.js';
 import { PRIORITY_WEIGHT } from '../../campaign/states/campaign.js';
 import { type Counted, type DayOf, reserveDay } from '../../engine/day-limits/daily.js';
 import { markDue } from '../../engine/jobs/due.js';
@@ -320,8 +320,8 @@ export async function settledImport(
 
 /** The rules of the windows of a campaign: of recipients with zones of their own, one for each zone. */
 export function rulesOf({ window }: Pick<CampaignMeta, 'window'>, parts: Parts | null): string[] {
-  if (!isOfRecipients(window)) return window === undefined ? [] : [window];
-  return [...new Set(parts?.map(([zone]) => inZone(window, zone)))];
+  const rules = (parts ?? [['']]).map(([zone]) => ruleIn(window, zone));
+  return [...new Set(rules)].filter((rule) => rule !== undefined);
 }
 
 /** The state of a campaign that is being imported, with so many recipients. */

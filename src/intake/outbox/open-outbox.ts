@@ -7,6 +7,7 @@ import type { Keys, LaneId } from '../../base/redis/keys.js';
 import { mustHaveRoom } from '../../base/redis/memory.js';
 import { RedisFullError } from '../../base/redis/unavailable.js';
 import { NotFoundError } from '../../campaign/errors/errors.js';
+import { ruleIn } from '../../campaign/estimate/window.js';
 import type { Actor } from '../../campaign/states/actor.js';
 import { activate, type Wakers } from '../../engine/jobs/wake.js';
 import type { Lane } from '../../engine/lane/lane.js';
@@ -15,7 +16,7 @@ import { registerWindows } from '../../engine/recovery/windows.js';
 import { lanesOf, onlyLane } from '../../engine/store/lane-index.js';
 import { messageChecker } from './definition/check-message.js';
 import { OutboxClosedError } from './definition/errors.js';
-import { editionOf, type OutboxSettings, readOutboxSettings, windowIn } from './definition/settings.js';
+import { editionOf, type OutboxSettings, readOutboxSettings } from './definition/settings.js';
 import { unusedValues } from './definition/unused-values.js';
 import { writerNotes } from './definition/writers.js';
 import {
@@ -147,7 +148,9 @@ export function outboxOpener(options: OutboxesOptions): OutboxOpener {
     /** Rules that scripts know. */
     const registered = new Set<string>();
     const registerWindowsOf = async (messages: readonly Entry[]): Promise<void> => {
-      const rules = new Set(messages.flatMap(({ message }) => windowIn(settings, message.zone ?? '') ?? []));
+      const rules = new Set(
+        messages.flatMap(({ message }) => ruleIn(settings.window, message.zone ?? '') ?? []),
+      );
       const unknown = [...rules].filter((rule) => !registered.has(rule));
       await registerWindows(lane, unknown, clock());
       for (const rule of unknown) registered.add(rule);

@@ -1,5 +1,5 @@
 import { exactDuration } from '../../base/duration.js';
-import { isOfRecipients, nextCommonOpening, windowNow } from '../../campaign/estimate/window.js';
+import { isOfRecipients, nextCommonOpening, ruleIn, windowNow } from '../../campaign/estimate/window.js';
 import { returnedOfOutbox } from '../../campaign/fields/field-sets.js';
 import { perName, RECIPIENT_STATES } from '../../campaign/states/recipient.js';
 import type { OutboxStatus } from '../../campaign/views/outbox-views.js';
@@ -8,7 +8,7 @@ import { orNull } from '../../engine/recipients/damaged.js';
 import { outboxId, outboxKeys, readMessages } from '../../engine/recipients/outbox-messages.js';
 import { readState } from '../../engine/store/campaigns.js';
 import { pageOfOutboxes } from './definition/outbox-index.js';
-import { type OutboxSettings, readOutboxSettings, windowIn } from './definition/settings.js';
+import { type OutboxSettings, readOutboxSettings } from './definition/settings.js';
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
@@ -106,7 +106,7 @@ export function whenSent(
   due: string | null,
   zone = '',
 ): string | null {
-  const windows = [windowIn(settings, zone), rules.sendWindow].filter((rule) => rule !== undefined);
+  const windows = [ruleIn(settings.window, zone), rules.sendWindow].filter((rule) => rule !== undefined);
   if (due === null || windows.length === 0) return due;
   const at = Math.max(Date.parse(due), clock());
   const opening = nextCommonOpening(windows, at);

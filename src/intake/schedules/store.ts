@@ -130,6 +130,9 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       return readSchedule(ref, values);
     },
 
+    /** When workers look at a schedule next, ms; while one has it in hand, when that ends if it says no more. */
+    dueAt: async (ref: string): Promise<number> => Number(await redis.zscore(names.due, ref)),
+
     /** The revision of a schedule: it is the same until another look begins, or an operator changes the schedule. */
     async revision(ref: string): Promise<number> {
       return Number(await redis.hget(names.one(ref), 'revision'));

@@ -24,6 +24,10 @@ test('A schedule that no worker runs says so five minutes after it was due, or w
     `no worker has run it since ${new Date(MONDAY).toISOString()}, when it was due: start one that serves its lane and provides the list customers`,
   );
   expect(await problemOf({ ...provided, waiting: MONDAY })).toBeNull();
+  // A worker has it in hand.
+  await own.setDue('daily', MONDAY + 7 * MINUTE);
+  expect(await problemOf(provided)).toBeNull();
+  await own.setDue('daily', MONDAY);
   expect(await problemOf({ ...provided, state: 'paused' })).toBeNull();
   const run = { ...stored, next: MONDAY + 60 * MINUTE, run: MONDAY };
   expect(await problemOf(run)).toMatch(/start one that serves its lane$/);

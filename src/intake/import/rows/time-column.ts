@@ -1,6 +1,6 @@
 import { formatDuration } from '../../../base/duration.js';
-import { countryOf, describeWindow, nextCommonOpening } from '../../../campaign/estimate/window.js';
-import { type Part, partName, ruleOf } from '../../../campaign/estimate/zones.js';
+import { countryOf, describeWindow, nextCommonOpening, ruleIn } from '../../../campaign/estimate/window.js';
+import { type Part, partName } from '../../../campaign/estimate/zones.js';
 import { readMoment, readTime } from '../../../campaign/time/moment.js';
 import { formatInZone, noSuchZone, readZone } from '../../../campaign/time/zone.js';
 import { wantedColumn } from './number-column.js';
@@ -71,7 +71,7 @@ export function timeReader(columns: readonly string[], options: TimeOptions) {
         `is ${text}, which is too far ahead: it must be before ${shown(latest)} (MAX_SCHEDULE_AHEAD)`,
       );
     const start = Math.max(part.at, from);
-    const rules = [ruleOf(window, part), laneWindow].filter((rule) => rule !== undefined);
+    const rules = [ruleIn(window, part.zone), laneWindow].filter((rule) => rule !== undefined);
     const opening = nextCommonOpening(rules, start);
     if (opening === null)
       return refused(

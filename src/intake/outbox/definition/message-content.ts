@@ -5,6 +5,7 @@ import {
   describeWindow,
   isOfRecipients,
   nextCommonOpening,
+  ruleIn,
 } from '../../../campaign/estimate/window.js';
 import { MAX_TEXT_LENGTH } from '../../../campaign/fields/fields.js';
 import { type LimitRefusal, type Limits, NO_LIMITS } from '../../../campaign/limits/check-limits.js';
@@ -15,7 +16,7 @@ import { readTime } from '../../../campaign/time/moment.js';
 import { applyRule } from '../../../campaign/time/send-time.js';
 import { formatInZone } from '../../../campaign/time/zone.js';
 import { zoneFinder } from '../../import/rows/zone-of.js';
-import { type OutboxSettings, ruleOf, windowIn } from './settings.js';
+import { type OutboxSettings, ruleOf } from './settings.js';
 
 /*
  * What the settings of an outbox make of a message: its values, and when it is due. A put checks it, and so does a change of the settings, for
@@ -86,7 +87,7 @@ export function contentReader(
   /** Of a message with this zone; null: with none that can be used. */
   const hoursOf = (own: string | null): Hours => {
     const isLocal = own !== null && own !== '' && countryOf(own) === null;
-    const rules = own === null ? [] : windows.map((rule) => windowIn({ window: rule }, own));
+    const rules = own === null ? [] : windows.map((rule) => ruleIn(rule, own));
     return { zone: isLocal ? own : settings.zone, windows: rules.filter((rule) => rule !== undefined) };
   };
 

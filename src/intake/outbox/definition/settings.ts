@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import type { Redis } from '../../../base/redis/connection.js';
 import type { Keys, LaneId } from '../../../base/redis/keys.js';
-import { inZone, isOfRecipients } from '../../../campaign/estimate/window.js';
 import { outboxFields } from '../../../campaign/fields/field-schemas.js';
 import { OUTBOX_NAMES, type OutboxName } from '../../../campaign/fields/field-sets.js';
 import { actor } from '../../../campaign/states/actor.js';
@@ -75,10 +74,6 @@ export const stateOf = ({ priority, window, lateMs, revision, since }: OutboxSet
 /** Names some settings, so that a process finds out whether they are still those of the outbox, or of another one of the same name. */
 export const editionOf = ({ created, revision }: Pick<OutboxSettings, 'created' | 'revision'>): string =>
   `${created}.${revision}`;
-
-/** The rule of the window of a message with this zone; undefined if it may be sent at any time. */
-export const windowIn = ({ window }: Pick<OutboxSettings, 'window'>, zone: string): string | undefined =>
-  isOfRecipients(window) && zone !== '' ? inZone(window, zone) : window;
 
 /** The rule of an outbox for messages without a time of their own. */
 export function ruleOf({ sendRule }: Pick<OutboxSettings, 'sendRule'>): SendTimeRule {

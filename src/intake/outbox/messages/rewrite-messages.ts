@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { ruleIn } from '../../../campaign/estimate/window.js';
 import { outboxId, outboxKeys, type StoredMessage } from '../../../engine/recipients/outbox-messages.js';
 import { registerWindows } from '../../../engine/recovery/windows.js';
 import { type LaneStore, laneScript } from '../../../engine/scripts/lane-script.js';
-import { editionOf, type OutboxSettings, windowIn } from '../definition/settings.js';
+import { editionOf, type OutboxSettings } from '../definition/settings.js';
 import type { WaitingMessage } from '../definition/stored-message.js';
 import { refusalsOf, rewritten, unfitMessages, waitingReader } from './change-outbox.js';
 import { outboxStore } from './store.js';
@@ -51,7 +52,7 @@ async function rewriteSome(
   if (entries.length === 0 && !isLast) return true;
   await registerWindows(
     lane,
-    [...zones].flatMap((zone) => windowIn(settings, zone) ?? []),
+    [...zones].flatMap((zone) => ruleIn(settings.window, zone) ?? []),
     now,
   );
   const { outbox } = outboxKeys(lane.keys, lane.id, name).fixed;

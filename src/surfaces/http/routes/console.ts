@@ -23,6 +23,7 @@ export const consolePage: Routes = (app, { config, consoleFolder = BUILT, mounte
   const schema = { hide: true };
   const limit = addressLimit(config.http.requestsPerMinute);
   let built: Promise<ReadonlySet<string>> | undefined;
+  let page: Promise<string> | undefined;
   // The files of a package all have the same time, so a date or an ETag would not tell two versions of a page apart.
   app.register(fastifyStatic, {
     root: consoleFolder,
@@ -48,8 +49,8 @@ export const consolePage: Routes = (app, { config, consoleFolder = BUILT, mounte
         'notFound',
         'The page of the console was not built. Run `npm run build`, and start this process again.',
       );
-    const page = await readFile(`${consoleFolder}/index.html`, 'utf8');
-    const html = page.replaceAll('"/console/', `"${mountedAt}/console/`);
+    page ??= readFile(`${consoleFolder}/index.html`, 'utf8');
+    const html = (await page).replaceAll('"/console/', `"${mountedAt}/console/`);
     return reply.header('cache-control', 'no-cache').type('text/html; charset=utf-8').send(html);
   });
 };

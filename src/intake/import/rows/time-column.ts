@@ -108,6 +108,7 @@ export function timeReader(columns: readonly string[], options: TimeOptions) {
     const cell = (fields[zoneAt] ?? '').trim();
     const zone = cell === '' ? options.zone : readZone(cell, names);
     if (zone !== null) return read(text, zone, '');
-    return { ok: false, code: 'invalidZone', column: columns[zoneAt] ?? null, reason: noSuchZone(cell) };
+    const reason = `is not usable: ${noSuchZone(cell)}`;
+    return { ok: false, code: 'invalidZone', column: columns[zoneAt] ?? null, reason };
   };
 }

@@ -41,7 +41,7 @@ export function zoneFinder({ window, laneWindow, isFromNumber }: ZoneRules) {
   const refused = (code: 'noZone' | 'invalidZone', reason: string): ZoneOutcome => ({
     ok: false,
     code,
-    reason: code === 'noZone' ? `is empty, ${reason}` : reason,
+    reason: `${code === 'noZone' ? 'is empty,' : 'is not usable:'} ${reason}`,
   });
   const checked = (zone: string, from: number, of: 'noZone' | 'invalidZone', closed: string): ZoneOutcome => {
     if (window === undefined) return { ok: true, zone };

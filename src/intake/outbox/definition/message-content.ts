@@ -162,8 +162,7 @@ export function contentReader(
     const text = valueIn('zone').trim();
     // The number has its own problem.
     const found = number === '' && text === '' ? null : zoneOf(text, number, now);
-    if (found?.ok === false)
-      refuse('zone', found.code, `${found.code === 'invalidZone' ? 'is not usable: ' : ''}${found.reason}`);
+    if (found?.ok === false) refuse('zone', found.code, found.reason);
     const zone = found?.ok === true ? found.zone : null;
     const { at: dueAt, problem } = dueOf(given, valueIn, now, hoursOf(zone));
     if (problem !== undefined) problems.push(problem);

@@ -1,6 +1,7 @@
 import type { Command } from 'ioredis';
 import { type Keys, keyNames } from '../../src/base/redis/keys.js';
-import { type Part, partNamed, ruleOf } from '../../src/campaign/estimate/zones.js';
+import { ruleIn } from '../../src/campaign/estimate/window.js';
+import { type Part, partNamed } from '../../src/campaign/estimate/zones.js';
 import { wakeLane } from '../../src/engine/jobs/wake.js';
 import { recordsKey } from '../../src/engine/recipients/campaign-keys.js';
 import { parseRecords, type RequestRecord } from '../../src/engine/recipients/request-records.js';
@@ -354,7 +355,7 @@ export class World {
     if (zones !== undefined && ordinals.length === 0) return false;
     const parts = zones === undefined ? [] : ordinals.map((ordinal) => partOf(plan, ordinal));
     if (parts.some(({ at = now }) => now < at)) return false;
-    const own = zones === undefined ? [window] : parts.map((part) => ruleOf(window, part));
+    const own = zones === undefined ? [window] : parts.map((part) => ruleIn(window, part.zone));
     return [...own, this.planOf(lane).settings.sendWindow].every(
       (rule) => rule === undefined || this.openingsOf(rule, now, 1).some(({ from }) => from <= now),
     );
@@ -373,7 +374,7 @@ export class World {
       ...(plan.validForMs > 0 ? { validForMs: plan.validForMs } : {}),
     });
     this.trace.add('operator', `commits ${plan.id}, ${plan.recipients} recipients`);
-    const zones = plan.zones?.map((name) => ruleOf(plan.window, partNamed(name)));
+    const zones = plan.zones?.map((name) => ruleIn(plan.window, partNamed(name).zone));
     const windows = [...(zones ?? [plan.window]), this.planOf(plan.lane).settings.sendWindow].filter(
       (rule) => rule !== undefined,
     );

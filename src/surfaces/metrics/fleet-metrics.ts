@@ -19,7 +19,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
     new Gauge({ name, help, labelNames, registers: [registry] });
   const ofLane = (name: string, help: string) => gauge(name, help, 'lane');
 
-  const up = gauge(UP, '1 if Redis answered the request for the state of the fleet, otherwise 0.');
+  const up = gauge(UP, '1 if Redis answered, otherwise 0.');
   const info = gauge(
     'volley_lane_info',
     'Always 1. The labels show the id of the lane, and the account that a reseller acts for.',
@@ -35,7 +35,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const closedCause = gauge(
     'volley_lane_closed_cause',
-    '1 for the cause why the lane starts no requests, or only a probe; absent while it is open.',
+    '1 for the cause that keeps the lane from sending; absent while it is open.',
     'lane',
     'cause',
   );
@@ -45,7 +45,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const learned = ofLane(
     'volley_lane_quota_learned',
-    'Requests per window that Volley learned; absent before that, and if the quota is configured.',
+    'Requests per window that Volley has learned; absent if it has learned none.',
   );
   const used = gauge('volley_lane_quota_used', 'Requests in the current window.', 'lane', 'kind');
   const inFlight = ofLane('volley_lane_in_flight', 'Requests in flight, or about to be sent.');
@@ -55,19 +55,16 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const throttled = new Counter({
     name: 'volley_lane_throttled_total',
-    help: 'Requests for which the service returned 429 since the lane exists.',
+    help: 'Requests for which the service returned 429.',
     labelNames: ['lane'],
     registers: [registry],
   });
   const awaiting = ofLane('volley_lane_awaiting_reports', 'Requests that still await final reports.');
-  const pollOverdue = ofLane(
-    'volley_lane_poll_overdue_seconds',
-    'Time for which the earliest request for a delivery status (poll) is overdue.',
-  );
+  const pollOverdue = ofLane('volley_lane_poll_overdue_seconds', 'How long the earliest poll is overdue.');
   const unknownOutcomes = ofLane('volley_lane_unknown_outcomes', 'Requests with an unknown outcome.');
   const failing = gauge(
     'volley_lane_failing_seconds',
-    'How long the turns of the lane have failed again and again; absent if they do not.',
+    'How long all turns of the lane have failed; absent if they do not.',
     'lane',
     'kind',
   );
@@ -83,7 +80,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const unmatched = ofLane(
     'volley_lane_unmatched_notifications',
-    'Request ids in notifications that match no request yet; absent for a lane without a subscription.',
+    'Request ids in notifications that match no request yet; absent without a subscription.',
   );
   const running = ofLane('volley_lane_running_campaigns', 'Campaigns that have recipients to send to now.');
   const waiting = ofLane(
@@ -117,7 +114,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
 
   const outboxWaiting = ofLane(
     'volley_outbox_waiting',
-    'Messages of outboxes that wait for their time, or until the lane may send them; absent for a lane without outboxes.',
+    'Messages of outboxes that wait; absent for a lane without outboxes.',
   );
   const outboxLapsed = ofLane(
     'volley_outbox_lapsed',
@@ -125,7 +122,7 @@ export function fleetMetrics(takeSnapshot: () => Promise<FleetSnapshot>): () => 
   );
   const outboxLate = ofLane(
     'volley_outbox_late_seconds',
-    'How long the earliest message of an outbox that is due has waited; 0 if none is due. Paused outboxes do not count.',
+    'How long the earliest due message of an outbox has waited; 0 if none is due. Paused outboxes do not count.',
   );
   const webhooks = gauge(
     'volley_webhooks',

@@ -15,6 +15,10 @@ const pages = [
   'test/interface/README.md',
 ];
 
+/** What npm puts into the package, whatever `files` says, and `files`. */
+const packed: readonly string[] = ['README.md', 'LICENSE', ...JSON.parse(read('package.json')).files];
+const isPacked = (path: string): boolean => packed.some((one) => path === one || path.startsWith(`${one}/`));
+
 /** The anchors of a page's headings, as GitHub makes them. */
 function anchorsOf(page: string): string[] {
   return [...page.replace(/^```.*?^```$/gms, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
@@ -66,11 +70,14 @@ describe.each([...pages, '.env.example'])('%s', (path) => {
   });
 });
 
-test('Every page is linked from the README, or from a page that is', () => {
+test('Every page is linked from the README, or from a page that is, or named there if the package lacks it', () => {
   const reached = new Set(['README.md']);
   for (const path of reached) {
     for (const [, to = ''] of read(path).matchAll(/\]\(([^)#\s]+\.md)(?:#[^)]*)?\)/g)) {
       if (!/^\w+:/.test(to)) reached.add(join(dirname(path), to));
+    }
+    for (const [, to = ''] of read(path).matchAll(/`([\w./-]+\.md)`/g)) {
+      if (!isPacked(to)) reached.add(to);
     }
   }
   expect(pages.filter((path) => !reached.has(path))).toEqual([]);

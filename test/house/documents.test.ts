@@ -50,6 +50,12 @@ describe.each([...pages, '.env.example'])('%s', (path) => {
     expect(files.filter((to) => !existsSync(join(ROOT, dirname(path), to)))).toEqual([]);
   });
 
+  test.runIf(isPacked(path))('links only to files of the package', () => {
+    const links = [...text.matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, to = '']) => to);
+    const files = links.filter((to) => !/^\w+:/.test(to)).map((to) => join(dirname(path), to));
+    expect(files.filter((to) => !isPacked(to))).toEqual([]);
+  });
+
   test('links only to headings that exist', () => {
     const links = [...text.matchAll(/\]\(([^)#\s]*\.md)?#([^)\s]+)\)/g)];
     const missing = links.filter(([, to, anchor = '']) => {

@@ -198,8 +198,18 @@ test('The page describes each error, its cause, and its remedy at the address th
 describe('docs/http.md', () => {
   const text = readFileSync(new URL('../../../../docs/http.md', import.meta.url), 'utf8');
 
+  const [keyWanted = '', keyCreated = '', example = ''] = blocks(text, 'json');
+
+  test('shows a request for a key, and the members of the response', async () => {
+    const { status, json } = await call('POST', '/v1/keys', { body: JSON.parse(keyWanted) });
+    expect(status).toBe(201);
+    const shown = JSON.parse(keyCreated);
+    expect(Object.keys(shown)).toEqual(Object.keys(Object(json)));
+    const { name, scopes, lanes, recipientsPerDay } = shown;
+    expect(json).toMatchObject({ name, scopes, lanes, recipientsPerDay });
+  });
+
   test('shows a page of results with null for what is absent', () => {
-    const [example = ''] = blocks(text, 'json');
     documentedBy({ ...document })({
       ...{ method: 'GET', path: '/v1/results', status: 200, type: 'application/json' },
       body: example,

@@ -58,12 +58,16 @@ test('What most campaigns have is not stored, and is there when a campaign is re
 });
 
 test('Besides the audit trail, creating a campaign waits for Redis twice, and so for two writes to its disk', async () => {
-  const reads = async (): Promise<number> =>
-    Number(/total_reads_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+  // The pings of an idle connection are reads, too: the busier the machine, the more of them.
+  const reads = async (): Promise<number> => {
+    const info = await redis.info('all');
+    const count = (field: string): number => Number(new RegExp(`^${field}(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+    return count('total_reads_processed:') - count('cmdstat_ping:calls=');
+  };
   await enqueue(300);
   const before = await reads();
   for (let number = 301; number <= 320; number += 1) await enqueue(number);
-  // Asking is one of them; the connection may also be pinged meanwhile.
+  // Asking is one of them.
   expect((await reads()) - before).toBeLessThan(20 * 2 + 8);
 });
 

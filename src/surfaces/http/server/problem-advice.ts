@@ -36,7 +36,7 @@ export const ADVICE: Readonly<Record<ProblemCode, string>> = {
   laneTaken:
     'Two lanes with the same credentials would each use the whole quota of the service; `detail` names the other lane. Nothing was changed. Give each lane its own name and credentials. A lane that was changed at the same time can be changed again.',
   unexpected:
-    'Nothing was changed. Of a lane, `recipientCount` says how many recipients wait: to keep the number from falling while you decide, hold the lane first, and repeat the request with this number as `expect`. Of a campaign, `expected` and `actual` say what differs from its preview: preview it again.',
+    'Nothing was changed. Of a lane, `recipientCount` says how many recipients wait: to keep the number from falling while you decide, hold the lane first, and repeat the request with this number as `expect`. Of a campaign, `expected` and `actual` say what differs from its preview: preview it again. If you sent a `revision`, someone has changed the campaign since: read its status again.',
   repeated: `It has the same list, text, and sender; \`campaign\` names it. If you retried because a response was lost, it is the campaign that you wanted. Send an \`Idempotency-Key\` to make retries safe. ${remedyOf('repeated', null)}.`,
   gone: 'They were removed with their campaigns, or Redis has lost the data that the cursor belongs to; `detail` says which. Read from the beginning, without `cursor`: results that you have seen are repeated.',
   tooLarge:

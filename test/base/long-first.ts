@@ -4,7 +4,7 @@ import { seededRandom } from '../../src/tools/simulator/rules/random.js';
 
 /** Files that run for long although they are short: with processes, kills, services that wait, and many cases. */
 const LONG =
-  /\/test\/(end-to-end|faults|simulate)\/|(kill|restarts|learning|limits|outbox|records|fuzz|matrix|forget|lane-admin|lane-removal|declarations|session)\.test\.ts$/;
+  /\/test\/(end-to-end|faults|simulate)\/|(kill|learning|limits|outbox|records|fuzz|matrix|forget|lane-admin|lane-removal|declarations|session)\.test\.ts$/;
 
 /** Browsers take the CPU time of files that measure how soon something happens. */
 const BROWSER = /\/test\/end-to-end\/console\//;

@@ -10,9 +10,9 @@
 const PROCESSES = [
   'test/end-to-end/*.test.ts',
   'test/faults/attacks/attacks*.test.ts',
-  'test/simulate/{jobs.property,scripted/worlds}.test.ts',
+  'test/simulate/{jobs.property,scripted/worlds.nightly}.test.ts',
   'test/app/forget/killed-forget.test.ts',
-  'test/{call-records,engine,intake,reporting}/**/*{kill,restarts}.test.ts',
+  'test/{call-records,engine,intake,reporting}/**/*kill.test.ts',
   'test/base/redis/{acl,cluster,cluster-connection,durability,embedded,file-replay,full}.test.ts',
   'test/base/redis/{private-server,rediss,sentinel,watch,servers/private-redis}.test.ts',
   'test/engine/{recovery/rewrite-file,scripts/settable-clock,suppression/suppression-commands}.test.ts',
@@ -24,7 +24,7 @@ const PROCESSES = [
 /** Files that need a browser. */
 const CHROMIUM = ['test/end-to-end/console/*.test.ts'];
 /** Files that measure how long something takes: they run last, one after another. */
-const ALONE = ['test/**/*.alone.test.ts', 'test/end-to-end/console/live.test.ts'];
+const ALONE = ['test/**/*.alone.test.ts'];
 /** Files with long runs and planted bugs. */
 const NIGHTLY_ONLY = ['test/**/*.nightly.test.ts'];
 

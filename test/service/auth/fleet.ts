@@ -1,14 +1,28 @@
-import { type ChildProcess, execFile, fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { afterAll, beforeAll } from 'vitest';
+import { resolve } from 'node:path';
+import { afterAll } from 'vitest';
 import type { TokenOutcome } from '../../../src/service/auth/outcome.js';
-import type { MemberSettings, Order } from './fleet-member.js';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+/** It runs the built package. */
+const PROGRAM = resolve('test/service/auth/fleet-member.mjs');
+
+/** A member's settings. */
+export interface MemberSettings {
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly accountUrl: string;
+  readonly username: string;
+  readonly password: string;
+  readonly requestTimeoutMs: number;
+}
+
+/** What `callers` callers of a member do at the same time. */
+interface Order {
+  readonly callers: number;
+  /** The generation that the service refused; without it the callers ask for a token. */
+  readonly refused?: number;
+}
 
 /** One real process. */
 export interface Member {
@@ -19,35 +33,17 @@ export interface Member {
 }
 
 /**
- * Compiles `fleet-member.ts` once for the test file that calls this at its top level. Returns a function that starts such a
- * process. All processes that still run are killed when the file ends.
+ * Returns a function that starts such a process. All that still run are killed when the test file ends that calls this at its top
+ * level.
  */
 export function fleetStarter(): (settings: MemberSettings) => Promise<Member> {
-  let out = '';
   const running = new Set<ChildProcess>();
-
-  beforeAll(async () => {
-    // Below node_modules, so that the compiled files find their packages.
-    const cache = join(root, 'node_modules', '.cache');
-    await mkdir(cache, { recursive: true });
-    out = await mkdtemp(join(cache, 'volley-fleet-'));
-    await writeFile(join(out, 'package.json'), '{ "type": "module" }');
-    const config = join(root, 'test/service/auth/tsconfig.fleet.json');
-    await promisify(execFile)(join(root, 'node_modules/.bin/tsc'), ['-p', config, '--outDir', out]);
-    const compiled = (source: string): boolean => !/\.ts$/.test(source);
-    for (const folder of ['src/service/auth', 'src/base/redis']) {
-      await cp(join(root, folder), join(out, folder), { recursive: true, filter: compiled });
-    }
-  });
-  afterAll(async () => {
+  afterAll(() => {
     for (const child of running) child.kill('SIGKILL');
-    await rm(out, { recursive: true, force: true });
   });
 
   return async (settings) => {
-    const child = fork(join(out, 'test/service/auth/fleet-member.js'), {
-      env: { ...process.env, FLEET_MEMBER: JSON.stringify(settings) },
-    });
+    const child = fork(PROGRAM, { env: { ...process.env, FLEET_MEMBER: JSON.stringify(settings) } });
     running.add(child);
     child.once('exit', () => running.delete(child));
     await once(child, 'message');

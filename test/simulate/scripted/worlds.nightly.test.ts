@@ -1,5 +1,4 @@
 import { describe, expect, inject, it } from 'vitest';
-import { NIGHTLY } from '../../base/parts.js';
 import { runMutant } from '../mutants/run-mutant.js';
 import { replay } from '../runner/run-worlds.js';
 import { INVARIANTS } from '../violation.js';
@@ -12,12 +11,12 @@ describe.each(SCRIPTED_WORLDS)('$name: $about', (world) => {
     expect((await replay(redisUrl, scriptedWorld(world))).violation).toBeUndefined();
   });
 
-  it.runIf(NIGHTLY)('the trace is the same each time', async () => {
+  it('the trace is the same each time', async () => {
     const { trace } = await replay(redisUrl, scriptedWorld(world));
     expect((await replay(redisUrl, scriptedWorld(world))).trace.digest).toBe(trace.digest);
   });
 
-  it.runIf(NIGHTLY)(`catches its planted bug: ${world.bug.name}`, async () => {
+  it(`catches its planted bug: ${world.bug.name}`, async () => {
     const { violations } = await runMutant(redisUrl, world.bug, [scriptedWorld(world)]);
     const violated = violations.map(({ invariant }) => INVARIANTS[invariant]);
     expect(violated).toEqual([INVARIANTS[world.bug.invariant]]);

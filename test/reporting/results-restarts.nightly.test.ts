@@ -2,7 +2,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Volley } from '../../src/app/runtime.js';
 import { startPrivateRedis } from '../../src/base/redis/private-server.js';
 import { GoneError, NotFoundError } from '../../src/campaign/errors/errors.js';
-import { NIGHTLY } from '../base/parts.js';
 import { scene } from '../scene/scene.js';
 
 /** The log of results remembers which of the last 50 servers wrote which part of it. */
@@ -26,9 +25,8 @@ async function resultsAfter(volley: Volley, after?: string): Promise<string[] | 
 const { open } = scene('results-restarts', {
   settings: { API_KEY: 'key', SENDER_ADDRESS: 'ACME', MAX_SCHEDULE_AHEAD: '365000d' },
 });
-const SYNCED = NIGHTLY ? (['always', 'everysec'] as const) : (['always'] as const);
 
-test.each(SYNCED)(
+test.each(['always', 'everysec'] as const)(
   `After each of ${RESTARTS} restarts of Redis (appendfsync %s), the feed has each result, or answers that it is gone`,
   async (appendfsync) => {
     const server = await startPrivateRedis({ appendfsync });

@@ -128,4 +128,14 @@ describe.each(results)('A send that is settled as %s', (result, effect) => {
     expect({ settled, events }).toEqual({ settled: 0, events: [] });
     expect(await stored()).toEqual(before);
   });
+
+  test('counts against the quota as long although its campaign was removed meanwhile', async () => {
+    const { lane, claim } = await probedLane(result, 'removed');
+    await redis.hdel(lane.keys.lane(lane.lane, 'states'), 'c');
+    const { settled } = await lane.settlements.send([{ claim, result, ...DETAILS[result] }], 0, NOW);
+    expect(settled).toBe(0);
+    const { sends } = await lane.views.look(NOW);
+    const { lastSendAt } = await lane.stored.gate();
+    expect({ sends, countsFrom: lastSendAt }).toEqual(LEDGER[effect.ledger]);
+  });
 });

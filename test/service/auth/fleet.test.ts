@@ -4,8 +4,7 @@ import type { TokenOutcome } from '../../../src/service/auth/outcome.js';
 import { testRedis } from '../../base/redis/test-redis.js';
 import { accountServer } from './account-server.js';
 import { accountService, serialOf } from './account-service.js';
-import { fleetStarter, type Member } from './fleet.js';
-import type { Order } from './fleet-member.js';
+import { fleetStarter, type Member, type Order } from './fleet.js';
 
 const { url: redisUrl, prefix } = testRedis('token-fleet');
 const startMember = fleetStarter();

@@ -18,7 +18,7 @@ export interface MemberSettings {
 }
 
 /** What `callers` callers of a member do at the same time. */
-interface Order {
+export interface Order {
   readonly callers: number;
   /** The generation that the service refused; without it the callers ask for a token. */
   readonly refused?: number;

@@ -18,7 +18,6 @@ export const newTexts = {
   },
 
   choose: 'Choose an Excel workbook or a CSV file, or drop it here',
-  chooseAnother: 'Choose another file',
   listAbout:
     'A header line, then one recipient per row. A workbook may have 20 MB and 200,000 rows; a CSV may be longer.',
   encoding: (encoding: string) => `The file is in ${encoding}; the page reads it as that.`,
@@ -45,9 +44,7 @@ export const newTexts = {
     'One such character makes a whole message UCS-2: 70 characters fit into a segment instead of 160.',
   replaced: 'Replaced. The message fits the GSM alphabet again.',
 
-  phone: 'As it will arrive',
   phoneEmpty: 'Write a message to see it here.',
-  messages: 'What messages take',
   first: 'First',
   longest: 'Longest',
   longestHead: 'Longest so far',
@@ -57,7 +54,6 @@ export const newTexts = {
   segments: (count: number) => counted(count, 'segment'),
   charged: (count: number) => `Charged as ${counted(count, 'message')}`,
 
-  checkNow: 'Check the whole list',
   checkAbout: 'Nothing is stored or sent.',
   needsList: 'Choose a list first.',
   needsText: 'Write a message first.',
@@ -78,8 +74,6 @@ export const newTexts = {
   none: 'Every row is valid.',
   group: (group: Preview['invalidGroups'][number]) => capital(reasonOfGroup(group)),
   inColumn: (column: string) => `column ${column}`,
-  allProblems: 'All invalid rows',
-  reason: 'What is wrong',
   download: 'Download the bad rows',
   downloadFirst: (count: number) => `Download the first ${countText(count)} bad rows`,
   different: (count: number) =>
@@ -103,7 +97,6 @@ export const newTexts = {
   noPrices: 'not known: no prices are configured',
   startNow: 'now, as fast as the limit of the account allows',
   finishUnknown: 'not known',
-  testTo: 'Your own number',
   testAbout: 'With its plus. It gets the message of the first row, at the usual cost.',
   testName: (name: string) => `Test of ${name || 'a campaign'}`,
   testSend: 'Send a test to this number',
@@ -119,7 +112,6 @@ export const newTexts = {
   scheduled: (count: number, start: string) =>
     `The campaign is scheduled: ${recipientsText(count)}, ${start}.`,
   existing: (_count: number) => 'This page has created the campaign already; nothing was sent again.',
-  openIt: 'Open that campaign',
   again: 'Send it once more on purpose',
   refusal: (code: Refusal, preview: Preview) =>
     code === 'repeated'

@@ -69,7 +69,6 @@ export const listTexts = {
     noneFailed: 'No event has been refused for good.',
     what: (type: string, count: number) => (count === 0 ? type : `${type} (${counted(count, 'recipient')})`),
     times: (count: number) => counted(count, 'attempt'),
-    replay: 'Send again',
     replayAsk: (count: number) =>
       `${counted(count, 'refused event is', 'refused events are')} sent again, with the current state of the recipients.`,
   },
@@ -86,7 +85,6 @@ export const listTexts = {
   keys: {
     about: 'Create keys on the command line: volley keys create',
     none: 'There are no keys.',
-    allLanes: 'all',
     test: 'test key',
     own: 'this is you',
     cancelCampaigns: 'Also cancel its campaigns that have not ended',

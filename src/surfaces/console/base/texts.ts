@@ -77,20 +77,14 @@ export const texts = {
 
   overview: {
     allWell: 'Nothing needs your attention.',
-    send: 'Send messages',
-    running: 'Being sent',
     noneRunning: 'Nothing is being sent.',
-    scheduled: 'Scheduled this week',
     noneScheduled: 'Nothing is scheduled.',
     eachTime: 'read when it starts',
-    ended: 'Ended today',
     noneEnded: 'No campaign has ended today.',
     lastBy: '; last results by ',
-    anyTime: 'any time',
     allLanes: (count: number) => `All ${counted(count, 'account')}`,
     noEvents: 'No events since this page was opened.',
     gap: 'Some events are missing: they were no longer stored when the page was connected again.',
-    settle: 'Decide',
   },
 
   campaign: {
@@ -99,9 +93,6 @@ export const texts = {
     keep: 'Do not stop',
     done: 'done',
     perMinute: (rate: number) => `${countText(rate)} a minute`,
-    states: 'Where they are',
-    statesMean: 'What these words mean',
-    facts: 'About this campaign',
     costText: ({ accepted, total, currency }: CampaignCost, unpriced: number) =>
       `${accepted === null ? '' : `${moneyText(accepted, currency)} so far, `}${moneyText(total, currency)} for all${unpriced > 0 ? `, except ${counted(unpriced, 'number')} without a price` : ''}`,
     requestsText: (send: number, poll: number, throttled: number) =>
@@ -111,7 +102,6 @@ export const texts = {
     result: (hasEnded: boolean) => (hasEnded ? 'Result' : 'Result so far'),
     replies: (count: number) => (count === 1 ? 'reply' : 'replies'),
     moreReplies: 'or more',
-    why: 'Why not delivered',
     ofFirst: (read: number, count: number) => `of the first ${countText(read)} of ${countText(count)}`,
     again: (count: number) => `Send again to ${countText(count)} who did not get it`,
     againTwice: (count: number) =>
@@ -140,7 +130,6 @@ export const texts = {
     polled: 'A report may belong to it: Volley asks the service.',
     more: (count: number, shown: number) =>
       shown === 0 ? recipientsText(count) : `and ${countText(count)} more`,
-    all: 'All of them',
     allOf: (name: string) => `all of ${name}`,
   },
 
@@ -159,14 +148,12 @@ export const texts = {
     open: 'Requests may start.',
     missing: 'There is no such account, or your key may not use it.',
     window: (span: string) => `Requests of the last ${unitText(span)}, and when their quota returns`,
-    facts: 'About this account',
   },
 
   /** The window of a lane, drawn. */
   strip: {
     summary: (sends: number, polls: number, limit: number | null) =>
       `${limit === null ? counted(sends + polls, 'request') : `${countText(sends + polls)} of ${counted(limit, 'request')}`} count now: ${countText(sends)} with messages and ${countText(polls)} for delivery reports.`,
-    now: 'now',
     frees: (count: number, at: string) => `The marked bar frees ${countText(count)} at ${at}.`,
     table: 'The window in twelve parts',
     legend: {
@@ -182,8 +169,7 @@ export const texts = {
   },
 
   chart: {
-    asTable: 'As a table',
-    most: (highest: string) => `at most ${highest}`,
+    most: (highest: string) => `At most ${highest}`,
     marks: '▲ refused as too many   ‖ paused',
   },
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 
 /** Something that happened at a time. */
@@ -53,7 +53,7 @@ export function Figure(props: FigureProps) {
       </p>
       {legend}
       <details>
-        <summary>{texts.chart.asTable}</summary>
+        <summary>{labelOf('asATable')}</summary>
         {table}
       </details>
     </figure>

@@ -2,7 +2,7 @@ import type { ComponentChildren, ComponentProps } from 'preact';
 import { useEffect, useId } from 'preact/hooks';
 import { HOME } from '../base/api.js';
 import { mayRun } from '../base/session.js';
-import { labelOf, texts } from '../base/texts.js';
+import { labelOf } from '../base/texts.js';
 
 /** The heading of a screen, which names the tab as well; beside it, a state and commands. */
 export function Title({ text, children }: { readonly text: string; readonly children?: ComponentChildren }) {
@@ -21,7 +21,7 @@ export function Title({ text, children }: { readonly text: string; readonly chil
 export const SendLink = () =>
   mayRun('uploadCampaign') && (
     <a class="button primary end" href={`${HOME}/new`}>
-      {texts.overview.send}
+      {labelOf('sendMessages')}
     </a>
   );
 

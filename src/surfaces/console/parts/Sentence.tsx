@@ -70,7 +70,7 @@ export function Remedy({ remedy, lane, campaign, about }: RemedyProps) {
   const href = isCampaign ? `${page}#unknown` : remedy?.operation.endsWith('Outbox') && `${HOME}/outboxes`;
   return href ? (
     <a class="button" href={href}>
-      {texts.overview.settle} <span class="unseen">{about}</span>
+      {labelOf('decide')} <span class="unseen">{about}</span>
     </a>
   ) : null;
 }

@@ -1,7 +1,7 @@
 import { RECIPIENT_STATES, type RecipientState } from '../../../campaign/states/recipient.js';
 import { useFilters } from '../base/filters.js';
 import { type Counts, KIND_OF } from '../base/recipients.js';
-import { texts } from '../base/texts.js';
+import { labelOf, texts } from '../base/texts.js';
 import { countText } from '../base/times.js';
 import { Swatch } from './Bar.js';
 import { Facts } from './Section.js';
@@ -50,7 +50,7 @@ export function StateMachine({ counts }: { readonly counts: Counts }) {
         ))}
       </ol>
       <details>
-        <summary>{texts.campaign.statesMean}</summary>
+        <summary>{labelOf('whatTheseWordsMean')}</summary>
         <Facts facts={RECIPIENT_STATES.map((name) => texts.recipients[name])} />
       </details>
     </>

@@ -10,7 +10,7 @@ export function StopButtons({ status }: { readonly status: CampaignStatus }) {
   const accepted: readonly string[] = CAMPAIGN_STATE[state].commands;
   const common = { input: { id }, lane, about: name };
   return (
-    <>
+    <span class="row">
       {accepted.includes('pause') && state !== 'paused' && (
         <CommandButton {...common} command="pauseCampaign" />
       )}
@@ -24,6 +24,6 @@ export function StopButtons({ status }: { readonly status: CampaignStatus }) {
           keep={texts.campaign.keep}
         />
       )}
-    </>
+    </span>
   );
 }

@@ -62,7 +62,7 @@ export function Strip({ ledger, zone, until }: StripProps) {
       caption={words.summary(used.send, used.poll, limit)}
       {...{ from, to, time }}
       marks={throttledAt.map((at) => ({ at: Date.parse(at), kind: 'throttled' }))}
-      middle={words.now}
+      middle={labelOf('now')}
       legend={
         <>
           {freed && <p>{words.frees(freed.permits.count, timeText(freed.permits.first, now, zone, true))}</p>}
@@ -92,7 +92,7 @@ export function Strip({ ledger, zone, until }: StripProps) {
 
 function StripLegend() {
   return (
-    <ul class="row legend">
+    <ul class="row">
       {Object.entries(INK).map(([name, ink]) => (
         <li key={name}>
           <svg class="swatch" aria-hidden="true" viewBox="0 0 14 14">

@@ -10,7 +10,7 @@ import { countText } from '../base/times.js';
 import { Choice, optionsOf } from './Form.js';
 import { Alert } from './Section.js';
 
-/** A column. A number is written as a count and aligned at its end. The first column names the row. */
+/** A column. A number is written as a count, and a column with one is aligned at its end. The first column names the row. */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren];
 
 interface TableProps<Row> {
@@ -30,15 +30,14 @@ interface TableProps<Row> {
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, range, columns, rows, empty = texts.nothing, isBusy } = props;
   const { rowKey = (row, at) => (row as { readonly id?: string }).id ?? at } = props;
-  const [first] = rows ?? [];
-  const alignOf = (value: ComponentChildren) => (typeof value === 'number' ? 'number' : undefined);
+  const hasCounts = columns.map(([, cell]) => rows?.some((row) => typeof cell(row) === 'number'));
   const rowOf = (row: Row, at: number) => (
     <tr key={rowKey(row, at)}>
       {columns.map(([title, cell], column) => {
         const value = cell(row);
         const [Cell, scope] = column === 0 ? (['th', 'row'] as const) : (['td', undefined] as const);
         return (
-          <Cell key={title} scope={scope} data-title={title} class={alignOf(value)}>
+          <Cell key={title} scope={scope} data-title={title} class={hasCounts[column] ? 'number' : undefined}>
             {typeof value === 'number' ? countText(value) : value}
           </Cell>
         );
@@ -55,8 +54,8 @@ export function Table<Row>(props: TableProps<Row>) {
         </caption>
         <thead>
           <tr>
-            {columns.map(([title, cell]) => (
-              <th key={title} scope="col" class={first && alignOf(cell(first))}>
+            {columns.map(([title], column) => (
+              <th key={title} scope="col" class={hasCounts[column] ? 'number' : undefined}>
                 {title}
               </th>
             ))}

@@ -55,7 +55,7 @@ export function Campaign({ of: id }: { readonly of: string }) {
         {state !== 'paused' && <Remedy {...waiting} lane={waiting.lane ?? lane} campaign={id} about={name} />}
       </p>
       <Result {...campaign} />
-      <Section title={words.states}>
+      <Section title={labelOf('whereTheyAre')}>
         <StateMachine counts={counts} />
       </Section>
       {counts.unknown > 0 && <Unknown status={status} />}
@@ -70,7 +70,7 @@ export function Campaign({ of: id }: { readonly of: string }) {
 function About({ status }: { readonly status: CampaignStatus }) {
   const { zone, requests, duplicates, invalid, cost, window, eta, completion, createdBy } = status;
   return (
-    <Section title={words.facts}>
+    <Section title={labelOf('aboutThisCampaign')}>
       <Facts
         facts={[
           [labelOf('text'), <span class="text">{status.message}</span>],

@@ -3,12 +3,12 @@ import { useLocation } from 'preact-iso/router';
 import { HOME } from '../base/api.js';
 import { dropDraft } from '../base/kept-draft.js';
 import { isPaused, lastTick, staleBecause, streamState } from '../base/live.js';
-import { isRevealed } from '../base/masked.js';
 import { mayRun, session, signOut } from '../base/session.js';
 import { labelOf, texts, wordsOf } from '../base/texts.js';
 import { THEMES, type Theme, theme } from '../base/theme.js';
 import { spanText } from '../base/times.js';
 import { FormField, optionsOf, TEXT } from '../parts/Form.js';
+import { ShowNumbers } from '../parts/NumberFilter.js';
 import { useNow } from '../parts/Time.js';
 import { SCREENS } from './screens.js';
 
@@ -61,13 +61,7 @@ function Menu() {
   return (
     <div id="menu" popover="auto" class="panel">
       <div class="stack">
-        <FormField
-          name="reveal"
-          field={{ in: 'body', type: 'boolean' }}
-          shown={{ label: texts.header.reveal }}
-          value={isRevealed.value}
-          onChange={(shown) => (isRevealed.value = shown === true)}
-        />
+        <ShowNumbers />
         <FormField
           name="theme"
           field={TEXT}

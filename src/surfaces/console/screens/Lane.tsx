@@ -60,7 +60,7 @@ export function Lane({ of: name }: { readonly of: string }) {
           />
         </Section>
       )}
-      <Section title={words.facts}>
+      <Section title={labelOf('aboutThisAccount')}>
         <Facts
           facts={[
             [labelOf('quota'), <Quota status={status} />],

@@ -54,9 +54,8 @@ export function Quota({ status: { quota } }: { readonly status: LaneStatus }) {
   const text = texts.lane.quotaText(used, limit, spanText(durationMs(span)));
   const [max, value] = limit === null ? [1, 0] : [limit, used];
   return (
-    <span>
-      <meter max={max} low={max - 1} optimum={0} value={value} title={text} aria-label={text} />{' '}
-      <span class="nowrap">{text}</span>
+    <span class="nowrap">
+      <meter max={max} low={max - 1} optimum={0} value={value} title={text} aria-label={text} /> {text}
       {learned !== null && <span class="quiet"> ({texts.lane.learned})</span>}
     </span>
   );

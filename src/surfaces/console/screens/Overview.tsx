@@ -59,7 +59,7 @@ export function Overview() {
           ))}
         </ul>
       </Section>
-      <Section title={words.running}>
+      <Section title={labelOf('beingSent')}>
         {running.length === 0 && <p class="quiet">{words.noneRunning}</p>}
         <ul class="entries">
           {running.map((each) => (
@@ -67,10 +67,10 @@ export function Overview() {
           ))}
         </ul>
       </Section>
-      <Section title={words.scheduled}>
+      <Section title={labelOf('scheduledThisWeek')}>
         <Scheduled campaigns={campaignsOf(now.scheduled)} schedules={schedules.data ?? []} />
       </Section>
-      <Section title={words.ended}>
+      <Section title={labelOf('endedToday')}>
         <Ended campaigns={ended} />
       </Section>
       {!hasOneLane() && (
@@ -157,14 +157,14 @@ function Scheduled({ campaigns, schedules }: ScheduledProps) {
   ];
   return (
     <Table
-      caption={words.scheduled}
+      caption={labelOf('scheduledThisWeek')}
       empty={words.noneScheduled}
       rows={rows.toSorted((a, b) => a.next.localeCompare(b.next))}
       columns={[
         [labelOf('name'), (row) => ('counts' in row ? <CampaignLink {...row} /> : row.name)],
         [labelOf('starts'), ({ next, zone }) => <Time at={next || null} zone={zone} />],
         [labelOf('expectedEnd'), ({ eta, zone }) => eta && <TimeRange {...eta} zone={zone} />],
-        [labelOf('window'), (row) => 'counts' in row && (row.window?.hours ?? words.anyTime)],
+        [labelOf('window'), (row) => 'counts' in row && (row.window?.hours ?? labelOf('anyTime'))],
         [labelOf('recipients'), (row) => ('counts' in row ? row.counts.total : words.eachTime)],
       ]}
     />
@@ -177,7 +177,7 @@ const WEEK_MS = 7 * 86_400_000;
 function Ended({ campaigns }: { readonly campaigns: readonly LiveCampaign[] }) {
   return (
     <Table
-      caption={words.ended}
+      caption={labelOf('endedToday')}
       empty={words.noneEnded}
       rows={campaigns.map(({ status }) => status)}
       columns={[

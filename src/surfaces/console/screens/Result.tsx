@@ -89,9 +89,9 @@ export function Failures({ status }: { readonly status: CampaignStatus }) {
   });
   if (!isShown) return null;
   return (
-    <Section title={words.why}>
+    <Section title={labelOf('whyNotDelivered')}>
       <Table
-        caption={words.why}
+        caption={labelOf('whyNotDelivered')}
         range={count > READ ? words.ofFirst(READ, count) : undefined}
         rows={data}
         rowKey={({ plain, details, state }) => `${state} ${plain} ${details}`}

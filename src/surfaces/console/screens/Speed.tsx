@@ -7,6 +7,7 @@ import { mayRun } from '../base/session.js';
 import { labelOf, texts } from '../base/texts.js';
 import { countText, timeText } from '../base/times.js';
 import { Figure, HEIGHT, type Mark, placeOf, SHORT_MS } from '../parts/Chart.js';
+import { Section } from '../parts/Section.js';
 import { Table } from '../parts/Table.js';
 
 /** How fast the campaign has been sent, and what slowed it down: 429s within the window of its lane, and pauses by people. */
@@ -40,9 +41,9 @@ export function Speed({ status }: { readonly status: CampaignStatus }) {
   const time = (at: number, withSeconds = to - from < SHORT_MS): string =>
     timeText(at, serverNow(), zone, withSeconds);
   return (
-    <section>
+    <Section title={labelOf('sendsPerMinute')}>
       <Figure
-        caption={`${labelOf('sendsPerMinute')}: ${texts.chart.most(countText(highest))}`}
+        caption={texts.chart.most(countText(highest))}
         {...{ from, to, marks, time }}
         middle={marks.length > 0 && texts.chart.marks}
         table={
@@ -59,6 +60,6 @@ export function Speed({ status }: { readonly status: CampaignStatus }) {
       >
         <path d={steps.join('')} fill="var(--sending)" opacity="0.85" />
       </Figure>
-    </section>
+    </Section>
   );
 }

@@ -84,7 +84,7 @@ export function Unknown({ status }: { readonly status: CampaignStatus }) {
       />
       {status.unknownOutcomes.length > 1 && (
         <p class="row">
-          <span>{words.all}:</span>{' '}
+          <span>{labelOf('allOfThem')}:</span>{' '}
           <Settle {...settle} input={{ id }} count={counts.unknown} about={words.allOf(status.name)} />
         </p>
       )}

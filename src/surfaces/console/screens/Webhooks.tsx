@@ -51,7 +51,7 @@ function Endpoint({ webhook }: { readonly webhook: Webhook }) {
             <CommandButton
               {...shared}
               command="replayWebhook"
-              label={words.replay}
+              label={labelOf('sendAgain')}
               question={words.replayAsk(failedCount)}
             />
           )}

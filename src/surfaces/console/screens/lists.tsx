@@ -224,7 +224,7 @@ export const LISTS = {
         ),
       ],
       [labelOf('may'), ({ scopes }) => scopes.join(', ')],
-      [labelOf('lanes'), ({ lanes }) => lanes?.join(', ') ?? listTexts.keys.allLanes],
+      [labelOf('lanes'), ({ lanes }) => lanes?.join(', ') ?? labelOf('all')],
       [
         labelOf('state'),
         ({ state }) => <span class={state === 'active' ? '' : 'bad'}>{stateText(state)}</span>,

@@ -31,7 +31,7 @@ export function CheckStep(page: Page) {
           disabled={missing !== null || isBusy}
           onClick={whole.run}
         >
-          {whole.preview === null ? texts.checkNow : labelOf('checkAgain')}
+          {labelOf(whole.preview === null ? 'checkTheWholeList' : 'checkAgain')}
         </button>
         <span class="quiet">
           {missing ?? texts[isBusy ? 'checking' : isOutdated ? 'outdated' : 'checkAbout']}
@@ -137,7 +137,7 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
           ))}
       </ul>
       <details open={invalid <= FEW}>
-        <summary>{texts.allProblems}</summary>
+        <summary>{labelOf('allInvalidRows')}</summary>
         <div class="stack">
           <Table
             caption={texts.problems(invalid)}
@@ -146,7 +146,7 @@ function Problems({ list, preview, isWhole }: Page & { readonly preview: Preview
             columns={[
               [labelOf('row'), ({ row }) => row],
               ...columnsToShow(preview).map((title): Column<Problem> => [title, cellOf(title)]),
-              [texts.reason, masked],
+              [labelOf('whatIsWrong'), masked],
             ]}
           />
           <p class="row">

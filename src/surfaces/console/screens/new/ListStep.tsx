@@ -50,7 +50,7 @@ export function ListStep(page: Page) {
           {list && <span class="quiet">{sizeText(list.file.size)}</span>}
           {preview && ` · ${texts.rows(preview.rows, isWhole || typeof list?.head !== 'string')}`}
         </span>
-        <span class="quiet">{list === null ? texts.listAbout : texts.chooseAnother}</span>
+        <span class="quiet">{list === null ? texts.listAbout : labelOf('chooseAnotherFile')}</span>
         <input
           class="unseen"
           type="file"

@@ -31,7 +31,7 @@ export function Phone({ draft: { message }, sender, preview, isWhole }: Page) {
   });
   const shown = rows.find(({ name }) => name === chosen) ?? rows[0];
   return (
-    <Section class="phone-preview stack" title={texts.phone}>
+    <Section class="phone-preview stack" title={labelOf('asItWillArrive')}>
       <div class="phone stack">
         <p class="quiet">{sender || labelOf('sender')}</p>
         {isWritten ? <p class="bubble">{shown?.text}</p> : <p class="quiet">{texts.phoneEmpty}</p>}
@@ -46,7 +46,7 @@ export function Phone({ draft: { message }, sender, preview, isWhole }: Page) {
       )}
       {isWritten && rows.length > 1 && (
         <Table
-          caption={texts.messages}
+          caption={labelOf('whatMessagesTake')}
           rows={rows}
           rowKey={({ name }) => name}
           columns={[

@@ -153,7 +153,7 @@ function Refusal({ code, campaign, change, preview }: Pick<CheckedPage, 'change'
 function OpenIt({ id, isFocused = false }: { readonly id: string; readonly isFocused?: boolean }) {
   return (
     <a class="button" href={`${HOME}/campaigns/${id}`} ref={(link) => void (isFocused && link?.focus())}>
-      {texts.openIt}
+      {labelOf('openThatCampaign')}
     </a>
   );
 }
@@ -194,7 +194,7 @@ function TestSend({ campaign, preview, draft, reason }: CheckedPage & { readonly
       fields={['number']}
       shown={{
         number: {
-          label: texts.testTo,
+          label: labelOf('yourOwnNumber'),
           about: id === null ? texts.testAbout : <TestResult key={id} id={id} />,
           inputMode: 'tel',
           placeholder: '+44…',

@@ -30,7 +30,7 @@ export function WhenStep(page: Page) {
       <fieldset class="row">
         <legend class="unseen">{labelOf('when')}</legend>
         {[false, true].map((isLater) => (
-          <label key={texts.starts(isLater)} class="row">
+          <label key={texts.starts(isLater)} class="field check">
             <input
               type="radio"
               name="isLater"

@@ -1,6 +1,6 @@
 --[[
-  change-schedule: pauses, resumes, runs, or removes a schedule for an operator. A change raises the revision, so that a worker that has
-  the schedule in hand creates no campaign any more, and does not advance it by what it knew before.
+  change-schedule: pauses, resumes, runs, or removes a schedule for an operator, or takes back a run that was requested. A change raises the
+  revision, so that a worker that has the schedule in hand creates no campaign any more, and does not advance it by what it knew before.
 
   KEYS  schedule     hash: the schedule
         ids          sorted set: the ids of all schedules
@@ -10,19 +10,19 @@
         occurrences  sorted set: its latest occurrences
         keyBytes     hash: what the API keys have stored (key-bytes.lua)
   ARGV  id           the schedule
-        change       pause, resume, run, or remove
+        change       pause, resume, run, takeBack, or remove
         reason       why it is paused
         next         number: when it is due next, ms; for resume
         runBy        who requests a run, and what they may send, JSON; for run
         time         ms, or '' for the server's
-  Returns  'missing', 'unchanged', or 'changed'; the time of the run that is requested, or was when it was removed, ms, as a string
-           ('0': none)
+  Returns  'missing', 'unchanged', or 'changed'; the time of the run that is requested, or was when it was removed or taken back, ms, as a
+           string ('0': none)
 ]]
 -- @include ../../base/redis/clock.lua
 -- @include ../../base/redis/when-full.lua
 -- @include ../../engine/recipients/key-bytes.lua
 run_when_full(idsKey)
-local stored = redis.call('HMGET', scheduleKey, 'state', 'run', 'paidBy', 'paid')
+local stored = redis.call('HMGET', scheduleKey, 'state', 'run', 'paidBy', 'paid', 'next')
 local state = stored[1]
 -- One that cannot be read can be removed.
 if not state and (change ~= 'remove' or redis.call('EXISTS', scheduleKey) == 0) then return { 'missing', '0' } end
@@ -46,10 +46,17 @@ if change == 'run' then
   redis.call('ZADD', dueKey, 0, id)
   return { 'changed', at }
 end
-if state ~= (change == 'pause' and 'active' or 'paused') then return { 'unchanged', '0' } end
-redis.call('HINCRBY', scheduleKey, 'revision', 1)
 -- A run that was requested is performed, whatever else becomes of the schedule.
 local isRunDue = (stored[2] or '0') ~= '0'
+if change == 'takeBack' then
+  if not isRunDue then return { 'unchanged', '0' } end
+  redis.call('HSET', scheduleKey, 'run', 0)
+  redis.call('HINCRBY', scheduleKey, 'revision', 1)
+  if state == 'active' then redis.call('ZADD', dueKey, stored[5], id) else redis.call('ZREM', dueKey, id) end
+  return { 'changed', stored[2] }
+end
+if state ~= (change == 'pause' and 'active' or 'paused') then return { 'unchanged', '0' } end
+redis.call('HINCRBY', scheduleKey, 'revision', 1)
 if change == 'pause' then
   redis.call('HSET', scheduleKey, 'state', 'paused', 'reason', reason)
   if isRunDue then redis.call('ZADD', dueKey, 0, id) else redis.call('ZREM', dueKey, id) end

@@ -182,16 +182,17 @@ export interface AddedSchedule extends Schedule {
   readonly outcome: 'created' | 'existing';
 }
 
+/** A schedule with what became of it. */
+const withOutcome = <Outcome extends z.ZodType>(id: string, outcome: Outcome) =>
+  schedule.unwrap().extend({ outcome }).readonly().meta({ id });
+
 /** See {@link AddedSchedule}. */
-export const addedSchedule = schedule
-  .unwrap()
-  .extend({
-    outcome: z
-      .enum(['created', 'existing'])
-      .describe('`existing`: the same schedule was added before; nothing has changed'),
-  })
-  .readonly()
-  .meta({ id: 'ScheduleAdded' });
+export const addedSchedule = withOutcome(
+  'ScheduleAdded',
+  z
+    .enum(['created', 'existing'])
+    .describe('`existing`: the same schedule was added before; nothing has changed'),
+);
 
 /** A schedule after a put. */
 export interface PutSchedule extends Schedule {
@@ -199,11 +200,7 @@ export interface PutSchedule extends Schedule {
 }
 
 /** See {@link PutSchedule}. */
-export const putSchedule = schedule
-  .unwrap()
-  .extend({ outcome: putOutcome })
-  .readonly()
-  .meta({ id: 'SchedulePut' });
+export const putSchedule = withOutcome('SchedulePut', putOutcome);
 
 /** A schedule with its latest occurrences. */
 export interface ScheduleDetails extends Schedule {

@@ -333,14 +333,19 @@ export function openSchedules(deps: SchedulesDeps): Schedules {
 const timesOf = ({ cron, zone, source }: Definition): string =>
   JSON.stringify(source.kind === 'results' ? [source.campaign, source.after] : [cron, zone]);
 
-/** Pauses the schedules that an API key has added, because it was revoked. Returns whether the one with an id on a lane is among them. */
+/**
+ * Pauses the schedules that an API key has added, because it was revoked, and takes back the runs that these wait for, or that the key has
+ * requested under its limits. Returns whether the schedule with an id on a lane is among those that are paused.
+ */
 export async function pauseSchedulesOf(
   store: ScheduleStore,
   key: string,
 ): Promise<(id: string, lane: LaneId) => boolean> {
   const paused = new Set<string>();
-  for await (const { ref, createdBy } of store.list()) {
-    if (createdBy.kind !== 'key' || createdBy.id !== key) continue;
+  for await (const { ref, createdBy, run, runBy } of store.list()) {
+    const isOwn = createdBy.kind === 'key' && createdBy.id === key;
+    if (run > 0 && (isOwn || runBy?.actor.id === key)) await store.change(ref, 'takeBack');
+    if (!isOwn) continue;
     await store.change(ref, 'pause', { reason: 'its API key was revoked' });
     paused.add(ref);
   }

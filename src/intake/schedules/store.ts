@@ -64,8 +64,8 @@ const payerOn = (lane: LaneId, { key, limit }: Payer): Payer => ({
   limit,
 });
 
-/** A change that an operator makes. */
-type Change = 'pause' | 'resume' | 'run' | 'remove';
+/** A change that an operator makes. `takeBack`: a run that was requested is not performed. */
+type Change = 'pause' | 'resume' | 'run' | 'takeBack' | 'remove';
 
 /** `reason`: of a pause; `next`: when it is due after it was resumed, ms; `runBy`: who requests a run. */
 export interface ChangeDetails {
@@ -112,6 +112,11 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
   const names = keys.schedules;
   const time = (): number | '' => clock?.() ?? '';
   const now = async (): Promise<number> => clock?.() ?? serverTime(redis);
+  /** The keys of scripts that change a schedule. */
+  const keysOf = (ref: string) => ({
+    ...{ schedule: names.one(ref), occurrences: names.occurrences(ref) },
+    ...{ due: names.due, failing: names.failing, ended: names.ended },
+  });
   const read = async (ref: string): Promise<StoredSchedule | null> =>
     readSchedule(ref, await redis.hmget(names.one(ref), ...STORED_FIELDS));
 
@@ -200,28 +205,20 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
 
     /**
      * Changes a schedule for an operator. Once a removal resolves, none of its campaigns is created any more; once a pause does, only those
-     * of requested runs are.
+     * of requested runs are; once a run was taken back, its campaign is not.
      */
     async change(ref: string, change: Change, { reason = '', next = 0, runBy }: ChangeDetails = {}) {
-      const isStopped = change === 'pause' || change === 'remove';
+      const isStopped = change === 'pause' || change === 'takeBack' || change === 'remove';
       // Of one that cannot be read, it is not known what is being imported; it creates nothing any more.
       const before = isStopped ? await (change === 'remove' ? orNull(read(ref)) : read(ref)) : null;
       const changed = await changeScript.run(
         redis,
-        {
-          schedule: names.one(ref),
-          ids: names.ids,
-          due: names.due,
-          failing: names.failing,
-          ended: names.ended,
-          occurrences: names.occurrences(ref),
-          keyBytes: names.keyBytes,
-        },
+        { ...keysOf(ref), ids: names.ids, keyBytes: names.keyBytes },
         { id: ref, change, reason, next, runBy: JSON.stringify(runBy ?? null), time: time() },
       );
       if (before === null) return changed;
       const { discardOccurrences } = await import('./discard-occurrences.js');
-      await discardOccurrences(redis, keys, before, change === 'remove' ? changed.run : 0, await now());
+      await discardOccurrences(redis, keys, before, change === 'pause' ? 0 : changed.run, await now());
       return changed;
     },
 
@@ -236,25 +233,15 @@ export function scheduleStore(redis: Redis, keys: Keys, clock?: Clock) {
       records: readonly StoredOccurrence[],
       step: Step,
     ) =>
-      advanceScript.run(
-        redis,
-        {
-          schedule: names.one(ref),
-          due: names.due,
-          failing: names.failing,
-          ended: names.ended,
-          occurrences: names.occurrences(ref),
-        },
-        {
-          id: ref,
-          revision,
-          records: JSON.stringify(records),
-          step: JSON.stringify(step),
-          most: KEPT_OCCURRENCES,
-          failures: failuresBeforePause(definition),
-          time: time(),
-        },
-      ),
+      advanceScript.run(redis, keysOf(ref), {
+        id: ref,
+        revision,
+        records: JSON.stringify(records),
+        step: JSON.stringify(step),
+        most: KEPT_OCCURRENCES,
+        failures: failuresBeforePause(definition),
+        time: time(),
+      }),
 
     /** The latest occurrences, newest first. */
     async occurrences(ref: string, limit: number): Promise<StoredOccurrence[]> {

@@ -18,9 +18,9 @@ import { inFlightMessages } from './in-flight.js';
 import type { InboundReceiver } from './inbound-receiver.js';
 import {
   type FoundMessage,
-  type InboundStore,
   inboundStore,
   type LoggedMessage,
+  MISSING_PART,
   type PendingMessage,
   type ReceivedPart,
 } from './inbound-store.js';
@@ -146,12 +146,7 @@ export function inboundService(options: InboundOptions) {
       else events.emit({ type: 'suppression.undone', lane, ...told });
     },
   });
-  const stores = new Map<LaneId, InboundStore>();
-  const storeOf = (lane: LaneId): InboundStore => {
-    const store = stores.get(lane) ?? inboundStore(redis, keys, lane);
-    stores.set(lane, store);
-    return store;
-  };
+  const storeOf = (lane: LaneId) => inboundStore(redis, keys, lane);
 
   /** Why this message causes no confirmation: '' if that is as it should be, null if it causes one. Asked again, it says the same. */
   const unconfirmed = async (
@@ -188,7 +183,9 @@ export function inboundService(options: InboundOptions) {
   };
   const act = async (lane: LaneId, message: PendingMessage): Promise<void> => {
     const { messageId, from, to, text, at } = message;
-    const wish = wishOf(text);
+    const read = wishOf(text);
+    // A part that never arrived may say anything: the rest may ask for no more messages, but not for messages again.
+    const wish = read === 'start' && text.includes(MISSING_PART) ? null : read;
     const fulfilled = wish === null ? {} : await fulfil(wish, lane, message);
     const { op, isNew } = fulfilled as Partial<LoggedMessage>;
     const name = await finder.nameOf(lane);
@@ -253,7 +250,7 @@ export function inboundService(options: InboundOptions) {
     log: storeOf,
     async list({ lanes, campaign, numbers, limit = DEFAULT_LIMIT, cursor }: LoggedOptions = {}) {
       const ids = lanes === undefined ? await finder.ids() : await Promise.all(lanes.map(finder.idOf));
-      if (cursor !== undefined && !/^\d+-\d+ \S+$/.test(cursor))
+      if (cursor !== undefined && !/^\d{1,15}-\d{1,10} \S+$/.test(cursor))
         throw new InputError('not the `nextCursor` of a page', { field: 'cursor' });
       const isSearch = campaign !== undefined || numbers !== undefined;
       const isWanted = ({ from, last }: Placed): boolean =>

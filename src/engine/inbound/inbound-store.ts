@@ -72,7 +72,8 @@ const LEASE_MS = 10_000;
 const PARTS_MS = 15 * 60_000;
 const AT_ONCE = 100;
 const READ_AT_ONCE = 500;
-const MISSING_PART = '[…]';
+/** Stands for a part that never arrived. */
+export const MISSING_PART = '[…]';
 
 const pendingShape = z.object({
   from: z.string(),
@@ -224,9 +225,6 @@ export function inboundStore(redis: Redis, keys: Keys, lane: LaneId) {
     },
   };
 }
-
-/** See {@link inboundStore}. */
-export type InboundStore = ReturnType<typeof inboundStore>;
 
 function digestOf(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 22);

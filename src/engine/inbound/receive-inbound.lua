@@ -33,6 +33,9 @@ local json = redis.call('HGET', inboundPendingKey, name)
 local pending = json and cjson.decode(json)
 if known and not pending then return {} end
 
+-- Networks deliver some parts twice, under different ids.
+local same = not known and pending and pending.count < pending.total and pending.parts[tostring(part)]
+if same and same.text == text then return {} end
 if not known then
   local bytes = MESSAGE_BYTES + 2 * #text
   if not key_bytes.add(keyBytesKey, payer, bytes, limit) then

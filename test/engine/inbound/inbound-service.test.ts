@@ -57,6 +57,28 @@ test('A message that cannot be handled does not keep the sweep from the others t
   );
 });
 
+test('A message that lacks a part may ask to stop, but not for messages again', async () => {
+  const service = serviceOf();
+  const texts = { stop: 21, start: 22 };
+  for (const [text, at] of Object.entries(texts))
+    await service.receive('parts', {
+      ...message('parts', at, text),
+      part: { reference: at, number: 2, total: 2 },
+    });
+  await storedLane({ redis, keys, id: 'parts' }).editPending({ at: 0 });
+  await service.tend('parts');
+  const { messages } = await service.list({ lanes: ['parts'] });
+  expect(messages.map(({ text, effect }) => [text, effect?.wish ?? null]).sort()).toEqual([
+    ['[…]start', null],
+    ['[…]stop', 'stop'],
+  ]);
+});
+
+test('A cursor that no page returned is refused, and not passed to Redis', async () => {
+  for (const cursor of ['', 'x', '1-1', `${'9'.repeat(22)}-1 main`, `1-${'9'.repeat(22)} main`])
+    await expect(serviceOf().list({ cursor })).rejects.toThrow('not the `nextCursor` of a page');
+});
+
 test('Of two stop words of one number that arrive on two lanes in the same millisecond, one is confirmed', async () => {
   const from = '+447700900190';
   const confirmed: string[] = [];

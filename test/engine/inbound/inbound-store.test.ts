@@ -63,6 +63,14 @@ test('A later message with the same reference does not get the parts of an earli
   expect(await store.receive(part('old-1', 1, 'old '))).toBeUndefined();
 });
 
+test('A part that the network delivers twice, under different ids, is one part', async () => {
+  const store = open('twice');
+  await store.receive(part('a-1', 1, 'one '));
+  await store.receive(part('a-2', 1, 'one '));
+  expect(await store.receive(part('b', 2, 'message'))).toMatchObject({ text: 'one message' });
+  expect(Object.keys(await stored('twice').pendingMessages())).toHaveLength(1);
+});
+
 test('A message is logged although a later one with the same reference has arrived since', async () => {
   const store = open('same-reference');
   const whole = { reference: 0, number: 1, total: 1 };

@@ -48,8 +48,8 @@ type Wisher = Pick<PendingMessage, 'messageId' | 'from' | 'at'>;
 export type Fulfilled = Required<Pick<LoggedMessage, 'wish' | 'isNew' | 'inFlight'>> &
   Pick<LoggedMessage, 'op'>;
 
-/** The source of the operations that stop words make. A start word undoes only these. */
-export const REPLY_SOURCE = 'reply';
+/** The source of the operations that stop words make. Programs may give theirs the same. */
+const REPLY_SOURCE = 'reply';
 /** How long after its operation was made a number may get on the list. The confirmation is sent later: another process waits longer. */
 const ADDED_WITHIN_MS = 5_000;
 /** A phone number, which can be suppressed. */
@@ -57,8 +57,9 @@ const NUMBER = /^\+\d{7,15}$/;
 
 /** Does what messages ask for. Doing it again, after a process has died in between, changes nothing more. */
 export function wishFulfiller({ suppression, inFlight, scope, by, clock, ...options }: WishOptions) {
+  /** Those that stop words made: the only ones with the time of a message. */
   const byReplies = async (number: string, list: LaneId | null): Promise<FoundOperation[]> =>
-    (await suppression.operationsOf(number, list)).filter(({ source }) => source === REPLY_SOURCE);
+    (await suppression.operationsOf(number, list)).filter(({ receivedAt }) => receivedAt !== undefined);
 
   /** The operation of an earlier stop word that keeps the number on its list, also if a start word arrived in between. */
   const renewed = async (

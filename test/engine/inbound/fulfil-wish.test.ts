@@ -106,6 +106,14 @@ test('A start word for a number that others have suppressed as well changes noth
   expect(await list.areSuppressed('main', [NUMBER])).toEqual([true]);
 });
 
+test('A start word leaves alone what a program has suppressed with the source of stop words', async () => {
+  const { list, fulfil } = openWishes('same-source');
+  const { id } = await list.add(PEOPLE, { ...SUPPRESSING, source: 'reply', list: 'main' });
+  expect(await fulfil('start', 'main', message('m1', 1_000, PEOPLE[0]))).toMatchObject({ isNew: false });
+  expect(await list.operation(id)).not.toHaveProperty('undone');
+  expect(await list.areSuppressed('main', PEOPLE)).toEqual(PEOPLE.map(() => true));
+});
+
 test('A start word that is carried out late does not lift a stop word that was repeated after it', async () => {
   const { list, fulfil } = openWishes('repeated-stop');
   const { op } = await fulfil('stop', 'main', message('m1', 1_000));

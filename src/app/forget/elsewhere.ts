@@ -229,14 +229,8 @@ async function inReasons(deps: ElsewhereDeps, forgotten: Forgotten): Promise<Don
     const closed = parseClosed(json);
     const whys = Object.values(closed).map(({ why }) => why);
     if (whys.every((why) => withoutNumber(why, number) === why)) return json;
-    return JSON.stringify(
-      Object.fromEntries(
-        Object.entries(closed).map(([cause, entry]) => [
-          cause,
-          { ...entry, why: withoutNumber(entry.why, number) },
-        ]),
-      ),
-    );
+    const without = (name: string, value: string) => (name === 'why' ? withoutNumber(value, number) : value);
+    return JSON.stringify(closed, without);
   };
   for (const lane of await lanesOf(deps, forgotten)) {
     await rewrite(keys.lane(lane, 'lane'), 'closed', ofClosed);

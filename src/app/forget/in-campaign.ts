@@ -52,7 +52,7 @@ export interface InCampaign {
 
 /** Slices that are read at a time. */
 const SLICES_AT_ONCE = 64;
-/** More recipients with one number are a mistake of a list. */
+/** Recipients that one script call cancels. */
 const ORDINALS_AT_ONCE = 1_000;
 
 interface Of {
@@ -96,7 +96,7 @@ export async function forgetInCampaign(
   ];
   const searched = await Promise.all(only === null ? others.map((each) => search(of, each)) : []);
 
-  const found = (only ?? (await reader.ordinalsOf(numbers))).slice(0, ORDINALS_AT_ONCE);
+  const found = only ?? (await reader.ordinalsOf(numbers));
   const before = await statesOf(found);
   const intent = await intend({
     cancelling: found.filter((_, at) => before[at] === 'planned'),
@@ -104,8 +104,14 @@ export async function forgetInCampaign(
     rows: searched.reduce((sum, { rows }) => sum + rows, 0),
   });
   const ordinals = [...intent.cancelling, ...intent.erasing].map(Number).sort((a, b) => a - b);
-  const { isDone, events } =
-    ordinals.length === 0 ? { isDone: true, events: [] } : await cancelRecipients(lane, campaign, ordinals);
+  let isDone = true;
+  const events: ScriptEvent[] = [];
+  for (let first = 0; first < ordinals.length; first += ORDINALS_AT_ONCE) {
+    const some = ordinals.slice(first, first + ORDINALS_AT_ONCE);
+    const done = await cancelRecipients(lane, campaign, some);
+    isDone &&= done.isDone;
+    events.push(...done.events);
+  }
   const now = await statesOf(ordinals);
   // Of a campaign that is being imported, there are no states yet.
   const isOpen = (at: number): boolean => {

@@ -57,6 +57,18 @@ test('A request that is repeated while an earlier one waits forgets what has com
   expect(await redis.hlen(keys.suppression.digests)).toBe(1);
 });
 
+test('A number that a list has more often than one step takes is forgotten everywhere in it', async () => {
+  const own = installation(server, 'often');
+  const rows = Array.from({ length: 1_100 }, (_, at) => ({ to: ADA.number, name: `Zebedea ${at}` }));
+  await enqueue(own, [...rows, ...others(2)], { duplicates: 'keep' });
+  expect(await own.volley.forget(ADA.number)).toMatchObject({
+    state: 'done',
+    cancelled: 1_100,
+    erased: 1_100,
+  });
+  expect(await own.withAda()).toEqual([]);
+});
+
 test('Without that, a new list may contain the number again, and a new request forgets it again', async () => {
   const own = installation(server, 'again');
   await enqueue(own, [...others(2), ada]);

@@ -169,7 +169,11 @@ test('A reply names the last message that was sent to its sender from the number
 test('Only the service may report messages, and it gets a success only for those that it may', async () => {
   expect((await post(sms('a'), 'Bearer wrong')).status).toBe(401);
   expect((await post(sms('a'), '')).status).toBe(401);
-  expect((await post({ other: 'document' })).status).toBe(400);
+  const unreadable = await post({ other: 'document' });
+  expect([unreadable.status, await unreadable.text()]).toEqual([
+    400,
+    expect.stringContaining('nor a message'),
+  ]);
   expect((await post(sms('a'), `Bearer ${token}`, `${inbound}x`)).status).toBe(404);
   expect((await post(sms('a', { senderAddress: 'tel:+447700900322' }))).status).toBe(204);
   expect(await from('+447700900322')).toHaveLength(1);

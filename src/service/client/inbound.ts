@@ -15,12 +15,15 @@ export interface InboundReport {
   readonly part?: { readonly reference: number; readonly number: number; readonly total: number };
 }
 
-const whole = z.int().nullish();
+/** Digits may come as a number. */
+const digits = z.union([z.string(), z.number().transform(String)]);
+/** What is no place of a part is left out, because a message that is refused is lost, and with it a stop word. */
+const whole = z.coerce.number().int().nullish().catch(null);
 const report = z
   .object({
-    messageId: z.string().min(1),
-    senderAddress: z.string(),
-    destinationAddress: z.string(),
+    messageId: digits.pipe(z.string().min(1)),
+    senderAddress: digits,
+    destinationAddress: digits,
     message: z.string().nullish(),
     udhMessageId: whole,
     concatPart: whole,

@@ -32,3 +32,15 @@ test('Parts that no phone can number are no parts: each is a message of its own'
     Array(4).fill(undefined),
   );
 });
+
+test('A message is read however the service writes digits, and whatever it says about parts', () => {
+  const report = { messageId: 17, senderAddress: 447700900123, destinationAddress: 80888, message: 'Stop' };
+  const read = { messageId: '17', from: '+447700900123', to: '80888', text: 'Stop' };
+  expect(inboundIn({ ...report, udhMessageId: '7', concatPart: '1', concatTotal: '2' })).toEqual({
+    ...read,
+    part: { reference: 7, number: 1, total: 2 },
+  });
+  for (const concatTotal of ['', 'two', 1.5, {}, null])
+    expect(inboundIn({ ...report, udhMessageId: 7, concatPart: 1, concatTotal })).toEqual(read);
+  expect(inboundIn({ ...report, messageId: '' })).toBe(null);
+});

@@ -86,7 +86,7 @@ function requireAccepted(outcome: ReceiveOutcome, request: { readonly method: st
     case 'forged':
       throw new Problem('unauthorised', 'The notification does not contain the security token.');
     case 'unreadable':
-      throw new Problem('badInput', 'The body contains no delivery information.');
+      throw new Problem('badInput', 'The body contains neither delivery information nor a message.');
     case 'full':
       throw new Problem('unavailable', 'Too many notifications are waiting to be settled.');
     default:

@@ -29,7 +29,7 @@ const CAMPAIGNS_AT_ONCE = 8;
 const SLICES_AT_ONCE = 64;
 /** As long as other caches keep what a number that is forgotten leaves. */
 const KEPT_MS = 60_000;
-/** For how long the numbers of an import are kept: others may be added to it. */
+/** For how long the numbers of an import are kept. */
 const GROWING_MS = 1_000;
 /** Recipients with the same last 32 bits that are read of a campaign: few numbers share them, but a list may repeat one. */
 const MAX_CANDIDATES = 10;
@@ -63,7 +63,7 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
         count = (first + at) * SLICE + numbers.length;
       }
     }
-    return { tails: tails.slice(0, count), isGrowing: total === 0 };
+    return tails.slice(0, count);
   };
   const cache = new LRUCache<string, Uint32Array, { lane: LaneId; campaign: string; sender: string }>({
     maxSize: MAX_KEPT,
@@ -71,6 +71,8 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
     ttl: KEPT_MS,
     ttlAutopurge: true,
     async fetchMethod(_key, _stale, { options, context: { lane, campaign, sender } }) {
+      // Before the numbers: others may be added to them until it ends.
+      const isImporting = (await redis.zscore(keys.lane(lane, 'importing'), campaign)) !== null;
       const meta = await orNull(readMeta(redis, keys, lane, campaign));
       // A person who replies to the confirmation of a stop word means what came before it; and a large campaign causes thousands of them.
       if (meta !== null && (meta.bypasses !== undefined || senderIn(meta, sender) === undefined)) {
@@ -78,12 +80,9 @@ export function lastSentReader({ redis, keys, outboxes }: LastSentDeps) {
         if (meta.bypasses !== undefined) options.ttl = 0;
         return new Uint32Array();
       }
-      const { tails, isGrowing } = (await orNull(readTails(lane, campaign))) ?? {
-        tails: new Uint32Array(),
-        isGrowing: true,
-      };
-      if (meta === null || isGrowing) options.ttl = GROWING_MS;
-      return tails;
+      const tails = await orNull(readTails(lane, campaign));
+      if (meta === null || tails === null || isImporting) options.ttl = GROWING_MS;
+      return tails ?? new Uint32Array();
     },
   });
   const placeOf = (lane: LaneId, campaign: string, sender: string): string => `${lane} ${campaign} ${sender}`;

@@ -11,6 +11,7 @@ import {
   outboxId,
   outboxKeys,
   parseMessage,
+  readEdition,
   readMessages,
   type StoredMessage,
 } from '../../../engine/recipients/outbox-messages.js';
@@ -37,8 +38,7 @@ const MAX_KEPT = 1_000_000;
 /** Outboxes of a lane that are searched for what a person replies to. */
 const MAX_OUTBOXES = 1_000;
 
-type Sent = Pick<StoredMessage, 'to' | 'reference' | 'at'> & { readonly id: string };
-type LatestSent = { readonly sender: string; readonly sent: readonly Sent[] };
+type LatestSent = (Pick<StoredMessage, 'to' | 'reference' | 'at'> & Record<'id' | 'sender', string>)[];
 
 const wasSent = ({ state, at }: StoredMessage): boolean =>
   at > 0 && state !== 'planned' && !NOT_SENT_STATES.includes(state);
@@ -60,15 +60,14 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
   }
 
   /** The latest messages that were sent, the last one first. */
-  async function* latest(lane: LaneId, name: string, from: number): AsyncGenerator<Sent> {
+  async function* latest(lane: LaneId, name: string, from: number) {
     for (let offset = 0; offset < MAX_LATEST; offset += READ_AT_ONCE) {
       const { due, messages } = fixed(lane, name);
       const ids = await redis.zrangebyscore(due, '-inf', `-${from}`, 'LIMIT', offset, READ_AT_ONCE);
       const stored = await readMessages(redis, messages, ids);
       for (const [at, id] of ids.entries()) {
         const message = stored[at];
-        if (message != null && wasSent(message))
-          yield { id, to: message.to, reference: message.reference, at: message.at };
+        if (message != null && wasSent(message)) yield { id, ...message };
       }
       if (ids.length < READ_AT_ONCE) return;
     }
@@ -76,14 +75,22 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
 
   const latestSent = new LRUCache<string, LatestSent, Named>({
     maxSize: MAX_KEPT,
-    sizeCalculation: ({ sent }) => sent.length + 1,
+    sizeCalculation: ({ length }) => length + 1,
     ttl: KEPT_MS,
     ttlAutopurge: true,
     async fetchMethod(_key, _stale, { context: { lane, name } }) {
       const settings = await orNull(readOutboxSettings(redis, keys, lane, name));
-      const sent: Sent[] = [];
-      if (settings !== null) for await (const each of latest(lane, name, 1)) sent.push(each);
-      return { sender: settings?.sender ?? '', sent };
+      const sent: LatestSent = [];
+      if (settings === null) return sent;
+      // A message keeps the sender that the outbox had by then.
+      const senders = new Map([[settings.revision, settings.sender]]);
+      for await (const { id, to, reference, at, edition } of latest(lane, name, 1)) {
+        const read = async () => (await orNull(readEdition(redis, keys, lane, name, edition)))?.sender;
+        const sender = senders.get(edition) ?? (await read()) ?? settings.sender;
+        senders.set(edition, sender);
+        sent.push({ id, to, reference, at, sender });
+      }
+      return sent;
     },
   });
 
@@ -107,17 +114,9 @@ export function outboxSearch(redis: Redis, keys: Keys): OutboxSearch {
       let last: SentMessage | null = null;
       for (const outbox of (await outboxesOf([lane])).slice(0, MAX_OUTBOXES)) {
         const known = await latestSent.fetch(`${outbox.lane} ${outbox.name}`, { context: outbox });
-        if (known === undefined || !isSender(known.sender)) continue;
-        for (const { id, to, reference, at } of known.sent)
-          if (at > (last?.sentAt ?? 0) && numbers.includes(to))
-            last = {
-              outbox: outbox.name,
-              message: id,
-              number: to,
-              reference,
-              sender: known.sender,
-              sentAt: at,
-            };
+        for (const { id, to, reference, sender, at } of known ?? [])
+          if (at > (last?.sentAt ?? 0) && numbers.includes(to) && isSender(sender))
+            last = { outbox: outbox.name, message: id, number: to, reference, sender, sentAt: at };
       }
       return last;
     },

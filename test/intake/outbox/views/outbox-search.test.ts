@@ -62,6 +62,14 @@ test('A person replies to the message that was sent last to the number, from tha
   expect(await own.search.lastSent(own.laneId, ['+447700900199'], anySender)).toBeNull();
 });
 
+test('A person replies to the sender that a message had, although the outbox has another by now', async () => {
+  const own = await searched();
+  await own.send('a', 'accepted');
+  await own.set({ sender: '999' });
+  const last = (sender: string) => own.search.lastSent(own.laneId, [ADA], (one) => one === sender);
+  expect([await last('12345'), await last('999')]).toMatchObject([{ message: 'a', sender: '12345' }, null]);
+});
+
 test('The messages since a time are those that were claimed then or later, whatever became of them', async () => {
   const own = await searched();
   await own.send('a', 'accepted');

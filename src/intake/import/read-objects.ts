@@ -119,9 +119,13 @@ function lateMembers(recipient: RecipientInput, known: ReadonlySet<string>): str
 function unusableBecause(value: string | number | null | undefined): string | null {
   if (typeof value === 'string') return value.length > MAX_FIELD_LENGTH ? tooLong(value) : null;
   if (value !== undefined && value !== null && typeof value !== 'number') return 'is not a text or a number';
+  return inexact(value);
+}
+
+/** Why a number would become another text than its sender means; null for one that would not, and for anything else. */
+export function inexact(value: unknown): string | null {
   // JavaScript and JSON keep 12345678901234567890 as 12345678901234567000.
-  if (typeof value !== 'number' || (Number.isSafeInteger(Math.trunc(value)) && !/e/.test(String(value)))) {
+  if (typeof value !== 'number' || (Number.isSafeInteger(Math.trunc(value)) && !/e/.test(String(value))))
     return null;
-  }
   return `is the number ${value}, which has no exact decimal form; pass it as a string`;
 }

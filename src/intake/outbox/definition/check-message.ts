@@ -7,6 +7,7 @@ import { priceFinder } from '../../../campaign/limits/price.js';
 import { numberReader } from '../../../campaign/numbers/number.js';
 import { notText } from '../../../campaign/text/lone-surrogate.js';
 import { numberProblem, type Time } from '../../../campaign/time/moment.js';
+import { inexact } from '../../import/read-objects.js';
 import { contentReader, type MessageProblem } from './message-content.js';
 import type { OutboxSettings } from './settings.js';
 import type { WaitingMessage } from './stored-message.js';
@@ -103,6 +104,7 @@ export function messageChecker(
   const readNumber = numberReader(settings.country ?? defaults.defaultCountry, defaults.numberKinds);
   const readContent = contentReader(settings, windows);
   const priceOf = defaults.prices && priceFinder(defaults.prices);
+  const used = new Set(['id', 'reference', 'tag', ...settings.columns]);
 
   /** Empty for a value of another type: that of JSON may have a `toString` that is no function, or be nested too deeply to be a text. */
   const textOf = (message: OutboxMessage, member: string): string => {
@@ -121,8 +123,9 @@ export function messageChecker(
     };
     for (const member of Object.keys(message)) {
       if (problems.length === MAX_UNUSABLE) break;
-      if (!isUsable(message[member], member))
-        problems.push({ member, code: 'invalidValue', reason: 'is not a text or a number' });
+      const value = message[member];
+      if (!isUsable(value, member)) refuse(member, 'is not a text or a number');
+      else if (used.has(member)) refuse(member, inexact(value));
     }
     const at = momentOf(message.sendAt);
     if (at !== undefined) refuse('sendAt', numberProblem(at, message.sendAt instanceof Date));

@@ -34,3 +34,14 @@ test('A zero byte is refused in a value, in the reference, and in the id', () =>
       problems: [{ member, reason: 'contains a zero byte (NUL), which no text does' }],
     });
 });
+
+test('A number that JavaScript does not keep exactly is refused in what is stored: two ids would be one', () => {
+  const valued = checkerOf({ message: 'Code {{code}}', columns: ['code'] });
+  const message = { id: 'a', to: '+447700900123', code: 7 };
+  expect(valued({ ...message, unused: 1e21 }, 0)).toMatchObject({ ok: true });
+  for (const member of ['id', 'reference', 'tag', 'code'])
+    for (const value of [12_345_678_901_234_567_000, 1e21, Number.NaN])
+      expect(valued({ ...message, [member]: value } as never, 0)).toMatchObject({
+        problems: [{ member, reason: expect.stringMatching(/^is the number .*; pass it as a string$/) }],
+      });
+});

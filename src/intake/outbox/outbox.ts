@@ -187,9 +187,10 @@ export function operatedOutbox(
     const seen = new SeenIds();
     /** Members that a line was warned about: every line of a CSV has the same. */
     const warned = new Set<string>();
-    const warningsOf = (message: OutboxMessage): string[] => {
+    const warningsOf = ({ message, idColumn, toColumn }: ParsedLine): string[] => {
       if (warned.size >= MAX_WARNED) return [];
-      const news = unused(message).filter(({ member }) => !warned.has(member));
+      const known = new Set([...warned, idColumn, toColumn]);
+      const news = unused(message).filter(({ member }) => !known.has(member));
       for (const { member } of news) warned.add(member);
       return news.map(({ warning }) => warning);
     };
@@ -219,7 +220,7 @@ export function operatedOutbox(
         return;
       }
       bytes += packed.length;
-      batch.push({ ...checked, warnings: [...(parsed.warnings ?? []), ...warningsOf(parsed.message)] });
+      batch.push({ ...checked, warnings: [...(parsed.warnings ?? []), ...warningsOf(parsed)] });
     };
     /** Results of messages that are being stored while the next ones are read. */
     let storing: Promise<BulkResult[]> | undefined;

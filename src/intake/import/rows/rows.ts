@@ -124,21 +124,11 @@ export function repeatedName(column: string): string | undefined {
 export function columnNamed(columns: readonly string[], name: string): number {
   if (columns.includes(name)) return columns.indexOf(name);
   const [only, another] = columns.filter((column) => namesMeant(repeatedName(column) ?? column, [name])[0]);
-  if (another !== undefined) throw repeated(name);
+  if (another !== undefined)
+    throw new ListError(
+      `Several columns are named ${JSON.stringify(name)}. Keep one of them, and rename or delete the others.`,
+    );
   return only === undefined ? -1 : columns.indexOf(only);
-}
-
-const repeated = (name: string): ListError =>
-  new ListError(
-    `Several columns are named ${JSON.stringify(name)}. Keep one of them, and rename or delete the others.`,
-  );
-
-/** Throws a {@link ListError} if columns have the same name and it is one of these, in any case: it is not clear which one is meant. */
-export function refuseRepeated(columns: readonly string[], meaningful: readonly string[]): void {
-  const several = columns
-    .map(repeatedName)
-    .find((name) => name !== undefined && namesMeant(name, meaningful).length > 0);
-  if (several !== undefined) throw repeated(several);
 }
 
 /**

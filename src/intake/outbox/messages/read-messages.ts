@@ -4,8 +4,9 @@ import { quotedList } from '../../../campaign/errors/nearest.js';
 import { numberReader } from '../../../campaign/numbers/number.js';
 import { openFile } from '../../import/open-file.js';
 import { numberColumn } from '../../import/rows/number-column.js';
-import { ListError, type Rows, refuseRepeated } from '../../import/rows/rows.js';
+import { columnNamed, ListError, type Rows } from '../../import/rows/rows.js';
 import { spannedRows } from '../../import/rows/spanned-rows.js';
+import { SEND_AT } from '../../import/rows/time-column.js';
 import type { OutboxMessage } from '../definition/check-message.js';
 import { MEMBERS } from '../definition/unused-values.js';
 
@@ -14,7 +15,8 @@ export type MessageLine =
   | {
       readonly line: number;
       readonly message: OutboxMessage;
-      /** What the list calls the column of the numbers. */
+      /** What the list calls the columns of the ids and the numbers. */
+      readonly idColumn?: string | undefined;
       readonly toColumn?: string | undefined;
       /** What is doubtful about its row. */
       readonly warnings?: readonly string[] | undefined;
@@ -59,13 +61,16 @@ async function* messagesOfRows(
   { idColumn = 'id', toColumn }: CsvColumns,
   country: string | undefined,
 ): AsyncGenerator<MessageLine> {
-  const idAt = columns.indexOf(idColumn);
+  const idAt = columnNamed(columns, idColumn);
   if (idAt === -1) {
     throw new ListError(
       `The list has no column ${JSON.stringify(idColumn)} with the ids of the messages. Its columns are ${quotedList(columns)}.`,
     );
   }
-  refuseRepeated(columns, MEMBERS);
+  for (const member of MEMBERS) columnNamed(columns, member);
+  // Under another name, a time would be a value that nothing reads, and the message would be sent at once.
+  const timeAt = columnNamed(columns, SEND_AT);
+  const names = columns.map((name, at) => (at === timeAt ? SEND_AT : name));
   const read = numberReader(country, 'mobile');
   let toAt: number | undefined;
   // They are about the file, and come with its first message.
@@ -85,13 +90,14 @@ async function* messagesOfRows(
         yield { line, id, member: columns[bad[0]] ?? null, reason: bad[1] };
         continue;
       }
-      const values = Object.fromEntries(columns.map((name, at) => [name, fields[at] ?? '']));
+      const values = Object.fromEntries(names.map((name, at) => [name, fields[at] ?? '']));
       const spanned = spannedRows(read, toAt);
       spanned.add(row);
       const message = { ...values, id, to: fields[toAt] ?? '' };
       yield {
         line,
         message,
+        idColumn: columns[idAt],
         toColumn: columns[toAt],
         warnings: [...unsaid.splice(0), ...spanned.warnings()],
       };
@@ -111,9 +117,22 @@ export async function* messagesOfCode(
   }
 }
 
+/** The texts of a list of JSON, with a line break at its end. Throws a ListError if it is not UTF-8; `place`: how far it has been read. */
+async function* textsOf(input: AsyncIterable<Buffer | string>, place: () => string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  const decoded = (chunk?: Buffer): string => {
+    try {
+      return decoder.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      throw new ListError(`The list is not UTF-8, after ${place()}. Encode JSON as UTF-8.`);
+    }
+  };
+  for await (const chunk of input) yield typeof chunk === 'string' ? chunk : decoded(chunk);
+  yield `${decoded()}\n`;
+}
+
 /** Reads messages from NDJSON: an object per line. Throws a ListError if it is empty, is not UTF-8, or has a line that is too long. */
 export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): AsyncGenerator<MessageLine> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
   let [line, rest, isEmpty] = [0, '', true];
   const parsed = (text: string): MessageLine | undefined => {
     line += 1;
@@ -121,13 +140,8 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
     return json === '' ? undefined : messageOfJson(json, line);
   };
   let sinceTurn = 0;
-  for await (const chunk of input) {
-    try {
-      rest += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-    } catch {
-      throw new ListError(`The list is not UTF-8, after line ${line}. Encode JSON as UTF-8.`);
-    }
-    const lines = rest.split('\n');
+  for await (const part of textsOf(input, () => `line ${line}`)) {
+    const lines = (rest + part).split('\n');
     rest = lines.pop() ?? '';
     if (rest.length > MAX_LINE_LENGTH)
       throw new ListError(`Line ${line + lines.length + 1} is longer than ${MAX_LINE_LENGTH} characters.`);
@@ -143,27 +157,15 @@ export async function* messagesOfNdjson(input: AsyncIterable<Buffer | string>): 
       yield one;
     }
   }
-  const last = parsed(rest);
-  if (last !== undefined) {
-    isEmpty = false;
-    yield last;
-  }
   if (isEmpty) throw new ListError('The list is empty. It needs at least one line with a message.');
 }
 
 /** Reads messages from a JSON array of objects, one at a time. Throws a ListError if it is none, is empty, or is not UTF-8. */
 export async function* messagesOfJson(input: AsyncIterable<Buffer | string>): AsyncGenerator<MessageLine> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
   const items = new ArrayItems();
   let [position, sinceTurn] = [0, 0];
-  for await (const chunk of input) {
-    let text: string;
-    try {
-      text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-    } catch {
-      throw new ListError(`The list is not UTF-8, after message ${position}. Encode JSON as UTF-8.`);
-    }
-    for (const item of items.of(text)) {
+  for await (const part of textsOf(input, () => `message ${position}`)) {
+    for (const item of items.of(part)) {
       position += 1;
       sinceTurn += Math.max(item.length, LENGTH_PER_TURN / LINES_PER_TURN);
       if (sinceTurn >= LENGTH_PER_TURN) {
@@ -207,7 +209,8 @@ class ArrayItems {
       }
       if (character === QUOTE) this.#isText = true;
       else if (character === OPEN_LIST || character === OPEN_OBJECT) this.#depth += 1;
-      else if (character === CLOSE_OBJECT) this.#depth -= 1;
+      // One too many is part of an item, which is then invalid.
+      else if (character === CLOSE_OBJECT && this.#depth > 1) this.#depth -= 1;
       else if (character === CLOSE_LIST || (character === COMMA && this.#depth === 1)) {
         const isEnd = character === CLOSE_LIST && this.#depth === 1;
         if (character === CLOSE_LIST) this.#depth -= 1;

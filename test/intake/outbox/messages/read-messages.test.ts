@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import {
   type MessageLine,
   messagesOfCsv,
+  messagesOfJson,
   messagesOfNdjson,
 } from '../../../../src/intake/outbox/messages/read-messages.js';
 
@@ -42,6 +43,28 @@ test('A line of NDJSON that is no object is one invalid line', async () => {
   const reason = 'is not a JSON object';
   const lines = await read('[1]', '"{"', 'null', '{"a":1} {', '{', `[${membersOf(300)}]`);
   expect(lines).toMatchObject(lines.map((_, at) => ({ line: at + 1, reason })));
+});
+
+test('A list of JSON that ends in the middle of a character is refused', async () => {
+  const [whole, cut] = [Buffer.from('{"id":"a"}'), Buffer.from([0xc3])];
+  const all = async (lines: AsyncIterable<MessageLine>) => {
+    for await (const _line of lines);
+  };
+  await expect(all(messagesOfNdjson(Readable.from([whole, cut])))).rejects.toThrow(
+    'is not UTF-8, after line 0',
+  );
+  const array = Readable.from([Buffer.concat([Buffer.from('['), whole, Buffer.from(']')]), cut]);
+  await expect(all(messagesOfJson(array))).rejects.toThrow('is not UTF-8, after message 1');
+});
+
+test('A brace too many in a JSON array makes a message invalid, and hides none', async () => {
+  const found: MessageLine[] = [];
+  for await (const line of messagesOfJson(asStream('[{"id":"a"}} [{"id":"b"}], {"id":"c"}]')))
+    found.push(line);
+  expect(found).toMatchObject([
+    { line: 1, reason: 'is not a JSON object' },
+    { line: 2, message: { id: 'c' } },
+  ]);
 });
 
 test('Other work of the process runs after each 64 kB of long lines of NDJSON', async () => {
@@ -84,4 +107,10 @@ test('A CSV with two columns for a member of a message is refused', async () => 
   await expect(readRows('id,phone,sendAt,sendAt\na,07700900121,,\n')).rejects.toThrow(
     'Several columns are named "sendAt"',
   );
+});
+
+test('The columns of a CSV with the id and the time have their names in any case', async () => {
+  expect(await readRows('ID,phone,SendAt\na,07700900121,2030-05-01T10:00Z\n')).toMatchObject([
+    { message: { id: 'a', sendAt: '2030-05-01T10:00Z' }, idColumn: 'ID', toColumn: 'phone' },
+  ]);
 });

@@ -49,7 +49,7 @@ export async function rowsOfObjects(
     let bytes = 0;
     for (let next: typeof first = first; next.done !== true; ) {
       line += 1;
-      const row = rowOf(line, next.value, columns, lateMembers(next.value, known));
+      const row = rowOf(line, next.value, columns, lateMembers(membersOf(next.value), known));
       portion.push(row);
       bytes += rowBytes(row.fields);
       if (portion.length === ROWS_PER_PORTION || bytes >= BATCH_BYTES) {
@@ -88,7 +88,8 @@ function rowOf(
       unusable ??= new Map();
       unusable.set(position, reason);
     }
-    return String(value ?? '');
+    // It may have a `toString` that is no function, or be nested too deeply to be a text.
+    return typeof value === 'object' ? '' : String(value ?? '');
   };
   const fields = columns.map(text);
   // Unlike a value of the message, it may be missing from the first recipient.

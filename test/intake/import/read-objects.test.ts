@@ -85,3 +85,18 @@ test('Reading a long array lets other work of the process run', async () => {
   clearImmediate(ticking);
   expect(turns).toBeGreaterThanOrEqual(19);
 });
+
+test('What is no text is an invalid row where it means something, and nothing else, whatever its `toString` is', async () => {
+  const nested = Array.from({ length: 20_000 }).reduce<readonly unknown[]>((inner) => [inner], []);
+  const bad = [{ toString: 1 }, nested, [mobile(0)], new Date(0)];
+  const recipients = [
+    { to: mobile(0) },
+    ...bad.flatMap((value) => [{ to: value }, { to: mobile(1), value }]),
+  ];
+  const { batches } = await checkRows(await rowsOfObjects(recipients as RecipientInput[], ['value']));
+  const checked = [];
+  for await (const batch of batches) checked.push(...batch);
+  expect(checked.filter(({ kind }) => kind === 'invalid')).toMatchObject(
+    bad.map(() => ({ column: 'to', reason: 'is not a text or a number' })),
+  );
+});

@@ -196,7 +196,8 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const code = cause ?? 'invalidNumber';
       const isUnnamed = code === 'noNumber' && toColumn === 'to';
       const other = isUnnamed && list.columns.find((_, at) => readMobile(row.fields[at] ?? '').ok);
-      const why = other ? `is missing, but \`${other}\` has a number; name it \`to\`` : reason;
+      const noText = row.unusable?.get(position);
+      const why = noText ?? (other ? `is missing, but \`${other}\` has a number; name it \`to\`` : reason);
       if (code !== 'noCountry' || country === null) return { code, column: toColumn, reason: why };
       return usedColumn?.countryOf(row) === null
         ? { code: 'invalidCountry', column: country.name, reason: country.problemOf(row) }
@@ -259,10 +260,10 @@ export async function checkRows(list: Rows, options: CheckOptions = {}): Promise
       const ofRow: Problem | null = fault === null ? null : { code: 'row', column: null, reason: fault };
       if (!outcome.ok) return invalid(row, ofRow ?? problemOfNumber(row, outcome), null);
       const { number, isNotMobile, isNational = false } = outcome;
-      const read = zoneOf?.(fields, number);
+      const read = zoneOf?.(row, number);
       const zone = read?.ok === true ? read.zone : undefined;
       const problem = ofRow ?? problemOf(row, number) ?? (read?.ok === false ? read : null);
-      const timed = problem === null ? timeOf?.(fields, zone) : undefined;
+      const timed = problem === null ? timeOf?.(row, zone) : undefined;
       if (problem !== null) return invalid(row, problem, number);
       if (timed?.ok === false) return invalid(row, timed, number);
       const part = timed?.part ?? zone;

@@ -94,14 +94,16 @@ function readColumn(name: string, at: number, isUsed: boolean): CountryColumn {
   return {
     name,
     isUsed,
-    countryOf({ fields }) {
+    countryOf({ fields, unusable }) {
+      if (unusable?.has(at) === true) return null;
       const cell = fields[at] ?? '';
       if (known.has(cell)) return known.get(cell);
       const country = cell.trim() === '' ? undefined : (countryNamed(cell) ?? null);
       if (known.size < MAX_REMEMBERED) known.set(cell, country);
       return country;
     },
-    problemOf: ({ fields }) =>
+    problemOf: ({ fields, unusable }) =>
+      unusable?.get(at) ??
       `${JSON.stringify((fields[at] ?? '').slice(0, MAX_QUOTED))} is not a country; enter a code such as DE, or a name such as Germany`,
   };
 }

@@ -4,7 +4,7 @@ import { type Part, partName } from '../../../campaign/estimate/zones.js';
 import { readMoment, readTime } from '../../../campaign/time/moment.js';
 import { formatInZone, noSuchZone, readZone } from '../../../campaign/time/zone.js';
 import { wantedColumn } from './number-column.js';
-import { columnNamed, ListError } from './rows.js';
+import { columnNamed, ListError, type Row } from './rows.js';
 import { ZONE } from './zone-column.js';
 
 /** The column, or member, with the time of each recipient, unless `timeColumn` names another. */
@@ -100,15 +100,17 @@ export function timeReader(columns: readonly string[], options: TimeOptions) {
   };
 
   /** `own`: the zone of the row, if the window is in the zone of each recipient. */
-  return (fields: readonly string[], own: string | undefined): RowTime => {
+  return ({ fields, unusable }: Row, own: string | undefined): RowTime => {
+    const [noTime, noZone] = [unusable?.get(position), unusable?.get(zoneAt)];
+    if (noTime !== undefined) return refused(noTime);
     const text = (fields[position] ?? '').trim();
     if (text === '') return refused('is empty, but each row needs its time, such as 2030-05-01T14:30');
     if (readMoment(text).kind !== 'noZone') return read(text, undefined, own ?? '');
     if (own !== undefined) return read(text, countryOf(own) === null ? own : options.zone, own);
     const cell = (fields[zoneAt] ?? '').trim();
     const zone = cell === '' ? options.zone : readZone(cell, names);
-    if (zone !== null) return read(text, zone, '');
-    const reason = `is not usable: ${noSuchZone(cell)}`;
+    if (zone !== null && noZone === undefined) return read(text, zone, '');
+    const reason = noZone ?? `is not usable: ${noSuchZone(cell)}`;
     return { ok: false, code: 'invalidZone', column: columns[zoneAt] ?? null, reason };
   };
 }

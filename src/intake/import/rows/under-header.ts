@@ -35,17 +35,12 @@ export async function rowsUnderHeader(
   const [header, ...records] = first.done === true ? [] : first.value;
   if (header === undefined)
     throw new ListError('The file is empty. It needs a header line and at least one row.');
-  const isHeader = choice?.headerLine !== undefined;
-  const names = columnNames(header, isHeader ? [] : records, choice !== undefined);
+  const names = columnNames(header, choice?.headerLine === undefined ? records : [], choice !== undefined);
   const readField = fieldReader(names);
   const columns = readField === undefined ? names : names.map(readField);
+  const width = header.fields.length;
   const rowOf = (record: FileRecord): Row =>
-    rowOfRecord(
-      arePadded ? padded(record, columns.length) : record,
-      columns,
-      header.fields.length,
-      readField,
-    );
+    rowOfRecord(arePadded ? padded(record, columns.length) : record, columns, width, readField);
   return {
     columns,
     numberColumn: numberColumnOf(columns),
@@ -142,8 +137,9 @@ function columnNames(
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const unique = names.map((name, at) => ((counts.get(name) ?? 0) > 1 ? `${name} (column ${at + 1})` : name));
-  const repeated = unique.find((name, at) => unique.indexOf(name) !== at);
-  if (counts.size < names.length && repeated !== undefined)
+  const taken = new Set<string>();
+  const repeated = unique.find((name) => taken.size === taken.add(name).size);
+  if (repeated !== undefined)
     throw new ListError(
       `Line ${line}: two columns are named ${JSON.stringify(repeated)}. Rename one of them.`,
     );

@@ -1,5 +1,5 @@
 import { wantedColumn } from './number-column.js';
-import { columnNamed, ListError } from './rows.js';
+import { columnNamed, ListError, type Row } from './rows.js';
 import { type ZoneOutcome, type ZoneRules, zoneFinder } from './zone-of.js';
 
 /** The column, or member, with the zone of each recipient, unless `zoneColumn` names another. */
@@ -34,7 +34,9 @@ export function zoneReader(columns: readonly string[], options: ZoneOptions) {
   const zoneOf = zoneFinder(options);
 
   /** `number`: in E.164, with its plus. */
-  return (fields: readonly string[], number: string): RowOutcome => {
+  return ({ fields, unusable }: Row, number: string): RowOutcome => {
+    const reason = unusable?.get(position);
+    if (reason !== undefined) return { ok: false, code: 'invalidZone', column: name, reason };
     const found = zoneOf((fields[position] ?? '').trim(), number, from);
     return found.ok ? found : { ...found, column: name };
   };

@@ -63,11 +63,10 @@ export const errorsOf = (problems: readonly MessageProblem[]): InputError[] =>
   });
 
 const MAX_ID_BYTES = 128;
-const MAX_REFERENCE_BYTES = 128;
 /** How many members that are not usable are looked for: as many as an error lists. A message may have thousands. */
 const MAX_UNUSABLE = 20;
 
-/** Why an id cannot be used; null if it can. Continues `id`. */
+/** Why an id, or a reference, cannot be used; null if it can. Continues `id`. */
 export function idProblem(id: string): string | null {
   if (id === '') return 'is empty';
   const bytes = Buffer.byteLength(id);
@@ -142,10 +141,7 @@ export function messageChecker(
     const version = readVersion(message.version);
     if (version === undefined) refuse('version', VERSION_REASON);
     const reference = textOf(message, 'reference');
-    const referenceBytes = Buffer.byteLength(reference);
-    if (referenceBytes > MAX_REFERENCE_BYTES)
-      refuse('reference', `has ${referenceBytes} bytes; the maximum is ${MAX_REFERENCE_BYTES}`);
-    refuse('reference', notText(reference));
+    if (reference !== '') refuse('reference', idProblem(reference));
     const tag = textOf(message, 'tag');
     if (tag !== '' && labelsProblem('tag', [tag]) !== null)
       refuse('tag', 'is not a text of 1 to 64 letters (A-Z, a-z), digits, and . _ : -');

@@ -1,5 +1,6 @@
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/max';
 import { InputError } from '../errors/errors.js';
+import { listed } from '../errors/listed.js';
 import type { InvalidCode } from '../views/list-views.js';
 import { countryNamed } from './country-names.js';
 import { type Reading, readInternational, readLocal } from './national-number.js';
@@ -69,7 +70,9 @@ export function numberReader(defaultCountry: string | undefined, kinds: NumberKi
     const tidied = tidy(normalised(trimmed));
     const digits = tidied.replace(SEPARATORS, '');
     const isOne = DIGITS.test(digits) && (digits === tidied || digits.length <= MAX_DIALLED);
-    return isOne ? readDigits(digits, home, context) : invalid(...problemOf(tidied, spelling));
+    return isOne && !NEGATIVE.test(tidied)
+      ? readDigits(digits, home, context)
+      : invalid(...problemOf(tidied, spelling));
   };
 }
 
@@ -91,6 +94,8 @@ const INVISIBLE = /[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 const EXCEL_SCIENTIFIC = /^(?<whole>\+?\d+)(?:[.,](?<fraction>\d+))?e\+?(?<exponent>\d+)$/i;
 /** What programs write before a number; `p:` are the lists of people who filled in an advertisement. */
 const PREFIX = /^(?:tel|sms|smsto|callto|whatsapp|phone|mobile|p):\s*/i;
+/** What a spreadsheet makes of +45-20123456: the number of someone else. */
+const NEGATIVE = /^[-\u2212][1-9]\d*$/;
 /** The end of `tel:7700900123;phone-context=+44` (RFC 3966). */
 const CONTEXT = /^(?<local>[^;+]+);phone-context=(?<code>\+\d{1,3})$/i;
 const EXTENSION = /^\+?[^\p{L};#,]*\d[^\p{L};#,]*(?:;ext=|[,;#]|\p{L}{1,9}[.:]?)[^\p{L}]{0,3}\d{1,7}#?$/u;
@@ -149,27 +154,20 @@ function readDigits(digits: string, home: NumberingPlan | undefined, context: Co
     const local = settle(readLocal(digits, home), digits, context);
     return local.ok ? local : (withForgottenPlus(digits) ?? local);
   }
-  const { spelling } = context;
-  if (digits.startsWith('00')) {
+  if (digits.startsWith('00'))
     return settle(readInternational(`+${digits.slice(2)}`), `+${digits.slice(2)}`, context);
-  }
   return invalid(
-    `${quote(spelling)} has no calling code; write it like ${EXAMPLE}, or set \`country\``,
+    `${quote(context.spelling)} has no calling code; write it like ${EXAMPLE}, or set \`country\``,
     'noCountry',
   );
 }
 
 function settle(reading: Reading, digits: string, context: Context): NumberOutcome {
-  switch (reading) {
-    case 'unsure':
-      return readSpecial(digits, context);
-    case 'noSuchCallingCode':
-      return invalid(
-        `${quote(context.spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
-      );
-    default:
-      return judge(reading, context);
-  }
+  if (reading === 'unsure') return readSpecial(digits, context);
+  if (reading !== 'noSuchCallingCode') return judge(reading, context);
+  return invalid(
+    `${quote(context.spelling)} begins with a calling code that does not exist; write it like ${EXAMPLE}`,
+  );
 }
 
 /** Reads digits with special rules by the library. */
@@ -196,6 +194,8 @@ function problemOf(tidied: string, spelling: string): Parameters<typeof invalid>
       'export the list again from where it comes from, and if you open it in Excel, import this column as Text';
     return [`${quote(spelling)} is in Excel's scientific notation, which has lost digits; ${advice}`];
   }
+  if (NEGATIVE.test(tidied))
+    return [`${quote(spelling)} is negative, as spreadsheets make of +45-20123456; write it without hyphens`];
   if (EXTENSION.test(tidied)) {
     const advice = 'which cannot receive messages; write the number without it';
     return [`${quote(spelling)} has an extension, ${advice}`];
@@ -215,12 +215,10 @@ function judge(reading: Exclude<Reading, string>, { spelling, kinds }: Context):
     return invalid(`${quote(spelling)} is a landline or service number (${number}); use a mobile number`);
   }
   if (known.other.test(national)) return taken;
-  if (known.mobileLengths.includes(national.length) && number.length - 1 <= MAX_DIGITS) {
+  if (known.mobileLengths.includes(national.length) && number.length - 1 <= MAX_DIGITS)
     return readsAsItself(callingCode, national) ? taken : invalid(noNumber(spelling));
-  }
-  const right = listOr(known.mobileLengths);
   return invalid(
-    `${quote(spelling)} has ${national.length} ${national.length === 1 ? 'digit' : 'digits'} after +${callingCode}; mobile numbers there have ${right}`,
+    `${quote(spelling)} has ${national.length} ${national.length === 1 ? 'digit' : 'digits'} after +${callingCode}; mobile numbers there have ${listed(known.mobileLengths.map(String), 'or')}`,
   );
 }
 
@@ -241,11 +239,6 @@ function withForgottenPlus(digits: string): NumberOutcome | null {
 
 function invalid(reason: string, code?: 'noCountry' | 'noNumber'): NumberOutcome {
   return { ok: false, reason, ...(code === undefined ? {} : { code }) };
-}
-
-function listOr(lengths: readonly number[]): string {
-  const last = lengths.at(-1);
-  return lengths.length < 2 ? `${last}` : `${lengths.slice(0, -1).join(', ')} or ${last}`;
 }
 
 function noNumber(spelling: string): string {

@@ -120,14 +120,8 @@ export function kindsOfCallingCode(code: string): NumberKinds {
 
 /** The main country of a calling code comes first. */
 function rawsOf(code: string): readonly Raw[] {
-  const raws: Raw[] = [];
-  for (const country of countriesByCode.get(code) ?? []) {
-    const raw = rawByCountry.get(country);
-    if (raw !== undefined) raws.push(raw);
-  }
-  const nonGeographic = rawNonGeographic.get(code);
-  if (nonGeographic !== undefined) raws.push(nonGeographic);
-  return raws;
+  const ofCountries = (countriesByCode.get(code) ?? []).map((country) => rawByCountry.get(country));
+  return [...ofCountries, rawNonGeographic.get(code)].filter((raw) => raw !== undefined);
 }
 
 function planOf(key: string, find: () => Raw | undefined): NumberingPlan | undefined {

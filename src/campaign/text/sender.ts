@@ -28,14 +28,12 @@ export function checkSender(sender: string): SenderCheck {
     return invalid('The sender is empty: use a phone number or a name of up to 11 characters.');
   const digits = NUMBER.exec(sender)?.groups?.['digits'];
   if (digits !== undefined && digits.length <= MAX_DIGITS) return { kind: 'number' };
-  if (digits !== undefined) {
+  if (digits !== undefined)
     return invalid(`The sender's number has ${digits.length} digits: at most ${MAX_DIGITS} are allowed.`);
-  }
-  if (TEL.test(sender)) {
+  if (TEL.test(sender))
     return invalid(
       'The sender has no phone number after "tel:": write digits, with a plus in front if the number is international. Write a name without "tel:".',
     );
-  }
   return checkText(sender);
 }
 
@@ -71,28 +69,22 @@ export function senderWarnings(sender: string): string[] {
 function checkText(text: string): SenderCheck {
   const characters = [...text];
   const foreign = [...new Set(characters.filter((character) => !isShown(character)))];
-  if (foreign.length > 0) {
+  if (foreign.length > 0)
     return invalid(
       `The sender contains ${foreign.map((character) => JSON.stringify(character)).join(', ')}: a name may only use characters of the GSM 7-bit alphabet, without line breaks.`,
     );
-  }
   if (characters.length > MAX_TEXT_LENGTH) {
     const hint = LETTER.test(text) ? '' : ' Write a phone number as digits only, with or without a plus.';
     return invalid(
       `The sender has ${characters.length} characters: a name may have at most ${MAX_TEXT_LENGTH}.${hint}`,
     );
   }
-  if (text === '.' || text === '..') {
+  if (text === '.' || text === '..')
     return invalid(`The sender ${JSON.stringify(text)} cannot be written in a URL: add another character.`);
-  }
   return { kind: 'text' };
 }
 
 /** The alphabet's control characters (line feed, carriage return, form feed) are not part of a name. */
-function isShown(character: string): boolean {
-  return !/\p{C}/u.test(character) && septetsOf(character) !== null;
-}
+const isShown = (character: string): boolean => !/\p{C}/u.test(character) && septetsOf(character) !== null;
 
-function invalid(reason: string): SenderCheck {
-  return { kind: 'invalid', reason };
-}
+const invalid = (reason: string): SenderCheck => ({ kind: 'invalid', reason });

@@ -29,9 +29,8 @@ export function readMoment(text: string): Moment {
   const spelled = `${date}T${time}`;
   const asUtc = Date.parse(`${spelled}Z`);
   // Some versions of Date.parse read the 30th of February as the 2nd of March.
-  if (Number.isNaN(asUtc) || !new Date(asUtc).toISOString().startsWith(spelled.slice(0, 16))) {
+  if (Number.isNaN(asUtc) || !new Date(asUtc).toISOString().startsWith(spelled.slice(0, 16)))
     return { kind: 'noSuchTime' };
-  }
   if (zone === undefined) return { kind: 'noZone', spelled };
   const at = Date.parse(`${spelled}${zone.toUpperCase()}`);
   return Number.isNaN(at) ? { kind: 'noSuchZone' } : { kind: 'moment', at };

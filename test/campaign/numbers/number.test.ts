@@ -214,6 +214,18 @@ describe('A number is refused with advice', () => {
     },
   );
 
+  it.each(['-20123411', '\u221220123411'])(
+    'if it is %s, which a spreadsheet makes of +45-20123456',
+    (spelling) => {
+      expect(danish(spelling)).toEqual({
+        ok: false,
+        reason: `"${spelling}" is negative, as spreadsheets make of +45-20123456; write it without hyphens`,
+      });
+      expect(danish('- 20 12 34 11')).toMatchObject({ ok: true });
+      expect(danish('-0045-20123456')).toMatchObject({ ok: true });
+    },
+  );
+
   it('if it would be another number when read again', () => {
     expect(numberReader('BG')('+359003000000')).toMatchObject({ ok: false });
   });

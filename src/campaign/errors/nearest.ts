@@ -1,8 +1,14 @@
-/** The names that `name` may mean: the one that is exactly the same, or else all that differ in case alone. */
+/** The names that `name` may mean: the one that is exactly the same, or else all that look the same in one case. */
 export function namesMeant(name: string, names: readonly string[]): readonly string[] {
   if (names.includes(name)) return [name];
-  return names.filter((each) => each.toLowerCase() === name.toLowerCase());
+  const wanted = seen(name);
+  return names.filter((each) => seen(each) === wanted);
 }
+
+/** What does not show: marks without width, and more than one space. */
+const UNSEEN = /\p{Cf}|(?<=\s)\s+/gu;
+/** A name as people see it, whatever form its accents have, and whether its spaces break. */
+const seen = (name: string): string => name.normalize('NFKC').toLowerCase().replace(UNSEEN, '');
 
 /** The one of `names` that `name` most likely was meant to be, or null if none of them is similar. */
 export function nearest(name: string, names: readonly string[]): string | null {
@@ -43,8 +49,13 @@ export function editsBetween(from: string, to: string): number {
   return last[to.length] ?? 0;
 }
 
+/** Names in a message: a file may have thousands of columns. */
+const MAX_LISTED = 50;
+
 /** Lists names in a message: `"phone", "name"`. */
 export function quotedList(names: readonly string[]): string {
   const shown = (name: string) => (name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name);
-  return names.map((name) => JSON.stringify(shown(name))).join(', ');
+  const list = names.slice(0, MAX_LISTED).map((name) => JSON.stringify(shown(name)));
+  const more = names.length - list.length;
+  return `${list.join(', ')}${more > 0 ? `, and ${more.toLocaleString('en')} more` : ''}`;
 }

@@ -96,16 +96,10 @@ function from8Bit(onEncoding: OnEncoding) {
       const isUtf8 =
         ((before === 0xc2 || before === 0xc3) && byte >= 0x80 && byte <= 0xbf) ||
         (before === 0xe2 && byte === 0x80 && next >= 0x90 && next <= 0xbf);
-      if (isUtf8)
-        throw new EncodingError(
-          'The file is partly UTF-8 and partly Windows-1252. Save it as "CSV UTF-8" and try again.',
-        );
+      if (isUtf8) throw unclear('partly UTF-8 and partly Windows-1252');
       const isOther = byte >= 0x80 && byte <= 0x9f;
       const unit = isOther ? WINDOWS_1252.charCodeAt(byte - 0x80) : byte;
-      if (isOther && unit === SPACE)
-        throw new EncodingError(
-          'The file is neither UTF-8 nor Windows-1252. Save it as "CSV UTF-8" and try again.',
-        );
+      if (isOther && unit === SPACE) throw unclear('neither UTF-8 nor Windows-1252');
       units[at] = unit;
       before = byte;
     }
@@ -131,6 +125,9 @@ function from8Bit(onEncoding: OnEncoding) {
     return encoder.encode(text);
   };
 }
+
+const unclear = (what: string): EncodingError =>
+  new EncodingError(`The file is ${what}. Save it as "CSV UTF-8" and try again.`);
 
 const lengthOfCharacter = (first: number): number =>
   first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;

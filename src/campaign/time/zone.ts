@@ -27,13 +27,25 @@ export function isZone(zone: string): boolean {
   }
 }
 
+/** What follows from comparing a name with those of all zones, which takes 3 ms: a list may repeat it on each of a million rows. */
+const hints = new Map<string, string>();
+const MAX_HINTS = 1_000;
+
 /** Says that this is not the name of a time zone, and which one may be meant. */
 export function noSuchZone(zone: string): string {
   if (isUnclear(zone))
     return `${JSON.stringify(zone)} does not say which time zone it means. Use a name such as America/Los_Angeles`;
-  const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-  const hint = meant === null ? 'Use a name such as Europe/London or UTC' : `Did you mean ${meant}?`;
+  const hint = hints.get(zone) ?? hintAt(zone);
+  if (hints.size >= MAX_HINTS) hints.clear();
+  hints.set(zone, hint);
   return `there is no time zone ${JSON.stringify(zone)}. ${hint}`;
+}
+
+function hintAt(zone: string): string {
+  const initial = zone.charAt(0).toUpperCase();
+  const likely = Intl.supportedValuesOf('timeZone').filter((name) => name.startsWith(initial));
+  const meant = nearest(zone, likely);
+  return meant === null ? 'Use a name such as Europe/London or UTC' : `Did you mean ${meant}?`;
 }
 
 /**
@@ -64,10 +76,12 @@ export function countryZones(country: string): readonly string[] {
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {
-  const known = formats.get(zone);
+  // One for all spellings of a name: each takes 14 kB, and a list may spell it in thousands of ways.
+  const key = zone.toLowerCase();
+  const known = formats.get(key);
   if (known !== undefined) return known;
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
-  formats.set(zone, format);
+  formats.set(key, format);
   return format;
 }
 

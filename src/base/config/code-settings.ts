@@ -68,6 +68,8 @@ const FEW = 5;
 
 /** Why settings with these names are none. */
 function misnamed(given: readonly string[]): string[] {
+  if (given.includes('retentionMs'))
+    return ['these are not settings, but what loadConfig has made of them: give createVolley { config }'];
   const variable = SETTING_NAMES.find((name) => given.includes(name));
   if (variable !== undefined)
     return [`${variable} is a variable: for those of the environment, give config: loadConfig(process.env)`];
@@ -82,10 +84,20 @@ function misnamed(given: readonly string[]): string[] {
 /** Stands for the lanes where others have the path of a file. */
 const LANES = 'lanes';
 
-function textOf(value: unknown): string {
-  if (Array.isArray(value)) return value.join(',');
-  return typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value);
+/** The text of a setting; undefined for a value without one. A promise that is not awaited must not become a password. */
+function textOf(member: string, value: unknown): string | undefined {
+  if (member === memberOf('LANE_LIMITS') && typeof value === 'object') return jsonOf(value);
+  const all = Array.isArray(value) ? value : [value];
+  return all.some((one) => ['object', 'function', 'symbol'].includes(typeof one)) ? undefined : all.join(',');
 }
+
+const OF_JSON = /^\[object (?:Array|Boolean|Null|Number|Object|String|Undefined)\]$/;
+
+/** As JSON, with null for what JSON would drop, empty, or refuse, such as a function, a map, or a bigint: so that its field is named. */
+const jsonOf = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) =>
+    OF_JSON.test(Object.prototype.toString.call(one)) ? one : null,
+  );
 
 /** A sentence about the environment, with the names that the settings have in code, and the form of their values. */
 const inCode = (sentence: string): string =>
@@ -99,21 +111,23 @@ const inCode = (sentence: string): string =>
  * secret. `options.simulator`: as for `loadConfig`.
  */
 export function defineConfig(given: VolleySettings, options: ConfigOptions = {}): Config {
-  const { lanes, ...others } = given;
-  const readFile = options.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+  // Programs without types may pass anything.
+  const { lanes, ...others }: VolleySettings = Object(given);
   const entries = Object.entries(others).filter(([, value]) => value !== undefined && value !== null);
   const wrong = misnamed(entries.map(([member]) => member));
-  if (given.redis === undefined && wrong.length === 0)
-    wrong.push('redis must be set, such as redis://127.0.0.1:6379');
+  if (!others.redis && wrong.length === 0) wrong.push('redis must be set, such as redis://127.0.0.1:6379');
+  const texts = entries.map(([member, value]) => [member, textOf(member, value)] as const);
+  for (const [member, text] of texts)
+    if (text === undefined) wrong.push(`${member} must be a text, a number, or a list of them`);
   if (wrong.length > 0) throw new ConfigError(wrong);
-  const environment = Object.fromEntries(
-    entries.map(([member, value]) => [NAMES.get(member) ?? '', textOf(value)]),
-  );
+  const environment = Object.fromEntries(texts.map(([member, text]) => [NAMES.get(member) ?? '', text]));
   try {
     if (lanes === undefined) return loadConfig(environment, options);
+    const readFile = options?.readFile ?? ((path: string) => readFileSync(path, 'utf8'));
+    const json = jsonOf(lanes);
     return loadConfig(
       { ...environment, LANES_FILE: LANES },
-      { ...options, readFile: (path) => (path === LANES ? JSON.stringify(lanes) : readFile(path)) },
+      { ...options, readFile: (path) => (path === LANES ? json : readFile(path)) },
     );
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

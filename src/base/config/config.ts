@@ -4,10 +4,12 @@ import { costProblem } from '../../campaign/limits/check-limits.js';
 import type { PriceList } from '../../campaign/limits/price.js';
 import { formatDuration } from '../duration.js';
 import type { LaneId } from '../redis/keys.js';
+import { parseRedisUrl } from '../redis/redis-url.js';
 import { version } from '../version.js';
 import { cleartextProblems } from './cleartext.js';
 import { accountOf } from './credentials.js';
 import { ConfigError, type ConfigOptions, type Environment } from './environment.js';
+import { textOfFile } from './file-problem.js';
 import { isLoopback } from './formats.js';
 import type { LaneRules, LaneSettings } from './lane.js';
 import { readLanes } from './lanes.js';
@@ -190,19 +192,16 @@ function readServiceCa(
   { readFile = (path) => readFileSync(path, 'utf8') }: ConfigOptions,
 ): string | undefined {
   const file = settings.SERVICE_CA_FILE;
-  if (file === undefined) return undefined;
+  const pem = file && textOfFile('SERVICE_CA_FILE', file, readFile, problems);
+  if (pem === undefined) return undefined;
   try {
-    const pem = readFile(file);
     const certificates = pem.match(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs) ?? [];
     // Throws unless it can be parsed. TLS would ignore it.
     for (const certificate of certificates) new X509Certificate(certificate);
     if (certificates.length > 0) return pem;
     problems.push(`SERVICE_CA_FILE must contain certificates in PEM; ${file} contains none`);
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'error';
-    problems.push(
-      `SERVICE_CA_FILE must be a file with certificates in PEM that you can read; ${file}: ${code}`,
-    );
+  } catch {
+    problems.push(`SERVICE_CA_FILE must contain certificates in PEM; one in ${file} is not valid`);
   }
   return undefined;
 }
@@ -305,7 +304,8 @@ export function secretsOf(config: Config | LocalConfig): string[] {
   const { lanes, callback, secretsKey, previousSecretsKey, redisUrl } = config;
   const proxyUrl = 'httpsProxy' in config ? config.httpsProxy : undefined;
   const proxyPassword = proxyUrl === undefined ? undefined : new URL(proxyUrl).password || undefined;
-  const redisPassword = /^[^/]*\/\/[^:@/]*:([^@/]+)@/.exec(redisUrl ?? '')?.[1];
+  const written = /^[^/]*\/\/[^:@/]*:([^@/]+)@/.exec(redisUrl ?? '')?.[1];
+  const redis = [written, redisUrl === undefined ? undefined : parseRedisUrl(redisUrl).password];
   const perLane = lanes.flatMap((lane) => {
     const callbacks = callback
       ? (['callback', 'inbound'] as const).map((of) => laneCallback(callback, lane.name, of))
@@ -316,18 +316,8 @@ export function secretsOf(config: Config | LocalConfig): string[] {
     const apiKey = credentials.kind === 'apiKey' ? credentials.apiKey : undefined;
     return [...ofCallbacks, apiKey, accountOf(credentials)?.password];
   });
-  const redis = [redisPassword, decoded(redisPassword)];
   const all = [...perLane, callback?.securityToken, secretsKey, previousSecretsKey, ...redis, proxyPassword];
   return [...new Set(all)].filter((secret) => secret !== undefined);
-}
-
-/** A part of a URL without its escapes; unchanged if they are not valid. */
-function decoded(part: string | undefined): string | undefined {
-  try {
-    return part === undefined ? undefined : decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 /**

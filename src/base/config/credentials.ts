@@ -72,12 +72,7 @@ interface Given {
 }
 
 /** What the fields are called where they were given. */
-interface FieldNames {
-  readonly apiKey: string;
-  readonly account: string;
-  readonly authorization: string;
-  readonly xAuthorization: string;
-}
+type FieldNames = Readonly<Record<keyof Given, string>>;
 
 /** The credentials of a lane, or one sentence about what is wrong with them. */
 export function combineCredentials(given: Given, names: FieldNames): Credentials | { problem: string } {

@@ -45,3 +45,22 @@ export function readProblem(error: unknown, path: string, folder = cwd()): strin
       return undefined;
   }
 }
+
+/** Why the file that a setting names cannot be read. */
+export const unreadable = (setting: string, file: string, error: unknown): string =>
+  `${setting} must be a file that you can read. ${readProblem(error, file) ?? `The file ${file} cannot be read`}`;
+
+/** The text of the file that a setting names; undefined after a problem. */
+export function textOfFile(
+  setting: string,
+  file: string,
+  readFile: (path: string) => string,
+  problems: string[],
+): string | undefined {
+  try {
+    return readFile(file);
+  } catch (error) {
+    problems.push(unreadable(setting, file, error));
+    return undefined;
+  }
+}

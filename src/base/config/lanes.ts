@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { formatDuration } from '../duration.js';
 import { type Credentials, combineCredentials } from './credentials.js';
 import type { ConfigOptions, Environment } from './environment.js';
-import { readProblem } from './file-problem.js';
+import { textOfFile } from './file-problem.js';
 import { type LaneRules, laneRules, laneSchema } from './lane.js';
 import { type LaneInFile, readLanesFile } from './lanes-file.js';
 import type { Reading } from './read-settings.js';
@@ -46,14 +46,8 @@ export function readLanes(
         `${name} and LANES_FILE are both set: unset ${name}, and set the ${what} of lanes in ${file}`,
       );
   }
-  let contents: string;
-  try {
-    contents = readFile(file);
-  } catch (error) {
-    const reason = readProblem(error, file) ?? `The file ${file} cannot be read`;
-    problems.push(`LANES_FILE must be a file that you can read. ${reason}`);
-    return { lanes: [], missing: [] };
-  }
+  const contents = textOfFile('LANES_FILE', file, readFile, problems);
+  if (contents === undefined) return { lanes: [], missing: [] };
   const read = readLanesFile(file, contents, schema, environment, readFile);
   const { lanes, variables } = read;
   const isOneServed = lanes.some(({ credentials }) => credentials !== undefined);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type PriceList, parsePrice } from '../../campaign/limits/price.js';
 import { CsvReader, type CsvRecord, dialectOf } from '../../campaign/lists/csv-records.js';
 import type { ConfigOptions } from './environment.js';
-import { readProblem } from './file-problem.js';
+import { textOfFile } from './file-problem.js';
 import type { Reading } from './read-settings.js';
 
 /** Problems of a price file that are reported: the others are usually alike. */
@@ -20,15 +20,8 @@ export function readPrices(
   const { PRICE_PER_SEGMENT: standard, PRICE_FILE: file } = settings;
   if (file === undefined)
     return standard && { currency: standard.currency, standard: standard.micros, prefixes: new Map() };
-  let contents: string;
-  try {
-    contents = readFile(file);
-  } catch (error) {
-    problems.push(
-      `PRICE_FILE must be a file that you can read. ${readProblem(error, file) ?? `${file} cannot be read`}`,
-    );
-    return undefined;
-  }
+  const contents = textOfFile('PRICE_FILE', file, readFile, problems);
+  if (contents === undefined) return undefined;
   const read = readPriceFile(contents, standard?.currency);
   const lines = read.problems.map((problem) => `PRICE_FILE ${file}${problem}`);
   problems.push(...lines.slice(0, MAX_PROBLEMS));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Environment } from './environment.js';
-import { readProblem } from './file-problem.js';
+import { unreadable } from './file-problem.js';
 import { secretsInFiles } from './settings.js';
 
 /** The environment with the secrets that were read from files. */
@@ -57,8 +57,6 @@ export function readSecret(
       .replace(/\r?\n$/, '');
     return text.trim() === '' ? { problem: `${setting}: ${file} is empty` } : { value: text, file };
   } catch (error) {
-    return {
-      problem: `${setting} must be a file that you can read. ${readProblem(error, file) ?? `The file ${file} cannot be read`}`,
-    };
+    return { problem: unreadable(setting, file, error) };
   }
 }

@@ -18,12 +18,7 @@ export function serviceConnection(
   baseUrl: string,
 ): ServiceConnection {
   const isProxied = baseUrl.startsWith('https:') && !isExcluded(baseUrl, noProxy);
-  return {
-    baseUrl,
-    timeoutMs: requestTimeoutMs,
-    proxy: isProxied ? httpsProxy : undefined,
-    ca: serviceCa,
-  };
+  return { baseUrl, timeoutMs: requestTimeoutMs, proxy: isProxied ? httpsProxy : undefined, ca: serviceCa };
 }
 
 /** How to reach the messaging service of a lane. */

@@ -101,6 +101,7 @@ export function createEvents(given: EventsOptions): Events {
   }
 
   function onAny(listener: (event: VolleyEvent) => unknown): () => void {
+    parseInput(callback(), listener, 'listener');
     // The wrapper makes the same function, added twice, two listeners that are removed independently.
     const wrapper = (event: VolleyEvent): unknown => listener(event);
     listeners.add(wrapper);
@@ -109,6 +110,7 @@ export function createEvents(given: EventsOptions): Events {
 
   function on<Type extends EventType>(type: Type, listener: (event: EventOf<Type>) => unknown): () => void {
     if (!Object.hasOwn(CATALOGUE, type)) throw noSuchEvent(String(type));
+    parseInput(callback(), listener, 'listener');
     return onAny((event) => (isOf(event, type) ? listener(event) : undefined));
   }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { getNodeValue } from 'jsonc-parser';
 import type { z } from 'zod';
-import { readProblem } from '../../base/config/file-problem.js';
+import { unreadable } from '../../base/config/file-problem.js';
 import { ConfigError } from '../../base/config/index.js';
 import { parseJsonFile } from '../../base/config/json-file.js';
 import { type Contract, contractMembers } from './contract.js';
@@ -15,8 +15,7 @@ const schema = contractMembers.superRefine((contract, context) => {
 /** Reads the contract in a file; see {@link parseContract}. */
 export async function readContract(file: string): Promise<Contract> {
   const contents = await readFile(file, 'utf8').catch((error: unknown) => {
-    const reason = readProblem(error, file) ?? `The file ${file} cannot be read`;
-    throw new ConfigError([`RECORDS_CONTRACT must be a file that you can read. ${reason}`]);
+    throw new ConfigError([unreadable('RECORDS_CONTRACT', file, error)]);
   });
   return parseContract(file, contents);
 }

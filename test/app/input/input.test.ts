@@ -222,6 +222,8 @@ const CASES: readonly Case[] = [
     '`actor/kind` must be one of key, cli',
   ],
   ['a type of event', () => untyped(events).on('lane.stoped', () => {}), 'there is no event `lane.stoped`'],
+  ['no listener', () => untyped(events).on('lane.stopped'), '`listener` must be a function'],
+  ['no listener of all events', () => untyped(events).onAny(null), '`listener` must be a function'],
   [
     'no configuration',
     () => untyped({ createVolley }).createVolley({ config: process.env }),

@@ -84,6 +84,38 @@ test('Settings that are none, or are missing, are named before anything else', (
   expect(bare(many)).toHaveLength(5);
 });
 
+test('A value that JSON would drop or empty is refused, with the name of its setting or field', () => {
+  const secret = Promise.resolve('a password that is not awaited');
+  for (const value of [secret, () => 'p', new Map(), Symbol('p'), [Symbol('p')], { p: 1 }])
+    expect(problemsOf({ accountUsername: 'u', accountPassword: value })).toEqual([
+      'accountPassword must be a text, a number, or a list of them',
+    ]);
+  const ofLane = (lane: object) => problemsOf({ lanes: [{ name: 'a', apiKey: 'k', ...lane }] });
+  for (const hourlyQuota of [() => 10, 10n, Symbol('10')])
+    expect(ofLane({ hourlyQuota })).toEqual([expect.stringMatching(/^lane "a": hourlyQuota must be /)]);
+  for (const limits of [new Map([['maxSegments', 1]]), Promise.resolve({ maxSegments: 1 })]) {
+    expect(ofLane({ limits })).toEqual(['lane "a": limits must be an object with limits']);
+    expect(problemsOf({ apiKey: 'k', laneLimits: limits })).toEqual([
+      expect.stringMatching(/^laneLimits must be an object with limits/),
+    ]);
+  }
+  expect(ofLane({ account: { username: 'u', password: secret } })).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^lane "a": account\.password must be /)]),
+  );
+  for (const lanes of [() => [], new Set(), null])
+    expect(problemsOf({ lanes })).toEqual([expect.stringMatching(/^lanes: must be a list of at least one/)]);
+});
+
+test('Without settings, with none for Redis, or with a whole configuration, the error says what to give', () => {
+  const define = (...given: unknown[]) => Reflect.apply(defineConfig, undefined, given);
+  for (const given of [undefined, null, 5, [], { apiKey: 'k', redis: null }, { apiKey: 'k', redis: '' }])
+    expect(() => define(given)).toThrow('redis must be set, such as redis://127.0.0.1:6379');
+  expect(() => define(loadConfig({ ...ENVIRONMENT, API_KEY: 'k' }))).toThrow(
+    'these are not settings, but what loadConfig has made of them: give createVolley { config }',
+  );
+  expect(() => define({ ...SERVICE, apiKey: 'k' }, null)).toThrow('`options` must be an object; it is null');
+});
+
 test('Problems of settings in code show values and lanes as code has them', () => {
   expect(problemsOf({ messagingBaseUrl: 'http://192.0.2.1/v1', lanes: [{ name: 'a' }] })).toEqual([
     'lane "a": the lane has no credentials: set apiKey, or account',

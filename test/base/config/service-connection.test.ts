@@ -51,7 +51,7 @@ describe('SERVICE_CA_FILE', () => {
 
   it('that does not exist is an error', () => {
     expect(() => loadConfig({ ...SERVICE, SERVICE_CA_FILE: '/nowhere/ca.pem' })).toThrow(
-      /SERVICE_CA_FILE must be a file .*\/nowhere\/ca\.pem: ENOENT/,
+      /SERVICE_CA_FILE must be a file that you can read. There is no file .*\/nowhere\/ca\.pem/,
     );
   });
 });

@@ -11,7 +11,7 @@ import { addNumberCommands } from './commands/suppress.js';
 import { addWebhookCommands } from './commands/webhook.js';
 import { examples, FIRST_SEND } from './context/action.js';
 import { type CliIo, type Context, createContext } from './context/context.js';
-import { inOurWords } from './context/errors.js';
+import { badInput, inOurWords } from './context/errors.js';
 import { packageFile, pasteable } from './output/command-name.js';
 import { columnsOf } from './output/terminal.js';
 import { wrappedLines } from './output/text.js';
@@ -64,6 +64,10 @@ export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode>
     return context.exit();
   }
   try {
+    const glued = argv.find((word) => word === '--' || /^-[a-z]=/.test(word));
+    // The framework would make the = part of the value, and a text would go out with it.
+    if (glued !== undefined && glued !== '--')
+      throw badInput(`the = in ${glued} would be part of the value: write a space instead`);
     const program = createProgram(context);
     const [first, topic] = argv;
     // The framework would print the general help, as if the command existed.

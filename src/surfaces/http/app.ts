@@ -167,9 +167,9 @@ function createApp(options: HttpOptions): HttpApp {
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {
       throw new Problem('badInput', 'The header `Host` is missing.');
     }
-    if (countOf(request.raw.rawHeaders, 'host') > 1) {
-      throw new Problem('badInput', 'There is more than one header `Host`.');
-    }
+    const repeated = SINGLE_HEADERS.find((name) => countOf(request.raw.rawHeaders, name.toLowerCase()) > 1);
+    if (repeated !== undefined)
+      throw new Problem('badInput', `There is more than one header \`${repeated}\`.`);
     // Checked here so that the body of a request without a route is never read.
     if (request.is404) throw unrouted(request);
   });
@@ -203,7 +203,10 @@ function createApp(options: HttpOptions): HttpApp {
   return app;
 }
 
-/** How often a header occurs. Node keeps only the first of some, which a proxy in front may not. */
+/** Node keeps only the first of some of these, and joins others, which a proxy in front may not. */
+const SINGLE_HEADERS = ['Host', 'Authorization', 'Content-Type', 'Idempotency-Key'];
+
+/** How often a header occurs. */
 function countOf(rawHeaders: readonly string[], wanted: string): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

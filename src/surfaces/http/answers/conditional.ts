@@ -18,11 +18,6 @@ export function isUnchanged({ headers }: FastifyRequest, reply: FastifyReply, ve
   return known.includes(tag) || known.includes('W/*');
 }
 
-/** Answers a client that has the current content. */
-export function sendUnchanged(reply: FastifyReply): FastifyReply {
-  return reply.code(304).send();
-}
-
 /** Whether the client accepts a response that is compressed with gzip. */
 export function acceptsGzip({ headers }: FastifyRequest): boolean {
   const accepted = String(headers['accept-encoding'] ?? '').split(',');

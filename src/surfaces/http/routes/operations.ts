@@ -13,7 +13,7 @@ import { Refused } from '../../../operations/outcomes.js';
 import { actingFor, callerOf } from '../access/access.js';
 import { attachment } from '../answers/attachment.js';
 import { sendStream } from '../answers/body-stream.js';
-import { isUnchanged, sendUnchanged } from '../answers/conditional.js';
+import { isUnchanged } from '../answers/conditional.js';
 import { cursorOf, positionOf } from '../answers/cursor.js';
 import { openEventStreams } from '../answers/event-streams.js';
 import { fileSender } from '../answers/files.js';
@@ -107,7 +107,7 @@ export const operations: Routes = (app, options, memory) => {
         }
         const output = isShownWithoutRead(operation) ? redactedFor(key, result) : result;
         const version = operation.version?.(output);
-        if (version !== undefined && isUnchanged(request, reply, version)) return sendUnchanged(reply);
+        if (version !== undefined && isUnchanged(request, reply, version)) return reply.code(304).send();
         return operation.isLater ? reply.code(202).send(output) : output;
       }
       case 'page': {
@@ -126,7 +126,7 @@ export const operations: Routes = (app, options, memory) => {
         const { acting, hooks, input } = await prepared(operation, request, reply, given);
         const version = await operation.version?.(volley, input);
         if (version !== undefined && isUnchanged(request, reply, JSON.stringify(version)))
-          return sendUnchanged(reply);
+          return reply.code(304).send();
         if (operation.member !== undefined) {
           const text = oneObject(operation.member, operation.run(acting, input, hooks));
           return sendStream(reply.type('application/json'), text, volley);

@@ -132,3 +132,15 @@ test.each(['/v1/campaigns', '/healthz'])('A request to %s with two Host headers 
   expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
   expect(answer()).toContain('There is more than one header `Host`.');
 });
+
+test.each(['Authorization', 'Content-Type', 'Idempotency-Key'])(
+  'A request with two %s headers is refused: a proxy in front may have read the other one',
+  async (name) => {
+    const server = await api();
+    const twice = [`${name}: a`, `${name.toLowerCase()}: b`];
+    const { socket, answer } = await begin(server, ['GET /healthz HTTP/1.1', ...twice, 'Connection: close']);
+    await once(socket, 'close');
+    expect(answer()).toMatch(/^HTTP\/1\.1 400 /);
+    expect(answer()).toContain(`There is more than one header \`${name}\`.`);
+  },
+);

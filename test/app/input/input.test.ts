@@ -84,6 +84,7 @@ const CAMPAIGN_CASES: readonly (readonly [members: object, message: string])[] =
   [{ maxCost: Number.NaN }, '`maxCost` must be an amount such as 50 or "49.90 EUR"; it is NaN'],
   [{ tags: 'spring' }, '`tags` must be a list; it is "spring"'],
   [{ tags: [17] }, '`tags/0` must be a string; it is 17'],
+  [{ metadata: [] }, '`metadata` must be an object'],
   [{ metadata: { order: 17 } }, '`metadata/order` must be a string; it is 17'],
   [{ window: 'Mon 09:00-10:00' }, '`window` must be an object; it is "Mon 09:00-10:00"'],
   [{ window: { hour: 'Mon 09:00-10:00' } }, '`window/hour` is unknown: did you mean `hours`?'],

@@ -171,10 +171,10 @@ export const redisUrl = format(
   'a Redis URL: redis://host:6379, rediss://user:password@host:6379/0, redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:7000,host:7001, with special characters in the password escaped (@ as %40, / as %2F)',
   (text) => {
     try {
+      const { nodes } = parseRedisUrl(text);
       // A password with an unescaped / or @ ends up in the host.
-      return parseRedisUrl(text).nodes.every(({ host }) => /^[^@:\s]+$|^\[[^\]]+\]$/.test(host))
-        ? text
-        : undefined;
+      const isHost = /^[^@:\s]+$|^\[[^\]]+\]$/;
+      return nodes.every(({ host, port }) => isHost.test(host) && port <= 65_535) ? text : undefined;
     } catch {
       // The parser's message is dropped: it may contain part of the password if an escape sequence is broken.
       return undefined;
@@ -194,9 +194,8 @@ export const baseUrl = (path: string, example: string) =>
   format(`an http(s) URL, the part before ${path}, such as ${example}`, (text, reject) => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined;
-    if (url.username !== '' || url.password !== '') {
+    if (url.username !== '' || url.password !== '')
       return reject('must not contain a user or password: credentials have their own settings');
-    }
     if (url.search !== '' || url.hash !== '') return reject('must not contain a ? or # part');
     const before = url.pathname.replace(/\/+$/, '');
     const base = before.endsWith(path) ? before.slice(0, -path.length) : before;

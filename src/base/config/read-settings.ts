@@ -23,6 +23,9 @@ const IN_ANY_CASE: ReadonlySet<string> = new Set(['HTTPS_PROXY', 'NO_PROXY']);
 /** Longer values are not shown: they are probably keys in the wrong place. */
 const MAX_SHOWN_CHARACTERS = 24;
 
+/** `docker run --env-file` keeps quotes: a campaign would go out with a sender in quotes. */
+const QUOTED = /^(["']).*\1$/s;
+
 /** `process.env` is no plain object. */
 const ENVIRONMENT = z.custom<Readonly<Record<string, unknown>>>(
   (given) => typeof given === 'object' && given !== null,
@@ -52,11 +55,13 @@ export function readInput(given: Environment, more: ConfigOptions) {
 /** Reads each setting and checks which settings contradict each other. Never throws. */
 export function readSettings({ environment, sources, problems: earlier }: SecretFiles): Reading {
   const texts = new Map<string, string>();
+  const quoted: string[] = [];
   for (const name of SETTING_NAMES) {
     const value = environment[name] ?? (IN_ANY_CASE.has(name) ? environment[name.toLowerCase()] : undefined);
     // A password may start or end with a space. Elsewhere, a space is a copying mistake.
     const text = name === 'ACCOUNT_PASSWORD' ? value : value?.trim();
     if (text) texts.set(name, text);
+    if (text && !name.endsWith('PASSWORD') && QUOTED.test(text)) quoted.push(`${name} must not be in quotes`);
   }
   const { error } = SETTINGS.safeParse(Object.fromEntries(texts));
   const sourceOf = (name: string): string => (sources.has(name) ? ` (read from ${sources.get(name)})` : '');
@@ -71,7 +76,7 @@ export function readSettings({ environment, sources, problems: earlier }: Secret
     settings,
     isSet,
     invalid,
-    problems: [...earlier, ...problems, ...contradictions({ settings, isSet, invalid })],
+    problems: [...earlier, ...quoted, ...problems, ...contradictions({ settings, isSet, invalid })],
   };
 }
 
@@ -90,31 +95,26 @@ function contradictions({ settings, isSet, invalid }: Omit<Reading, 'problems'>)
     settings;
 
   // The ledger holds a permit back until its request can no longer arrive, so the quota cannot use that part of the window.
-  if (valid('QUOTA_WINDOW_MS', 'REQUEST_TIMEOUT_MS') && REQUEST_TIMEOUT_MS > QUOTA_WINDOW_MS / 10) {
+  if (valid('QUOTA_WINDOW_MS', 'REQUEST_TIMEOUT_MS') && REQUEST_TIMEOUT_MS > QUOTA_WINDOW_MS / 10)
     problems.push(
       `REQUEST_TIMEOUT_MS must be at most a tenth of QUOTA_WINDOW_MS (${QUOTA_WINDOW_MS / 10}): a permit is held back until its request can no longer arrive; it is ${REQUEST_TIMEOUT_MS}`,
     );
-  }
   const [deadlineName, deadlineMs] =
     FOLLOW_UP_DEADLINE === 'never'
       ? (['MAX_CAMPAIGN_AGE', MAX_CAMPAIGN_AGE] as const)
       : (['FOLLOW_UP_DEADLINE', FOLLOW_UP_DEADLINE] as const);
-  if (valid('FOLLOW_UP_FIRST_MS', deadlineName) && FOLLOW_UP_FIRST_MS >= deadlineMs) {
+  if (valid('FOLLOW_UP_FIRST_MS', deadlineName) && FOLLOW_UP_FIRST_MS >= deadlineMs)
     problems.push(
       `${deadlineName} must be longer than FOLLOW_UP_FIRST_MS (${formatDuration(FOLLOW_UP_FIRST_MS)}), or no request is ever polled; it is ${formatDuration(deadlineMs)}`,
     );
-  }
-  if (isSet.has('REDIS_PASSWORD') && !isSet.has('REDIS_URL')) {
+  if (isSet.has('REDIS_PASSWORD') && !isSet.has('REDIS_URL'))
     problems.push('REDIS_URL must be set together with REDIS_PASSWORD');
-  }
-  if (settings.REDIS_PASSWORD !== undefined && /^[^/]*\/\/[^@/]*:[^@/]+@/.test(settings.REDIS_URL ?? '')) {
+  if (settings.REDIS_PASSWORD !== undefined && /^[^/]*\/\/[^@/]*:[^@/]+@/.test(settings.REDIS_URL ?? ''))
     problems.push('REDIS_PASSWORD and a password in REDIS_URL are both set: remove one');
-  }
-  if (isSet.has('CALLBACK_URL') && !isSet.has('CALLBACK_SECURITY_TOKEN')) {
+  if (isSet.has('CALLBACK_URL') && !isSet.has('CALLBACK_SECURITY_TOKEN'))
     problems.push(
       'CALLBACK_SECURITY_TOKEN must be set with CALLBACK_URL, or anyone could send notifications; generate one with `openssl rand -base64 32`',
     );
-  }
   return problems;
 }
 

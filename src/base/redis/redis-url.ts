@@ -15,11 +15,12 @@ const REDIS_URL =
 export function parseRedisUrl(url: string): RedisAddress {
   const groups = REDIS_URL.exec(url)?.groups;
   const [protocol, kind, hosts] = [groups?.['protocol'], groups?.['kind'], groups?.['hosts']];
-  if (protocol === undefined || hosts === undefined) {
+  // The path of a single server is the number of its database.
+  const isPath = kind !== undefined || !/\D/.test(groups?.['path'] ?? '');
+  if (protocol === undefined || hosts === undefined || !isPath)
     throw new TypeError(
       'not a Redis URL: use redis://host:6379, rediss://user:password@host:6379/0, redis+sentinel://host:26379,host:26379/master-name or redis+cluster://host:7000,host:7001',
     );
-  }
   const decode = (text: string | undefined): string | undefined =>
     text === undefined || text === '' ? undefined : decodeURIComponent(text);
   return {

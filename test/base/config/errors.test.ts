@@ -93,6 +93,10 @@ describe('Configuration errors', () => {
       /only the part before \/outbound: https:\/\/host\.example\/v1$/,
     ],
     ['ACCOUNT_BASE_URL', 'accounts', /part before \/api\/login/],
+    ['REDIS_URL', 'redis://127.0.0.1:6379/main', /a Redis URL: redis:\/\/host:6379/],
+    ['REDIS_URL', 'redis://127.0.0.1:99999', /a Redis URL: redis:\/\/host:6379/],
+    ['SENDER_ADDRESS', '"ACME"', /^SENDER_ADDRESS must not be in quotes$/],
+    ['API_KEY', "'the-key'", /^API_KEY must not be in quotes$/],
   ])('in %s (%s) say what it must be', (name, value, right) => {
     const found = problem({ [name]: value });
     expect(found).toMatch(right);

@@ -138,7 +138,7 @@ describe('the examples', () => {
     stopping.push(() => simulator.close());
     const { stdout } = await promisify(execFile)(process.execPath, ['examples/from-code.js'], {
       cwd: ROOT,
-      timeout: 50_000,
+      timeout: 150_000,
       env: {
         REDIS_URL: url,
         REDIS_PREFIX: prefix,

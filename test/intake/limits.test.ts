@@ -251,7 +251,7 @@ describe('A limit of messages per day', () => {
     const { volley, counted, keys, hash } = await limited(3);
     await volley.enqueue(campaign(1));
     const meta = { lane: 'main', id: 'dead', placeholders: [], priority: 'normal' };
-    const session = beginImport(redis, keys, meta as never, { leaseMs: 200 });
+    const session = beginImport(redis, keys, meta as never, { leaseMs: 60_000 });
     const day = { lane: { id: 'main', name: 'main' }, currency: undefined } as const;
     const limits = [
       { owner: 'key', key: KEY, who: 'API key', recipientsPerDay: 3, costPerDay: null },

@@ -4,6 +4,7 @@ import type { Keys } from '../../base/redis/keys.js';
 import { isUnavailable } from '../../base/redis/unavailable.js';
 import { untilAnswered } from '../../base/redis/until-answered.js';
 import { OtherFormatError } from '../../campaign/errors/errors.js';
+import { listed } from '../../campaign/errors/listed.js';
 import { DATA_FORMAT, type Heartbeats, type WorkerProcess } from './heartbeats.js';
 
 /** How long the result of a check counts. */
@@ -12,8 +13,6 @@ const CHECK_AGAIN_MS = 60_000;
 const WAIT_MS = 15_000;
 const CHECKS = 3;
 const LOOK_EVERY_MS = 500;
-/** Processes that a message names. */
-const NAMED = 3;
 
 interface DataFormatOptions {
   readonly redis: Redis;
@@ -24,6 +23,11 @@ interface DataFormatOptions {
 
 /** Why this version cannot read what is stored, and what to do; null if it can, or if nothing is stored. */
 export async function otherFormat(redis: Redis, keys: Keys): Promise<string | null> {
+  const db = 'db' in redis.options ? (redis.options.db ?? 0) : 0;
+  // Without this database, ioredis goes on in database 0, which others may use.
+  const answer = db > 0 ? await redis.select(db).catch((error: Error) => error) : 'OK';
+  if (answer instanceof Error && !isUnavailable(answer))
+    return `Redis refuses database ${db} of REDIS_URL (${answer.message}): name one that it has, such as redis://127.0.0.1:6379/0`;
   let stored = await redis.get(keys.format);
   if (stored === null) {
     if (!(await hasData(redis, keys))) return null;
@@ -98,8 +102,7 @@ export function dataFormat({ redis, keys, heartbeats, machine }: DataFormatOptio
 
   return {
     /**
-     * The same check, until it was passed once: undefined. If Redis does not answer it, the call finds that out by itself, after it has checked its
-     * input.
+     * The same check, until it was passed once: undefined. If Redis does not answer it, the call itself finds that out, with checked input.
      */
     stored(): Promise<void> | undefined {
       if (isKnown) return undefined;
@@ -140,9 +143,7 @@ export function dataFormat({ redis, keys, heartbeats, machine }: DataFormatOptio
 
 function messageFor(workers: readonly WorkerProcess[]): string {
   const isOlder = workers.some(({ format }) => format < DATA_FORMAT);
-  const named = workers.slice(0, NAMED).map(({ host, pid }) => `${host} ${pid}`);
-  const more = workers.length > NAMED ? [`${workers.length - NAMED} more`] : [];
-  const list = [...named, ...more].join(', ');
+  const list = listed(workers.map(({ host, pid }) => `${host} ${pid}`));
   return isOlder
     ? `workers of an earlier version run (${list}), which cannot read what this version stores; stop them first`
     : `workers of a later version run (${list}), whose data this version cannot read; upgrade this process`;

@@ -46,6 +46,19 @@ test('While workers of an earlier version run, nothing is sent or suppressed', a
   expect(await volley.enqueue(CAMPAIGN)).toMatchObject({ outcome: 'created' });
 });
 
+test('A database that the server does not have is an error, and nothing is read from database 0 or stored there', async () => {
+  const { volley } = installation('no-database');
+  const settings = { redisPrefix: `${prefix}-no-database`, lanes: [{ name: 'default', apiKey: 'k' }] };
+  await volley.enqueue(CAMPAIGN);
+  const messagingBaseUrl = 'http://127.0.0.1:9';
+  const other = createVolley({ redis: `${url}/9999`, messagingBaseUrl, logLevel: 'silent', ...settings });
+  onTestFinished(() => other.close());
+  const refused = { code: 'unavailable', message: expect.stringContaining('Redis refuses database 9999') };
+  await expect(other.list()).rejects.toMatchObject(refused);
+  await expect(other.enqueue({ ...CAMPAIGN, message: 'Other' })).rejects.toMatchObject(refused);
+  expect(await volley.list()).toHaveLength(1);
+});
+
 test('A process of an earlier version than the workers sends nothing', async () => {
   const { volley, worker } = installation('later');
   await worker(DATA_FORMAT + 1);

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { until } from './screens.js';
 import { stage } from './stage.js';
 import { recipients, type Up } from './up.js';
@@ -91,6 +91,34 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     const all = (await shown()).toReversed();
     const seen = all.slice(0, all.indexOf(newest) + 1);
     expect(seen).toEqual(feed.slice(-seen.length));
+  });
+
+  describe('while Redis is unavailable', () => {
+    let pid: number | undefined;
+    afterEach(() => {
+      if (pid !== undefined) process.kill(pid, 'SIGCONT');
+    });
+
+    test('dims its data, says how old they are, disables commands, and recovers', async () => {
+      const { page, expectError } = await on.visit({ key: await on.up.key(), at: '/lanes/main' });
+      expectError(/status of 503/);
+      const hold = page.getByRole('button', { name: /^Hold…/ });
+      await hold.waitFor();
+      const dimmed = page.locator('main.old');
+      expect(await dimmed.count()).toBe(0);
+      pid = on.up.redisPid;
+      process.kill(pid, 'SIGSTOP');
+      const lost = page.getByText(/Lost contact with the server · figures are \d+ s old/);
+      await lost.waitFor({ timeout: 30_000 });
+      // Not before: a person who wants to stop something must not wait for a busy machine.
+      expect(Number(/(\d+) s old/.exec(await lost.innerText())?.[1])).toBeGreaterThanOrEqual(4);
+      expect(Number(await dimmed.evaluate((main) => getComputedStyle(main).opacity))).toBeLessThan(1);
+      expect(await hold.isDisabled()).toBe(true);
+      process.kill(pid, 'SIGCONT');
+      await page.locator('[data-stream=live]').waitFor({ timeout: 30_000 });
+      expect(await dimmed.count()).toBe(0);
+      expect(await hold.isEnabled()).toBe(true);
+    });
   });
 });
 

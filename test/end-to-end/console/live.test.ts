@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
 import { startBrowser, visit } from './browser.js';
 import { until } from './screens.js';
 import { stage } from './stage.js';
@@ -81,33 +81,5 @@ describe.skipIf(inject('chromium') === null)('A page that stays open', () => {
     await context.clearCookies();
     await page.goBack({ waitUntil: 'commit' });
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
-  });
-
-  describe('while Redis is unavailable', () => {
-    let pid: number | undefined;
-    afterEach(() => {
-      if (pid !== undefined) process.kill(pid, 'SIGCONT');
-    });
-
-    test('dims its data, says how old they are, disables commands, and recovers', async () => {
-      const { page, expectError } = await on.visit({ key: await on.up.key(), at: '/lanes/main' });
-      expectError(/status of 503/);
-      const hold = page.getByRole('button', { name: /^Hold…/ });
-      await hold.waitFor();
-      const dimmed = page.locator('main.old');
-      expect(await dimmed.count()).toBe(0);
-      pid = on.up.redisPid;
-      process.kill(pid, 'SIGSTOP');
-      const lost = page.getByText(/Lost contact with the server · figures are \d+ s old/);
-      await lost.waitFor({ timeout: 30_000 });
-      // Not before: a person who wants to stop something must not wait for a busy machine.
-      expect(Number(/(\d+) s old/.exec(await lost.innerText())?.[1])).toBeGreaterThanOrEqual(4);
-      expect(Number(await dimmed.evaluate((main) => getComputedStyle(main).opacity))).toBeLessThan(1);
-      expect(await hold.isDisabled()).toBe(true);
-      process.kill(pid, 'SIGCONT');
-      await page.locator('[data-stream=live]').waitFor({ timeout: 30_000 });
-      expect(await dimmed.count()).toBe(0);
-      expect(await hold.isEnabled()).toBe(true);
-    });
   });
 });

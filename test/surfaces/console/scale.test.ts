@@ -65,7 +65,7 @@ test.each([
   expect(scale.filter((step) => !isUsed(step)).map(({ place }) => place)).toEqual([]);
 });
 
-/** What is left of a value without the steps of a scale. */
+/** Removes every step of the scale from a value. */
 const withoutSteps = (value: string, name: string): string =>
   steps(name).reduce((rest, { property }) => rest.replaceAll(`var(${property})`, ''), value);
 
